@@ -50,6 +50,8 @@ pub struct Batch {
 #[derive(Default)]
 struct Scratch {
     buffers: Vec<Arc<Buffer>>,
+    /// Buffers of others that are read, too.
+    shared: Vec<Arc<Buffer>>,
     current: usize,
     used: u64,
 }
@@ -61,7 +63,21 @@ impl Scratch {
         self.current += buffers.len();
         buffers.append(&mut self.buffers);
         self.buffers = buffers;
+        self.shared.append(&mut other.shared);
         (other.current, other.used) = (0, 0);
+    }
+
+    /// Reads what another one has, too.
+    fn share(&mut self, other: &Scratch) {
+        let all = other.buffers.iter().chain(&other.shared);
+        self.shared.extend(all.map(Arc::clone));
+    }
+
+    /// Lets go of everything, and of the buffers that others read.
+    fn clear(&mut self) {
+        self.shared.clear();
+        self.buffers.retain(|buffer| Arc::strong_count(buffer) == 1);
+        (self.current, self.used) = (0, 0);
     }
 }
 
@@ -114,18 +130,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Records afresh what was asked for so far, where that was recorded before, since what follows is something else.
-    pub fn leave(&mut self, device: &Device) -> Result<(), Error> {
-        let Some(asked) = self.tape.leave() else {
-            return Ok(());
-        };
-        self.begin(device, self.value)?;
-        for (uses, command) in asked {
-            self.add(device, Some(&uses), command);
-        }
-        Ok(())
-    }
-
     /// Has what another batch, which comes behind it, was recorded for: all of both was asked for again. The other one is empty then.
     pub fn join(&mut self, other: &mut Batch) {
         self.value = other.value;
@@ -141,6 +145,17 @@ impl Batch {
         self.value = other.value;
         self.tape.replace(&other.tape);
         self.buffers.append(&mut other.buffers);
+    }
+
+    /// Has what was asked for so far of another batch that is followed; it is empty before.
+    pub fn take_part(&mut self, other: &mut Batch) {
+        self.value = other.value;
+        self.tape.take_part(&other.tape);
+        self.pools.share(&other.pools);
+        self.scratch.share(&other.scratch);
+        self.buffers.append(&mut other.buffers);
+        self.pipelines
+            .extend(other.pipelines.iter().map(Arc::clone));
     }
 
     /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
@@ -192,7 +207,12 @@ impl Batch {
         if self.tape.is_recorded() {
             return Ok(());
         }
-        self.leave(device)?;
+        if let Some(all) = self.tape.leave() {
+            self.begin(device, self.value)?;
+            for (uses, command) in all {
+                self.add(device, Some(&uses), command);
+            }
+        }
         self.record(device, usize::MAX);
         barrier(device, self.commands, Barrier::HOST);
         // SAFETY: the command buffer is being recorded, here alone.
@@ -285,8 +305,7 @@ impl Batch {
         self.images.clear();
         self.samplers.clear();
         self.pipelines.clear();
-        self.scratch.current = 0;
-        self.scratch.used = 0;
+        self.scratch.clear();
         self.pools.reset()
     }
 }

@@ -340,7 +340,9 @@ pub type Sets = SmallVec<[vk::DescriptorSet; 2]>;
 /// Pools that grow by need and are emptied together.
 pub struct Pools {
     device: Arc<Device>,
-    pools: Vec<Owned<vk::DescriptorPool>>,
+    pools: Vec<Arc<Owned<vk::DescriptorPool>>>,
+    /// Pools of others whose sets are used, too.
+    shared: Vec<Arc<Owned<vk::DescriptorPool>>>,
     /// The pool that sets are taken from.
     current: usize,
     /// The sets that were made last, which launches of the same in a loop share.
@@ -362,19 +364,22 @@ impl Pools {
         Pools {
             device: Arc::clone(device),
             pools: Vec::new(),
+            shared: Vec::new(),
             current: 0,
             recent: VecDeque::new(),
         }
     }
 
-    /// Takes all sets back. None of them may be in use by the device.
+    /// Takes all sets back, but for those that others use. None of them may be in use by the device.
     pub fn reset(&mut self) -> Result<(), Error> {
+        self.shared.clear();
+        self.pools.retain(|pool| Arc::strong_count(pool) == 1);
         self.current = 0;
         self.recent.clear();
         for pool in &self.pools {
             let flags = vk::DescriptorPoolResetFlags::empty();
             // SAFETY: the batch that used the sets is done.
-            let reset = unsafe { self.device.raw().reset_descriptor_pool(**pool, flags) };
+            let reset = unsafe { self.device.raw().reset_descriptor_pool(***pool, flags) };
             reset.of("vkResetDescriptorPool")?;
         }
         Ok(())
@@ -386,8 +391,15 @@ impl Pools {
         self.current += pools.len();
         pools.append(&mut self.pools);
         self.pools = pools;
+        self.shared.append(&mut other.shared);
         other.current = 0;
         other.recent.clear();
+    }
+
+    /// Uses the sets of others, too.
+    pub fn share(&mut self, other: &Pools) {
+        let all = other.pools.iter().chain(&other.shared);
+        self.shared.extend(all.map(Arc::clone));
     }
 
     /// The sets of a shader with buffers bound.
@@ -461,10 +473,10 @@ impl Pools {
         loop {
             let is_new = self.current == self.pools.len();
             if is_new {
-                self.pools.push(self.pool(layouts)?);
+                self.pools.push(Arc::new(self.pool(layouts)?));
             }
             let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(*self.pools[self.current])
+                .descriptor_pool(**self.pools[self.current])
                 .set_layouts(layouts.raw());
             // SAFETY: the pool and the layouts are alive.
             match unsafe { self.device.raw().allocate_descriptor_sets(&info) } {

@@ -164,16 +164,15 @@ impl Queue {
         if self.ordered {
             return Ok(false);
         }
+        let is_other = |batch: &Batch| batch.tape.is_followed() && !batch.tape.is_next(launch);
+        if self.open.as_deref().is_some_and(is_other) && !self.change_over(launch)? {
+            self.cut()?;
+        }
         if self.open.is_none() {
             self.open = self.recorded_for(launch)?;
         }
-        let followed = self.open.as_ref().filter(|b| b.tape.is_followed());
-        match followed.map(|batch| batch.tape.is_next(launch)) {
-            Some(true) => {}
-            Some(false) if self.change_over(launch)? => {}
-            _ => return Ok(false),
-        }
-        let Some(batch) = &mut self.open else {
+        let followed = self.open.as_mut();
+        let Some(batch) = followed.filter(|batch| batch.tape.is_followed()) else {
             return Ok(false);
         };
         let value = batch.value;
@@ -203,6 +202,29 @@ impl Queue {
     fn hold(&mut self) {
         let whole = self.open.take_if(|batch| batch.tape.is_whole());
         self.held.extend(whole);
+    }
+
+    /// Has what was asked for of the open batch held, where that is followed: all of it, or by another one that is for just that.
+    fn cut(&mut self) -> Result<(), Error> {
+        self.hold();
+        let Some(mut followed) = self.open.take_if(|batch| batch.tape.is_followed()) else {
+            return Ok(());
+        };
+        let batch = match self.take_idle(|tape| tape.ends_with(&followed.tape))? {
+            Some(mut batch) => {
+                batch.replace(&mut followed);
+                batch
+            }
+            None => {
+                let mut batch = self.unused()?;
+                batch.take_part(&mut followed);
+                batch
+            }
+        };
+        self.held.push_back(batch);
+        followed.rest()?;
+        self.idle.push_front(followed);
+        Ok(())
     }
 
     /// A batch that is done and was recorded for a launch and what followed it then.
@@ -236,12 +258,15 @@ impl Queue {
         }
     }
 
-    /// Takes the batch that has been done for longest of those with such a tape.
+    /// Takes the longest batch of those with such a tape; who follows it may still change over to another.
     fn take_idle(
         &mut self,
         is_wanted: impl Fn(&Tape) -> bool,
     ) -> Result<Option<Box<Batch>>, Error> {
-        let find = |idle: &VecDeque<Box<Batch>>| idle.iter().position(|b| is_wanted(&b.tape));
+        let find = |idle: &VecDeque<Box<Batch>>| {
+            let wanted = idle.iter().enumerate().filter(|(_, b)| is_wanted(&b.tape));
+            wanted.max_by_key(|(_, b)| b.tape.len()).map(|(at, _)| at)
+        };
         let mut found = find(&self.idle);
         if found.is_none() && !self.running.is_empty() {
             let done = self.reached()?;
@@ -253,7 +278,7 @@ impl Queue {
 
     /// Takes note that what is being recorded is out of the ordinary, and not worth to be handed over again.
     pub fn spoil(&mut self) {
-        if let Some(batch) = &mut self.open {
+        if let Some(batch) = self.open.as_mut().filter(|b| !b.tape.is_followed()) {
             batch.tape.spoil();
         }
     }
@@ -289,12 +314,12 @@ impl Queue {
         &mut self,
         change: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.cut()?;
         self.submit_held()?;
         let mut batch = match self.open.take() {
             Some(batch) => batch,
             None => self.begin()?,
         };
-        batch.leave(&self.device)?;
         let done = change(&self.device, &mut batch);
         self.open = Some(batch);
         done
@@ -420,7 +445,7 @@ impl Queue {
 
     /// Hands what is recorded to the device.
     fn submit(&mut self) -> Result<(), Error> {
-        self.hold();
+        self.cut()?;
         self.submit_held()?;
         self.open
             .take()
@@ -480,26 +505,24 @@ impl Queue {
         }
         let done = self.reached()?;
         self.retire(done)?;
-        let mut batch = match self.unused() {
-            Some(batch) => batch,
-            None => {
-                let pool = *self.objects.pool;
-                Box::new(Batch::new(&self.device, pool, self.settings.times)?)
-            }
-        };
-        if batch.tape.is_kept() {
-            batch.clear()?;
-        }
+        let mut batch = self.unused()?;
         batch.begin(&self.device, self.submitted + 1)?;
         Ok(batch)
     }
 
-    /// A batch that is not worth to be kept.
-    fn unused(&mut self) -> Option<Box<Batch>> {
+    /// An empty batch: one that is not worth to be kept, or a new one.
+    fn unused(&mut self) -> Result<Box<Batch>, Error> {
         let mut idle = self.idle.iter();
         let unused = idle.position(|batch| !batch.tape.is_kept());
         let oldest = (self.idle.len() >= KEPT).then_some(0);
-        self.idle.remove(unused.or(oldest)?)
+        let Some(mut batch) = unused.or(oldest).and_then(|at| self.idle.remove(at)) else {
+            let (pool, is_timed) = (*self.objects.pool, self.settings.times);
+            return Ok(Box::new(Batch::new(&self.device, pool, is_timed)?));
+        };
+        if batch.tape.is_kept() {
+            batch.clear()?;
+        }
+        Ok(batch)
     }
 
     /// Lets go of what the batches up to a value of the timeline used.

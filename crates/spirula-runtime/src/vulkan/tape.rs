@@ -35,13 +35,14 @@ pub struct Tape {
     push: Vec<u8>,
     /// Whether the batch has something else, too.
     is_spoilt: bool,
-    /// Whether launches of others joined these, so that they are to be recorded together.
-    is_joined: bool,
+    /// Whether this was put together of what others were recorded for, and was not recorded itself.
+    is_unrecorded: bool,
     /// How many of the launches were asked for again, while the batch is followed.
     followed: Option<usize>,
 }
 
 /// A launch: what was asked for, and what was recorded.
+#[derive(Clone)]
 struct Entry {
     kernel: Kernel,
     size: Size,
@@ -60,7 +61,7 @@ impl Tape {
         self.push.clear();
         self.haste = Haste::Open;
         self.is_spoilt = false;
-        self.is_joined = false;
+        self.is_unrecorded = false;
         self.followed = None;
     }
 
@@ -131,7 +132,7 @@ impl Tape {
         self.uses.append(&mut other.uses);
         self.push.append(&mut other.push);
         self.is_spoilt |= other.is_spoilt;
-        (self.haste, self.is_joined) = (Haste::Open, true);
+        (self.haste, self.is_unrecorded) = (Haste::Open, true);
         self.followed = Some(self.entries.len());
         other.clear();
     }
@@ -177,18 +178,42 @@ impl Tape {
 
     /// Whether this is for all that was asked for of another one that is followed, and then for a launch.
     pub fn goes_on(&self, followed: &Tape, launch: &Launch) -> bool {
-        let Some(count) = followed.followed else {
-            return false;
-        };
-        let same = |at: usize| match (self.entries.get(at), followed.entries.get(at)) {
+        let count = followed.followed.unwrap_or(usize::MAX);
+        self.is_kept() && self.is_at(count, launch) && self.is_like(followed, count)
+    }
+
+    /// Whether this is for all that was asked for of another one that is followed, and for nothing else.
+    pub fn ends_with(&self, followed: &Tape) -> bool {
+        let count = self.entries.len();
+        self.is_kept() && followed.followed == Some(count) && self.is_like(followed, count)
+    }
+
+    /// Whether so many launches are the same in both.
+    fn is_like(&self, other: &Tape, count: usize) -> bool {
+        let same = |at: usize| match (self.entries.get(at), other.entries.get(at)) {
             (Some(a), Some(b)) => {
                 (a.kernel, a.size) == (b.kernel, b.size)
-                    && self.bound[a.bound.clone()] == followed.bound[b.bound.clone()]
-                    && self.push[a.push.clone()] == followed.push[b.push.clone()]
+                    && self.bound[a.bound.clone()] == other.bound[b.bound.clone()]
+                    && self.push[a.push.clone()] == other.push[b.push.clone()]
             }
             _ => false,
         };
-        self.is_kept() && self.is_at(count, launch) && (0..count).all(same)
+        (0..count).all(same)
+    }
+
+    /// Has what was asked for so far of another one that is followed.
+    pub fn take_part(&mut self, followed: &Tape) {
+        let count = followed.followed.unwrap_or(0);
+        let entries = &followed.entries[..count];
+        let [bound, push] = entries
+            .last()
+            .map_or([0, 0], |last| [last.bound.end, last.push.end]);
+        self.entries.extend(entries.iter().cloned());
+        self.bound.extend_from_slice(&followed.bound[..bound]);
+        self.uses.extend_from_slice(&followed.uses[..bound]);
+        self.push.extend_from_slice(&followed.push[..push]);
+        self.is_unrecorded = true;
+        self.followed = Some(count);
     }
 
     /// Is followed as far as another one was.
@@ -196,26 +221,23 @@ impl Tape {
         self.followed = followed.followed;
     }
 
-    /// Is no longer followed: what was asked for is to be recorded afresh. It is not to be followed again, unless it is all there is.
+    /// Is no longer followed, where it is to be recorded: all that it is for.
     pub fn leave(&mut self) -> Option<Vec<(Uses, Command)>> {
-        let count = self.followed.take()?;
-        if count < self.entries.len() {
-            self.spoil();
-        }
-        self.is_joined = false;
-        let again = self.entries[..count].iter().map(|entry| {
+        self.followed.take()?;
+        self.is_unrecorded = false;
+        let all = self.entries.iter().map(|entry| {
             let uses = Uses {
                 kind: Kind::Launch,
                 buffers: self.uses[entry.bound.clone()].iter().copied().collect(),
             };
             (uses, entry.command.clone())
         });
-        Some(again.collect())
+        Some(all.collect())
     }
 
-    /// Whether what was recorded is all that was asked for.
+    /// Whether all of it was asked for again, and can be handed over as it is.
     pub fn is_recorded(&self) -> bool {
-        self.is_whole() && !self.is_joined
+        self.is_whole() && !self.is_unrecorded
     }
 
     /// Ends that when the batch is done.
