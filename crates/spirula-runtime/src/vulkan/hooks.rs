@@ -73,10 +73,7 @@ unsafe extern "system" fn when_done(
     }
 }
 
-fn changed(
-    device: ash::Device,
-    counter: Option<vk::PFN_vkGetSemaphoreCounterValue>,
-) -> ash::Device {
+fn changed(device: ash::Device, counter: vk::PFN_vkGetSemaphoreCounterValue) -> ash::Device {
     let (mut first, mut third) = (device.fp_v1_0().clone(), device.fp_v1_2().clone());
     DRIVER.get_or_init(|| Driver {
         begin: first.begin_command_buffer,
@@ -86,22 +83,17 @@ fn changed(
     });
     first.begin_command_buffer = begin;
     first.queue_submit = submit;
-    third.get_semaphore_counter_value = counter.unwrap_or(third.get_semaphore_counter_value);
+    third.get_semaphore_counter_value = counter;
     let (second, last) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
     ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
 }
 
-/// A device whose calls are counted.
-pub fn counting(device: ash::Device) -> ash::Device {
-    changed(device, None)
-}
-
-/// One that is busy as long as nobody waits for it.
+/// A device that is busy as long as nobody waits for it.
 pub fn busy(device: ash::Device) -> ash::Device {
-    changed(device, Some(not_yet))
+    changed(device, not_yet)
 }
 
 /// One that is done with everything as soon as somebody looks.
 pub fn idle(device: ash::Device) -> ash::Device {
-    changed(device, Some(when_done))
+    changed(device, when_done)
 }

@@ -30,7 +30,7 @@ const SHORT: usize = 4;
 const MIDDLE: usize = 16;
 
 /// Batches that are kept to be handed over again.
-const KEPT: usize = 32;
+const KEPT: usize = 64;
 
 /// How long the end of work on a graphics card is looked for before the thread sleeps until it is
 /// woken, which takes longer than many kernels do.
