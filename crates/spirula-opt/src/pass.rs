@@ -7,7 +7,7 @@ use crate::passes::{
     narrow_counters, narrow_indices, peel, private_to_local, read_ahead, readable_buffers, relaxed,
     sccp, simplify, simplify_cfg, sink, specialise, split_descriptors, split_loads, split_phis,
     sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch,
-    workgroup_size,
+    workgroup_size, workgroup_to_local,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -471,6 +471,15 @@ pub const PASSES: &[Pass] = &[
             },
             workgroup_size::run,
         ),
+    },
+    Pass {
+        name: "workgroup-to-local",
+        help: "make arrays of the workgroup variables of each invocation, where each uses its own element",
+        needs: Analyses::CALLS,
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
+        run: Run::Plain(workgroup_to_local::run),
     },
 ];
 

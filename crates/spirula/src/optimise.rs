@@ -13,7 +13,7 @@ const TENSORS: &str = "O2";
 /// What other kernels pass through: of `O2` what makes a difference to them. They have one
 /// function, no aggregates, and each type and constant once; what else is left out takes two fifths of the time
 /// and makes them smaller by 2%.
-const KERNELS: &str = "mem2reg,simplify-cfg,narrow-counters,narrow-indices,gvn,simplify-cfg,adce,if-convert,licm,unroll-runtime=4,simplify-cfg,dead-stores,adce,trim-capabilities,compact-ids";
+const KERNELS: &str = "mem2reg,simplify-cfg,narrow-counters,narrow-indices,gvn,workgroup-to-local,mem2reg,simplify-cfg,adce,if-convert,licm,unroll-runtime=4,simplify-cfg,dead-stores,adce,trim-capabilities,compact-ids";
 
 /// Optimises all kernels, of the tensor IR or others.
 pub(crate) fn optimise_kernels(program: &mut Program, of_tensors: bool) -> Result<(), Diagnostic> {

@@ -40,3 +40,4 @@ pub mod unroll;
 pub mod unroll_runtime;
 pub mod unswitch;
 pub mod workgroup_size;
+pub mod workgroup_to_local;

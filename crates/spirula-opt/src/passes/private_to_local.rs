@@ -136,7 +136,7 @@ impl Uses {
 }
 
 /// The functions that are entry points and nothing else, by [`Func::index`].
-fn entries(module: &Module, calls: &CallGraph) -> Vec<bool> {
+pub fn entries(module: &Module, calls: &CallGraph) -> Vec<bool> {
     let size = module.functions().iter().map(|f| f.index() + 1).max();
     let mut found = vec![false; size.unwrap_or(0)];
     let mut named: IdMap<bool> = IdMap::new(module.bound(), false);
@@ -189,7 +189,7 @@ fn local(module: &mut Module, facts: &mut Facts, ty: Id) -> Option<Id> {
 }
 
 /// Takes the variables of functions out of the interfaces of entry points.
-fn leave_interfaces(module: &mut Module, facts: &Facts) {
+pub fn leave_interfaces(module: &mut Module, facts: &Facts) {
     let is_local = |module: &Module, id: Id| {
         let variable = facts.def_of(module, id, Op::Variable);
         variable.is_some_and(|v| v.word(0) == StorageClass::Function.0)
