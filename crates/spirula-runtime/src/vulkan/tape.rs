@@ -3,7 +3,8 @@
 //! Programs ask for the same launches over and over: the same kernels over as many workgroups, with the same buffers
 //! and push constants. Their commands, with descriptor sets and barriers, are then those that were recorded before. Handles
 //! of buffers and kernels are never used again, so that the same numbers mean the same things, and one that names a buffer
-//! which is gone is not asked for any more. Cost: a comparison of some words for each launch.
+//! which is gone is not asked for any more. Who follows a tape to a launch that differs goes on by another tape that begins alike,
+//! or has its beginning recorded by itself, so that both are there the next time. Cost: a comparison of some words for each launch.
 
 use super::command::Command;
 use super::waves::{Kind, Use, Uses};
