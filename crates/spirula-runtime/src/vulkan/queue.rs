@@ -388,8 +388,9 @@ impl Queue {
         // All of it, also what is not waited for: the host has nothing to add before it knows.
         self.submit()?;
         self.check()?;
-        // What could not be submitted will never be done.
-        let value = value.min(self.submitted);
+        // What could not be submitted will never be done; batches that were joined are done together, at the value of the last.
+        let mut running = self.running.iter().map(|batch| batch.value);
+        let value = running.find(|v| *v >= value).unwrap_or(self.submitted);
         if self.ready.is_none() {
             self.ready = Some(self.begin()?);
         }
