@@ -217,27 +217,21 @@ pub fn unroll(
     factor: u32,
     mut rounds: impl FnMut(&mut Module, &mut Tools, u32, &[Id]) -> Chain,
 ) -> bool {
-    let counts = std::iter::once(factor).chain(parts(factor));
-    let bounds: Option<Vec<(u32, Id)>> = counts
-        .map(|count| {
-            Some((
-                count,
-                most(module, &mut tools.facts, shape, counter, count)?,
-            ))
-        })
-        .collect();
-    let Some(bounds) = bounds else {
+    let counts: Vec<u32> = std::iter::once(factor).chain(parts(factor)).collect();
+    let bounds = counts
+        .iter()
+        .map(|count| most(module, &mut tools.facts, shape, counter, *count));
+    let Some(bounds) = bounds.collect::<Option<Vec<Id>>>() else {
         return false;
     };
     let entry = module.label(shape.entry);
-    let first = module.phis(shape.header).map(InstRef::handle);
-    let first: Vec<Inst> = first.collect();
-    let first = first.iter().filter_map(|phi| module.phi_value(*phi, entry));
-    let mut values: Vec<Id> = first.collect();
+    let phis = module.phis(shape.header);
+    let begun = phis.filter_map(|phi| module.phi_value(phi.handle(), entry));
+    let mut values: Vec<Id> = begun.collect();
     let mut at = new_block(module, shape);
     let start = module.label(at);
     module.branch_to(shape.entry, Some(start));
-    for (count, most) in bounds {
+    for (count, most) in counts.into_iter().zip(bounds) {
         let place = Place {
             shape,
             counter,
