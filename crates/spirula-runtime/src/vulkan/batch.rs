@@ -8,6 +8,7 @@ use super::image::Image;
 use super::memory::{Buffer, Memory};
 use super::pipeline::Pipeline;
 use super::stamps::Stamps;
+use super::supply::Supply;
 use super::tape::Tape;
 use super::waves::{Barrier, Uses, Waves};
 use crate::Error;
@@ -49,36 +50,9 @@ pub struct Batch {
 /// Small data for launches: buffers that are filled from the start for each batch.
 #[derive(Default)]
 struct Scratch {
-    buffers: Vec<Arc<Buffer>>,
-    /// Buffers of others that are read, too.
-    shared: Vec<Arc<Buffer>>,
-    current: usize,
+    buffers: Supply<Buffer>,
+    /// Bytes that are used of the current one.
     used: u64,
-}
-
-impl Scratch {
-    /// Keeps what another one has, which is empty then.
-    fn join(&mut self, other: &mut Scratch) {
-        let mut buffers = std::mem::take(&mut other.buffers);
-        self.current += buffers.len();
-        buffers.append(&mut self.buffers);
-        self.buffers = buffers;
-        self.shared.append(&mut other.shared);
-        (other.current, other.used) = (0, 0);
-    }
-
-    /// Reads what another one has, too.
-    fn share(&mut self, other: &Scratch) {
-        let all = other.buffers.iter().chain(&other.shared);
-        self.shared.extend(all.map(Arc::clone));
-    }
-
-    /// Lets go of everything, and of the buffers that others read.
-    fn clear(&mut self) {
-        self.shared.clear();
-        self.buffers.retain(|buffer| Arc::strong_count(buffer) == 1);
-        (self.current, self.used) = (0, 0);
-    }
 }
 
 impl Batch {
@@ -135,7 +109,8 @@ impl Batch {
         self.value = other.value;
         self.tape.join(&mut other.tape);
         self.pools.join(&mut other.pools);
-        self.scratch.join(&mut other.scratch);
+        self.scratch.buffers.join(&mut other.scratch.buffers);
+        other.scratch.used = 0;
         self.buffers.append(&mut other.buffers);
         self.pipelines.append(&mut other.pipelines);
     }
@@ -152,10 +127,13 @@ impl Batch {
         self.value = other.value;
         self.tape.take_part(&other.tape);
         self.pools.share(&other.pools);
-        self.scratch.share(&other.scratch);
+        self.scratch.buffers.share(&other.scratch.buffers);
         self.buffers.append(&mut other.buffers);
         self.pipelines
             .extend(other.pipelines.iter().map(Arc::clone));
+        if self.pools.is_long() || self.scratch.buffers.is_long() {
+            self.tape.spoil();
+        }
     }
 
     /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
@@ -268,18 +246,18 @@ impl Batch {
         let size = (data.len() as u64).max(1);
         let scratch = &mut self.scratch;
         loop {
-            if scratch.current == scratch.buffers.len() {
+            let Some(buffer) = scratch.buffers.current() else {
                 let buffer = memory.create(SCRATCH.max(size), MemoryLocation::CpuToGpu)?;
-                scratch.buffers.push(Arc::new(buffer));
-            }
-            let buffer = &scratch.buffers[scratch.current];
+                scratch.buffers.add(buffer);
+                continue;
+            };
             let at = scratch.used.next_multiple_of(align.max(1));
             if at + size <= buffer.size {
                 buffer.write(at, data)?;
                 scratch.used = at + size;
                 return Ok((Arc::clone(buffer), at));
             }
-            scratch.current += 1;
+            scratch.buffers.go_on();
             scratch.used = 0;
         }
     }
@@ -305,7 +283,8 @@ impl Batch {
         self.images.clear();
         self.samplers.clear();
         self.pipelines.clear();
-        self.scratch.clear();
+        self.scratch.buffers.clear();
+        self.scratch.used = 0;
         self.pools.reset()
     }
 }

@@ -4,6 +4,7 @@ use super::device::{Device, Owned};
 use super::error::{Call, failed, unsupported};
 use super::image::Image;
 use super::memory::Buffer;
+use super::supply::Supply;
 use super::waves::FEW;
 use crate::{Bound, Error};
 use ash::vk::{self, Handle as _};
@@ -340,11 +341,8 @@ pub type Sets = SmallVec<[vk::DescriptorSet; 2]>;
 /// Pools that grow by need and are emptied together.
 pub struct Pools {
     device: Arc<Device>,
-    pools: Vec<Arc<Owned<vk::DescriptorPool>>>,
-    /// Pools of others whose sets are used, too.
-    shared: Vec<Arc<Owned<vk::DescriptorPool>>>,
-    /// The pool that sets are taken from.
-    current: usize,
+    /// Sets are taken from the current one.
+    pools: Supply<Owned<vk::DescriptorPool>>,
     /// The sets that were made last, which launches of the same in a loop share.
     recent: VecDeque<Known>,
 }
@@ -363,20 +361,16 @@ impl Pools {
     pub fn new(device: &Arc<Device>) -> Pools {
         Pools {
             device: Arc::clone(device),
-            pools: Vec::new(),
-            shared: Vec::new(),
-            current: 0,
+            pools: Supply::default(),
             recent: VecDeque::new(),
         }
     }
 
     /// Takes all sets back, but for those that others use. None of them may be in use by the device.
     pub fn reset(&mut self) -> Result<(), Error> {
-        self.shared.clear();
-        self.pools.retain(|pool| Arc::strong_count(pool) == 1);
-        self.current = 0;
+        self.pools.clear();
         self.recent.clear();
-        for pool in &self.pools {
+        for pool in self.pools.own() {
             let flags = vk::DescriptorPoolResetFlags::empty();
             // SAFETY: the batch that used the sets is done.
             let reset = unsafe { self.device.raw().reset_descriptor_pool(***pool, flags) };
@@ -387,19 +381,18 @@ impl Pools {
 
     /// Keeps the sets of others, which are empty then.
     pub fn join(&mut self, other: &mut Pools) {
-        let mut pools = std::mem::take(&mut other.pools);
-        self.current += pools.len();
-        pools.append(&mut self.pools);
-        self.pools = pools;
-        self.shared.append(&mut other.shared);
-        other.current = 0;
+        self.pools.join(&mut other.pools);
         other.recent.clear();
     }
 
     /// Uses the sets of others, too.
     pub fn share(&mut self, other: &Pools) {
-        let all = other.pools.iter().chain(&other.shared);
-        self.shared.extend(all.map(Arc::clone));
+        self.pools.share(&other.pools);
+    }
+
+    /// Whether sets of many others are used.
+    pub fn is_long(&self) -> bool {
+        self.pools.is_long()
     }
 
     /// The sets of a shader with buffers bound.
@@ -470,13 +463,15 @@ impl Pools {
 
     /// New sets of a shader.
     fn take(&mut self, layouts: &Layouts) -> Result<Sets, Error> {
+        let mut is_new = false;
         loop {
-            let is_new = self.current == self.pools.len();
-            if is_new {
-                self.pools.push(Arc::new(self.pool(layouts)?));
-            }
+            let Some(pool) = self.pools.current() else {
+                self.pools.add(self.pool(layouts)?);
+                is_new = true;
+                continue;
+            };
             let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(**self.pools[self.current])
+                .descriptor_pool(***pool)
                 .set_layouts(layouts.raw());
             // SAFETY: the pool and the layouts are alive.
             match unsafe { self.device.raw().allocate_descriptor_sets(&info) } {
@@ -484,7 +479,7 @@ impl Pools {
                 Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL)
                     if !is_new =>
                 {
-                    self.current += 1
+                    self.pools.go_on();
                 }
                 Err(e) => return Err(failed("vkAllocateDescriptorSets", e)),
             }

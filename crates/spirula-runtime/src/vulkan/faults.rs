@@ -2,6 +2,7 @@
 //! are real devices of which one function is another.
 
 use super::driver::VulkanDriver;
+use super::hooks::changed;
 use super::trial::{has_device, multiplies_wide_numbers, run};
 use crate::{Device, DeviceOptions, Error};
 use ash::vk;
@@ -16,18 +17,6 @@ fn with(change: fn(ash::Device) -> ash::Device) -> Option<Device> {
     let options = DeviceOptions::default();
     let driver = VulkanDriver::open_with("vulkan", &options, true, change).unwrap();
     Some(Device::with_driver(Box::new(driver)))
-}
-
-/// The functions of a device, changed.
-fn changed(
-    device: &ash::Device,
-    change: impl FnOnce(&mut ash::DeviceFnV1_0, &mut ash::DeviceFnV1_2),
-) -> ash::Device {
-    let mut first = device.fp_v1_0().clone();
-    let mut third = device.fp_v1_2().clone();
-    change(&mut first, &mut third);
-    let (second, last) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
-    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
 }
 
 /// Runs the kernel `count` and reads what it wrote.

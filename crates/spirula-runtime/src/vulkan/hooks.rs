@@ -73,27 +73,38 @@ unsafe extern "system" fn when_done(
     }
 }
 
-fn changed(device: ash::Device, counter: vk::PFN_vkGetSemaphoreCounterValue) -> ash::Device {
-    let (mut first, mut third) = (device.fp_v1_0().clone(), device.fp_v1_2().clone());
-    DRIVER.get_or_init(|| Driver {
-        begin: first.begin_command_buffer,
-        submit: first.queue_submit,
-        wait: first.device_wait_idle,
-        counter: third.get_semaphore_counter_value,
-    });
-    first.begin_command_buffer = begin;
-    first.queue_submit = submit;
-    third.get_semaphore_counter_value = counter;
+/// The functions of a device, changed.
+pub fn changed(
+    device: &ash::Device,
+    change: impl FnOnce(&mut ash::DeviceFnV1_0, &mut ash::DeviceFnV1_2),
+) -> ash::Device {
+    let mut first = device.fp_v1_0().clone();
+    let mut third = device.fp_v1_2().clone();
+    change(&mut first, &mut third);
     let (second, last) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
     ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
 }
 
+fn counted(device: &ash::Device, counter: vk::PFN_vkGetSemaphoreCounterValue) -> ash::Device {
+    changed(device, |first, third| {
+        DRIVER.get_or_init(|| Driver {
+            begin: first.begin_command_buffer,
+            submit: first.queue_submit,
+            wait: first.device_wait_idle,
+            counter: third.get_semaphore_counter_value,
+        });
+        first.begin_command_buffer = begin;
+        first.queue_submit = submit;
+        third.get_semaphore_counter_value = counter;
+    })
+}
+
 /// A device that is busy as long as nobody waits for it.
 pub fn busy(device: ash::Device) -> ash::Device {
-    changed(device, not_yet)
+    counted(&device, not_yet)
 }
 
 /// One that is done with everything as soon as somebody looks.
 pub fn idle(device: ash::Device) -> ash::Device {
-    changed(device, when_done)
+    counted(&device, when_done)
 }

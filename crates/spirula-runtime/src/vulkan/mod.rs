@@ -50,6 +50,7 @@ mod resource;
 mod sampler;
 mod specialise;
 mod stamps;
+mod supply;
 mod tape;
 mod transfer;
 #[cfg(test)]

@@ -290,14 +290,10 @@ impl Queue {
         };
         let is_due = match batch.count {
             LONGEST.. => return self.submit(),
-            MIDDLE.. => true,
-            SHORT.. => batch.waits(uses),
+            SHORT.. => self.is_idle()? && (batch.count >= MIDDLE || batch.waits(uses)),
             _ => false,
         };
-        if is_due && self.is_idle()? {
-            self.hurry()?;
-        }
-        Ok(())
+        if is_due { self.hurry() } else { Ok(()) }
     }
 
     /// Hands what is recorded to a device that has nothing else to do.

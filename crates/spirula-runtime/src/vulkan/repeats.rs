@@ -120,6 +120,22 @@ impl Chain {
         }
     }
 
+    /// Launches that each wait for the one before: how often was submitted. It may be waited for behind every second.
+    fn round(&mut self, waits: bool) -> usize {
+        let before = hooks::submitted();
+        let launches = [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)];
+        for (at, (to, from, push)) in launches.into_iter().enumerate() {
+            self.launch(0, (to, from), LENGTH, &push.to_le_bytes());
+            if waits && at % 2 == 1 {
+                self.device.wait().unwrap();
+            }
+        }
+        self.device.wait().unwrap();
+        let submitted = hooks::submitted() - before;
+        self.compare();
+        submitted
+    }
+
     /// Does what programs do in an order of which parts come again and again.
     fn wander(&mut self, seed: u32) {
         let mut state = seed;
@@ -155,11 +171,7 @@ fn the_same_launches_are_recorded_once() {
     };
     let mut begun = Vec::new();
     for _ in 0..6 {
-        for (to, from, push) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)] {
-            chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
-        }
-        chain.device.wait().unwrap();
-        chain.compare();
+        chain.round(false);
         begun.push(hooks::begun());
     }
     assert_eq!(begun[1..], [begun[1]; 5]);
@@ -174,22 +186,7 @@ fn what_ended_early_is_joined_while_the_device_is_busy() {
     let Some(mut chain) = Chain::new(true, hooks::busy) else {
         return;
     };
-    let mut round = |waits: bool| {
-        let before = hooks::submitted();
-        for (at, (to, from, push)) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)]
-            .into_iter()
-            .enumerate()
-        {
-            chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
-            if waits && at % 2 == 1 {
-                chain.device.wait().unwrap();
-            }
-        }
-        chain.device.wait().unwrap();
-        let submitted = hooks::submitted() - before;
-        chain.compare();
-        submitted
-    };
+    let mut round = |waits| chain.round(waits);
     assert_eq!(round(true), 3);
     assert_eq!([round(false), round(false), round(false)], [1; 3]);
     // What was joined is not what is waited for in between, and works all the same.
@@ -221,16 +218,7 @@ fn few_launches_behind_few_are_handed_over_with_them() {
     let Some(mut chain) = Chain::new(true, hooks::idle) else {
         return;
     };
-    let mut round = || {
-        let before = hooks::submitted();
-        for (to, from, push) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)] {
-            chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
-        }
-        chain.device.wait().unwrap();
-        let submitted = hooks::submitted() - before;
-        chain.compare();
-        submitted
-    };
+    let mut round = || chain.round(false);
     // It is known only when what comes behind was asked for at once.
     assert_eq!([round(), round(), round(), round()], [2, 2, 1, 1]);
 }

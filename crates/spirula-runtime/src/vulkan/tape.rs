@@ -145,14 +145,22 @@ impl Tape {
 
     /// Whether a launch is the one at a place.
     fn is_at(&self, at: usize, launch: &Launch) -> bool {
-        let (Some(entry), Inputs::Resources { bindings, push }) =
-            (self.entries.get(at), &launch.inputs)
-        else {
+        let Inputs::Resources { bindings, push } = &launch.inputs else {
             return false;
         };
-        (entry.kernel, entry.size) == (launch.kernel, launch.size)
-            && self.bound[entry.bound.clone()] == bindings[..]
-            && self.push[entry.push.clone()] == push[..]
+        self.what(at) == Some((launch.kernel, launch.size, bindings, push))
+    }
+
+    /// What was asked for at a place: a kernel, its size, what it was given and its push constants.
+    fn what(&self, at: usize) -> Option<(Kernel, Size, &[Bound], &[u8])> {
+        let entry = self.entries.get(at)?;
+        let (bound, push) = (entry.bound.clone(), entry.push.clone());
+        Some((
+            entry.kernel,
+            entry.size,
+            &self.bound[bound],
+            &self.push[push],
+        ))
     }
 
     /// Begins to be followed.
@@ -191,15 +199,7 @@ impl Tape {
 
     /// Whether so many launches are the same in both.
     fn is_like(&self, other: &Tape, count: usize) -> bool {
-        let same = |at: usize| match (self.entries.get(at), other.entries.get(at)) {
-            (Some(a), Some(b)) => {
-                (a.kernel, a.size) == (b.kernel, b.size)
-                    && self.bound[a.bound.clone()] == other.bound[b.bound.clone()]
-                    && self.push[a.push.clone()] == other.push[b.push.clone()]
-            }
-            _ => false,
-        };
-        (0..count).all(same)
+        (0..count).all(|at| self.what(at).is_some() && self.what(at) == other.what(at))
     }
 
     /// Has what was asked for so far of another one that is followed.
