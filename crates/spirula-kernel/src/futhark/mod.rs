@@ -10,6 +10,7 @@ mod entry;
 mod expr;
 mod flags;
 mod kernel;
+mod moves;
 mod operators;
 mod stmt;
 

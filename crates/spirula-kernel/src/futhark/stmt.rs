@@ -146,11 +146,7 @@ impl Reader<'_> {
             }
             self.builder.at(place);
             self.separate_flags(then);
-            self.builder.push(StmtKind::If {
-                condition,
-                then,
-                otherwise,
-            });
+            self.push_branch(condition, then, otherwise);
             if remaining > 0 {
                 otherwise = self.builder.end_block();
             }

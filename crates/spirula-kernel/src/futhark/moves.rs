@@ -1,0 +1,132 @@
+//! Elements that invocations of a workgroup move within one block of memory.
+
+use super::Reader;
+use crate::ir::{Block, Copy, Expr, ExprData, Program, Scope, Space, StmtKind, Sync, Type, Var};
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// Invocations that Futhark's scans of a workgroup treat as one warp, whatever the device has.
+const WARP: i64 = 32;
+
+impl Reader<'_> {
+    /// Appends a branch. Where the last invocation of each warp moves a result within one block of memory, the first
+    /// warp moves its result before all others move theirs.
+    ///
+    /// A scan within a workgroup has warp `i` move its result to element `i`. If the elements are arrays, they lie in
+    /// memory even then, and warp 31 of a workgroup of 1024 invocations overwrites what the first warp moves. No
+    /// other warp reads an element below 32.
+    pub(super) fn push_branch(&mut self, condition: Expr, then: Block, otherwise: Block) {
+        let program = self.builder.program();
+        let moved = moved_memory(program, then).filter(|_| program.block(otherwise).is_empty());
+        let number = last_of_warp(program, condition).filter(|_| self.stands_where_all_come());
+        let Some((memory, number)) = moved.zip(number) else {
+            self.builder.push(StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            });
+            return;
+        };
+        let scope = match program.var(memory).ty {
+            Type::Memory(Space::Shared) => Scope::Shared,
+            _ => Scope::Device,
+        };
+        self.push_rounds(condition, number, scope, then, otherwise);
+    }
+
+    /// Whether the workgroup waited for itself in the innermost block, so that it may do so again.
+    fn stands_where_all_come(&self) -> bool {
+        let stmts = self.builder.open_block().iter();
+        stmts
+            .rev()
+            .any(|stmt| matches!(stmt.kind, StmtKind::Sync { kind, .. } if kind != Sync::Fence))
+    }
+
+    /// Appends a loop of two rounds, of which the first is the first warp's.
+    fn push_rounds(
+        &mut self,
+        condition: Expr,
+        number: Expr,
+        scope: Scope,
+        then: Block,
+        otherwise: Block,
+    ) {
+        let ty = self.builder.program().type_of(number);
+        let ty = ty.unwrap_or(Scalar::I32);
+        let literal = |bits: i64| Literal::new(ty, ty.truncate(bits as u64));
+        let round = self.builder.var("round", Type::Scalar(ty));
+        let [warp, one, two] = [WARP, 1, 2].map(|n| self.builder.literal(literal(n)));
+        let of = |op| Operator::of(op, ty);
+        let place = self.builder.apply(of(Op::SQuot), &[number, warp]);
+        let place = self.builder.apply(of(Op::SMin), &[place, one]);
+        let current = self.builder.value(round);
+        let is_due = self.builder.apply(of(Op::Eq), &[place, current]);
+        let condition = self.builder.op(Op::LogAnd, &[condition, is_due]);
+        self.builder.begin_block();
+        self.builder.push(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+        self.builder.push(StmtKind::Sync {
+            kind: Sync::Barrier,
+            scope,
+        });
+        let body = self.builder.end_block();
+        self.builder.push(StmtKind::For {
+            counter: round,
+            bound: two,
+            body,
+        });
+    }
+}
+
+/// The memory within which a block moves elements.
+fn moved_memory(program: &Program, block: Block) -> Option<Var> {
+    program.block(block).iter().find_map(|stmt| {
+        let within = match &stmt.kind {
+            StmtKind::Copy(copy) => {
+                let Copy { to, from, .. } = &**copy;
+                (to.memory == from.memory).then_some(to.memory)
+            }
+            _ => None,
+        };
+        let mut inner = stmt.kind.blocks();
+        within.or_else(|| inner.find_map(|block| moved_memory(program, block)))
+    })
+}
+
+/// The number of an invocation that a condition demands to be the last of its warp: one of its conjuncts is
+/// `number - number / 32 * 32 = 31`.
+fn last_of_warp(program: &Program, condition: Expr) -> Option<Expr> {
+    if let Some([left, right]) = operands(program, condition, Op::LogAnd) {
+        return last_of_warp(program, left).or_else(|| last_of_warp(program, right));
+    }
+    let [lane, last] = operands(program, condition, Op::Eq)?;
+    let [number, first] = operands(program, lane, Op::Sub)?;
+    let [warp, width] = operands(program, first, Op::Mul)?;
+    let [divided, by] = operands(program, warp, Op::SQuot)?;
+    let is = |expr, value| is_number(program, expr, value);
+    let fits = is(last, WARP - 1) && is(width, WARP) && is(by, WARP);
+    (fits && variable(program, number)? == variable(program, divided)?).then_some(number)
+}
+
+/// The operands of an expression if it has this operator.
+fn operands(program: &Program, expr: Expr, op: Op) -> Option<[Expr; 2]> {
+    match program.expr(expr) {
+        ExprData::Apply(operator, start) if operator.op == op => {
+            program.operands(operator, start).try_into().ok()
+        }
+        _ => None,
+    }
+}
+
+fn is_number(program: &Program, expr: Expr, value: i64) -> bool {
+    matches!(program.expr(expr), ExprData::Literal(literal) if literal.bits == value as u64)
+}
+
+fn variable(program: &Program, expr: Expr) -> Option<Var> {
+    match program.expr(expr) {
+        ExprData::Var(var) => Some(var),
+        _ => None,
+    }
+}
