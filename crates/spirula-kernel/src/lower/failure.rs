@@ -57,6 +57,24 @@ impl Lower<'_> {
         self.device_pointer(self.failure_binding, 4, word)
     }
 
+    /// The number of the message of the first assertion that failed, plus 1, or 0, as it is at this moment.
+    pub(super) fn failure_code(&mut self) -> Id {
+        let u32_ty = self.uint(32);
+        let [device, relaxed] = [1, 0].map(|n| self.u32(n));
+        let zero = self.u32(0);
+        let word = self.failure_word(zero);
+        self.value(Op::AtomicLoad, u32_ty, &[word, device, relaxed])
+    }
+
+    /// Notes that this invocation failed, for itself and for its workgroup.
+    pub(super) fn fail(&mut self) {
+        let failed = self.failed();
+        let yes = self.b.constant_bool(true);
+        self.store(failed, yes);
+        let (flag, one) = (self.workgroup_flag(), self.u32(1));
+        self.store(flag, one);
+    }
+
     /// What stands before the body: leaves if an earlier launch failed, unless the kernel may run
     /// then. All invocations of a workgroup have to decide alike.
     pub(super) fn begin_failures(&mut self) {
@@ -127,11 +145,7 @@ impl Lower<'_> {
         let wrong = self.not(condition);
         self.pending = true;
         self.when(wrong, |l| {
-            let failed = l.failed();
-            let yes = l.b.constant_bool(true);
-            l.store(failed, yes);
-            let (flag, one) = (l.workgroup_flag(), l.u32(1));
-            l.store(flag, one);
+            l.fail();
             l.report(message)
         })
     }

@@ -30,6 +30,7 @@ mod subgroups;
 mod survey;
 mod trigonometry;
 mod vectors;
+mod waiting;
 
 use crate::ir::{Expr, Kernel, KernelData, Program, Use, Var};
 use layout::Layout;

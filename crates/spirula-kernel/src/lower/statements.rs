@@ -99,11 +99,15 @@ impl Lower<'_> {
     fn may_fail(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
             StmtKind::Assert { .. } => true,
-            StmtKind::Call(call) => self
-                .body_of(call)
-                .is_some_and(|b| self.survey.fails[b.index()]),
-            kind => kind.blocks().any(|b| self.survey.fails[b.index()]),
+            StmtKind::Call(call) => self.body_of(call).is_some_and(|b| self.may_fail_in(b)),
+            StmtKind::While { body, .. } if self.awaits_others(*body) => true,
+            kind => kind.blocks().any(|b| self.may_fail_in(b)),
         }
+    }
+
+    fn may_fail_in(&self, block: Block) -> bool {
+        let at = block.index();
+        self.survey.fails[at] || self.survey.awaits[at] && self.can_fail()
     }
 
     fn body_of(&self, call: &Call) -> Option<Block> {
@@ -175,7 +179,7 @@ impl Lower<'_> {
                 bound,
                 body,
             } => self.counted(counter, bound, body),
-            StmtKind::While { condition, body } => self.looped(body, |l| l.expr(condition), |_| {}),
+            StmtKind::While { condition, body } => self.repeated(condition, body),
             _ => Err(refusal(self.place, "a statement of the host")),
         }
     }
@@ -227,6 +231,23 @@ impl Lower<'_> {
                 l.store(variable, next);
             },
         )
+    }
+
+    fn repeated(&mut self, condition: Expr, body: Block) -> Done {
+        if !self.awaits_others(body) {
+            return self.looped(body, |l| l.expr(condition), |_| {});
+        }
+        let stopped = self.begin_waiting();
+        self.looped(
+            body,
+            |l| {
+                let more = l.expr(condition)?;
+                Ok(l.unless_stopped(stopped, more))
+            },
+            |_| {},
+        )?;
+        self.end_waiting(stopped);
+        Ok(())
     }
 
     /// A loop, which an invocation that failed leaves where none wait for it.

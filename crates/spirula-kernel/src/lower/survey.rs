@@ -38,11 +38,52 @@ pub(super) struct Survey {
     pub fails: Vec<bool>,
     /// Blocks in which the workgroup waits for itself, functions included.
     pub waits: Vec<bool>,
+    /// Blocks in which invocations ask for what others write, functions included: by atomic operations, or by volatile
+    /// reads of the device's memory.
+    pub asks: Vec<bool>,
+    /// Blocks with a loop that may wait for others, functions included: it asks, and has no barrier.
+    pub awaits: Vec<bool>,
     /// Whether there are fragments.
     pub has_fragments: bool,
 }
 
+/// What happens in a block.
+#[derive(Clone, Copy, Default)]
+struct Deeds {
+    fails: bool,
+    waits: bool,
+    asks: bool,
+    awaits: bool,
+}
+
+impl Deeds {
+    fn add(&mut self, other: Deeds) {
+        self.fails |= other.fails;
+        self.waits |= other.waits;
+        self.asks |= other.asks;
+        self.awaits |= other.awaits;
+    }
+}
+
 impl Survey {
+    fn deeds(&self, block: Block) -> Deeds {
+        let at = block.index();
+        Deeds {
+            fails: self.fails[at],
+            waits: self.waits[at],
+            asks: self.asks[at],
+            awaits: self.awaits[at],
+        }
+    }
+
+    fn note(&mut self, block: Block, deeds: Deeds) {
+        let at = block.index();
+        self.fails[at] = deeds.fails;
+        self.waits[at] = deeds.waits;
+        self.asks[at] = deeds.asks;
+        self.awaits[at] = deeds.awaits;
+    }
+
     /// Whether shared memory is accessed in elements of several sizes, which an explicit layout makes
     /// simple.
     pub fn mixes_shared(&self) -> bool {
@@ -72,6 +113,8 @@ pub(super) fn survey(program: &Program, kernel: Kernel) -> Result<Survey, Diagno
             changed: vec![false; program.vars.len()],
             fails: vec![false; program.blocks.len()],
             waits: vec![false; program.blocks.len()],
+            asks: vec![false; program.blocks.len()],
+            awaits: vec![false; program.blocks.len()],
             has_fragments: false,
         },
         parents: Vec::new(),
@@ -179,20 +222,22 @@ impl Surveyor<'_> {
         }
     }
 
-    /// A block with the blocks within and the functions called; gives whether it fails or waits.
-    fn block(&mut self, block: Block, called: &mut Vec<Block>) -> Result<(bool, bool), Diagnostic> {
-        let (mut fails, mut waits) = (false, false);
+    /// A block with the blocks within and the functions called.
+    fn block(&mut self, block: Block, called: &mut Vec<Block>) -> Result<Deeds, Diagnostic> {
+        let mut deeds = Deeds::default();
         let program = self.program;
         for stmt in program.block(block) {
             self.place = stmt.place;
             for inner in stmt.kind.blocks() {
-                let (f, w) = self.block(inner, called)?;
-                fails |= f;
-                waits |= w;
+                deeds.add(self.block(inner, called)?);
             }
             match &stmt.kind {
-                StmtKind::Assert { .. } => fails = true,
-                StmtKind::Sync { kind, .. } => waits |= *kind != Sync::Fence,
+                StmtKind::Assert { .. } => deeds.fails = true,
+                StmtKind::Sync { kind, .. } => deeds.waits |= *kind != Sync::Fence,
+                StmtKind::While { body, .. } => {
+                    let inner = self.survey.deeds(*body);
+                    deeds.awaits |= inner.asks && !inner.waits;
+                }
                 StmtKind::Assign { to, .. }
                 | StmtKind::Where { to, .. }
                 | StmtKind::Shuffle { to, .. } => {
@@ -202,6 +247,8 @@ impl Surveyor<'_> {
                 StmtKind::Read { to, from } => {
                     self.survey.changed[to.index()] = true;
                     self.access(from);
+                    let ty = program.var(from.memory).ty;
+                    deeds.asks |= from.volatile && ty == Type::Memory(Space::Device);
                 }
                 StmtKind::Write { to, .. } => {
                     self.access(to);
@@ -234,7 +281,10 @@ impl Surveyor<'_> {
                     self.touch(copy.from.memory, copy.ty, false);
                     self.writes(copy.to.memory);
                 }
-                StmtKind::Atomic(atomic) => self.atomic(atomic),
+                StmtKind::Atomic(atomic) => {
+                    self.atomic(atomic);
+                    deeds.asks = true;
+                }
                 StmtKind::Alias { to, from } => {
                     if matches!(program.var(*to).ty, Type::Memory(_)) {
                         self.join(*to, *from);
@@ -251,23 +301,20 @@ impl Surveyor<'_> {
                     for output in &call.outputs {
                         self.survey.changed[output.index()] = true;
                     }
-                    let (f, w) = self.function(call.function, called)?;
-                    fails |= f;
-                    waits |= w;
+                    deeds.add(self.function(call.function, called)?);
                 }
                 _ => {}
             }
         }
-        self.survey.fails[block.index()] = fails;
-        self.survey.waits[block.index()] = waits;
-        Ok((fails, waits))
+        self.survey.note(block, deeds);
+        Ok(deeds)
     }
 
     fn function(
         &mut self,
         function: crate::ir::Func,
         called: &mut Vec<Block>,
-    ) -> Result<(bool, bool), Diagnostic> {
+    ) -> Result<Deeds, Diagnostic> {
         if calls::is_host_only(self.program, function) {
             return Err(self.refusal("a function that has device memory, called in a kernel"));
         }
@@ -276,11 +323,10 @@ impl Surveyor<'_> {
             self.survey.changed[var.index()] = true;
         }
         let Some(body) = data.body else {
-            return Ok((false, false));
+            return Ok(Deeds::default());
         };
         if called.contains(&body) {
-            let (fails, waits) = (&self.survey.fails, &self.survey.waits);
-            return Ok((fails[body.index()], waits[body.index()]));
+            return Ok(self.survey.deeds(body));
         }
         called.push(body);
         let place = self.place;

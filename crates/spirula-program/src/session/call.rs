@@ -101,6 +101,9 @@ impl<'p, M: Machine> Session<'p, M> {
             return Err(RunError::Invalid(message));
         };
         self.blocks.settle();
+        if self.is_unfinished {
+            self.initialise()?;
+        }
         let mut frame = self.frame(entry.function, &[]);
         self.bind(entry, &given, &mut frame)?;
         Ok(Prepared { entry, frame })

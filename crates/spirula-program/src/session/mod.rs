@@ -34,6 +34,8 @@ pub struct Session<'p, M: Machine> {
     failures: Option<usize>,
     /// Whether a launch since the last look may have failed.
     may_have_failed: bool,
+    /// Whether kernels left before their end, so that what they count in the program's blocks is not at its beginning.
+    is_unfinished: bool,
     /// What was traced.
     traced: Vec<String>,
 }
@@ -77,11 +79,20 @@ impl<'p, M: Machine> Session<'p, M> {
             spare: Vec::new(),
             failures: None,
             may_have_failed: false,
+            is_unfinished: false,
             traced: Vec::new(),
         };
-        let first = session.frame(program.initialise, &[]);
-        session.run(first)?;
+        session.initialise()?;
         Ok(session)
+    }
+
+    /// Runs the program's initialisation.
+    fn initialise(&mut self) -> Run<(), M> {
+        let first = self.frame(self.program.initialise, &[]);
+        let frame = self.run(first)?;
+        self.drop_frame(frame);
+        self.is_unfinished = false;
+        Ok(())
     }
 
     /// The machine.
@@ -515,6 +526,7 @@ impl<'p, M: Machine> Session<'p, M> {
         let Some((message, block)) = code.checked_sub(1).zip(self.failures) else {
             return Ok(());
         };
+        self.is_unfinished = true;
         self.blocks.write(block, 0, &[0; 4])?;
         let parts = self.program.messages.get(message as usize);
         let count = parts.map_or(0, |m| m.parts.len() as u64);

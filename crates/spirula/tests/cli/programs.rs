@@ -228,3 +228,13 @@ fn truth_values_are_exchanged_one_by_one() {
     );
     assert_eq!(ran.ok().text(), "[false, true, false, true, false]\n");
 }
+
+/// A workgroup that waits for what another tells once that has waited for it, and fails.
+#[test]
+fn nobody_waits_for_a_workgroup_that_failed() {
+    for entry in ["alone", "together"] {
+        let program = own("waits.imp");
+        let run = ["run", &program, "--entry", entry, "--threads", "2"];
+        spirula_with(&run, b"[0i32, 0i32]").fails(1, "There is no 7.");
+    }
+}
