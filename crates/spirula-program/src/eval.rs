@@ -97,6 +97,7 @@ impl Operator {
                 }
             }
             (Op::FNeg, Some(format), _) => a ^ format.sign_bit(),
+            (Op::FSignum, Some(format), _) => signum(a, format),
             (Op::SExt, ..) => int::sign_extend(a, width) as u64,
             (Op::FConv, Some(from), Some(to)) => float_to_float(a, from, to, nearest),
             (Op::SToF, _, Some(to)) => int_to_float(a, width, true, to, nearest),
@@ -155,6 +156,16 @@ fn from_f32(value: f32, ty: Scalar) -> u64 {
     )
 }
 
+/// 1 with the sign of a number; zeros and NaN stay.
+fn signum(bits: u64, format: Format) -> u64 {
+    let sign = bits & format.sign_bit();
+    let magnitude = bits ^ sign;
+    if magnitude == 0 || magnitude > format.infinity() {
+        return bits;
+    }
+    sign | int_to_float(1, 1, false, format, Rounding::NearestEven)
+}
+
 /// The number next to `a` in the direction of `b`, by the order of bits.
 fn next_after(a: u64, b: u64, format: Format) -> u64 {
     let (sign, infinity) = (format.sign_bit(), format.infinity());
@@ -181,6 +192,25 @@ mod tests {
             .map(|o| Literal::parse(o).expect(o).bits)
             .collect();
         Literal::new(operator.to, operator.eval(&bits)).to_string()
+    }
+
+    #[test]
+    fn the_sign_of_what_has_none_is_itself() {
+        for ty in ["f16", "f32", "f64"] {
+            let operator = format!("fsignum.{ty}");
+            let own = [format!("{ty}.nan"), format!("0.0{ty}"), format!("-0.0{ty}")];
+            for value in own {
+                assert_eq!(eval(&operator, &[&value]), value);
+            }
+            let signs = [("2.5", "1.0"), ("-0.25", "-1.0")].map(|(a, b)| (format!("{a}{ty}"), b));
+            for (value, sign) in signs {
+                assert_eq!(eval(&operator, &[&value]), format!("{sign}{ty}"));
+            }
+            assert_eq!(
+                eval(&operator, &[&format!("-{ty}.inf")]),
+                format!("-1.0{ty}")
+            );
+        }
     }
 
     #[test]

@@ -234,7 +234,8 @@ operators! {
     FMax "fmax" Float Same(2) => real!(2 fmax);
     FNeg "fneg" Float Same(1) => Own;
     FAbs "fabs" Float Same(1) => real!(1 fabs);
-    FSignum "fsignum" Float Same(1) => real!(1 sign);
+    // 1 with its sign; zeros and NaN stay.
+    FSignum "fsignum" Float Same(1) => Own;
     Sqrt "sqrt" Float Same(1) => real!(1 sqrt);
     Rsqrt "rsqrt" Float Same(1) => real!(1 rsqrt);
     Cbrt "cbrt" Float Same(1) => real!(1 cbrt);

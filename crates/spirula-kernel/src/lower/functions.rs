@@ -207,7 +207,7 @@ impl Lower<'_> {
         let p = self.polynomial(s, r, EXP);
         // In two steps, as the power of two alone may not be a number.
         let word = self.uint(32);
-        let nan = self.test(S::IsNan, &[a]);
+        let nan = self.is_nan(s, a);
         let zero = self.number_of(s, 0.0);
         let k = self.pick(s, nan, zero, k);
         let k = self.value(S::ConvertFToS, word, &[k]);
@@ -501,9 +501,9 @@ impl Lower<'_> {
         let next = self.bitcast(ty, next);
         let equal = self.test(S::FOrdEqual, args);
         let next = self.select(ty, equal, args[1], next);
-        let first = self.test(S::IsNan, &args[..1]);
+        let first = self.is_nan(s, args[0]);
         let next = self.select(ty, first, args[0], next);
-        let second = self.test(S::IsNan, &args[1..]);
+        let second = self.is_nan(s, args[1]);
         self.select(ty, second, args[1], next)
     }
 }

@@ -25,6 +25,7 @@ mod memory;
 mod operators;
 mod power;
 mod shared;
+mod special;
 mod statements;
 mod subgroups;
 mod survey;
