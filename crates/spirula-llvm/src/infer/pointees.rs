@@ -265,8 +265,10 @@ impl Inference<'_> {
         let arguments = function.arguments(inst);
         let is_pointer_result = self.is_pointer(function.inst(inst).ty);
         if self.module.function_name(callee).starts_with("llvm.") {
-            // Intrinsics that return a pointer return the one they are given.
-            if let (true, Some(&first)) = (is_pointer_result, arguments.first())
+            // Intrinsics that return a pointer return the one they are given, but for one.
+            let name = self.module.function_name(callee);
+            let same = is_pointer_result && !name.starts_with("llvm.load.relative");
+            if let (true, Some(&first)) = (same, arguments.first())
                 && self.is_pointer(function.type_of(self.module, first))
             {
                 self.join(slot, func, first);

@@ -265,6 +265,16 @@ impl Types {
         self.pointer(0)
     }
 
+    /// A pointer type that differs from all others, also from one to the same address space.
+    pub(crate) fn distinct_pointer(&mut self, space: u32) -> Type {
+        let id = Type::new(self.kinds.len());
+        self.kinds.push(TypeKind::Pointer {
+            space,
+            pointee: None,
+        });
+        id
+    }
+
     /// `iN`
     pub fn int(&mut self, width: u32) -> Type {
         self.intern(TypeKind::Int(width))

@@ -74,18 +74,18 @@ impl Translator<'_> {
             StorageClass::Generic => StorageClass::CrossWorkgroup,
             class => class,
         };
-        let pointee = self.memory_type(data.value_type)?;
-        let pointer = self.pointer_type(class, pointee);
         let elsewhere = data.linkage == Linkage::AvailableExternally;
         let initial = variable.initializer.filter(|_| !elsewhere);
-        let initializer = match initial {
-            Some(constant) if class != StorageClass::Workgroup => {
-                match module.consts.kind(constant) {
-                    ConstKind::Undef | ConstKind::Poison => None,
-                    _ => Some(self.constant_in_memory(constant)?),
-                }
-            }
-            _ => None,
+        let contents = initial.filter(|constant| {
+            let kind = module.consts.kind(*constant);
+            class != StorageClass::Workgroup
+                && !matches!(kind, ConstKind::Undef | ConstKind::Poison)
+        });
+        let pointee = self.contents_type(data.value_type, contents)?;
+        let pointer = self.pointer_type(class, pointee);
+        let initializer = match contents {
+            Some(constant) => Some(self.initial_contents(data.value_type, constant)?),
+            None => None,
         };
         let id = self.b.global_variable(pointer, class, initializer);
         self.name(id, name);

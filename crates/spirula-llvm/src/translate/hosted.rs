@@ -1,5 +1,7 @@
 //! Modules that were compiled for a host, such as those of `rustc`: their pointers have no address
-//! spaces, and their kernels are functions like others.
+//! spaces, and their kernels are functions like others. Modules for devices that have variables in address
+//! space 0, such as those of Julia, are brought to the same form: that space is of private memory, where
+//! no variable of a module can be.
 //!
 //! [`hosted`] makes the functions that the options name kernels, and finds out which memory each
 //! pointer leads to: parameters of kernels and globals lead to the device's memory, allocations to
@@ -10,10 +12,12 @@
 //!
 //! Cost: a copy of the module and one pass over its instructions with union-find.
 
+use super::shader::is_shader;
+use super::translator::Options;
 use crate::infer::Classes;
 use crate::ir::{
-    CallingConvention, Const, ConstKind, Func, GlobalKind, Inst, Linkage, Module, Opcode, Type,
-    Value, ValueKind,
+    CallingConvention, Const, ConstKind, Func, Function, GlobalKind, Inst, Linkage, Module, Opcode,
+    Type, Value, ValueKind,
 };
 use spirula_source::{Diagnostic, Place};
 
@@ -29,37 +33,83 @@ const WORKGROUP_SECTION: &str = ".workgroup";
 /// The word among names of kernels that stands for all functions that could be some.
 const ALL: &str = "all";
 
-/// A module for a host, made one for devices.
+/// A module whose pointers got address spaces by what they lead to.
 pub(super) struct Hosted {
     pub(super) module: Module,
     /// Parameters of kernels that are joined with pointers to other memory: they are generic from
     /// their kernel's beginning on.
     pub(super) generic: Vec<(Func, usize)>,
+    /// The types that pointers to private, global and workgroup memory got: in memory they are generic.
+    pub(super) flat: [Type; 3],
 }
 
-/// The module with kernels and address spaces; `None` where no kernels are named.
+/// What a module without address spaces was compiled for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ModuleOrigin {
+    /// A host: kernels are given pointers to the device's memory.
+    Host,
+    /// A device: pointers in address space 0 that kernels are given are to copies of arguments.
+    Device,
+}
+
+impl ModuleOrigin {
+    /// The memory that a kernel's parameters in address space 0 lead to.
+    fn kernel_space(self) -> u32 {
+        match self {
+            ModuleOrigin::Host => GLOBAL,
+            ModuleOrigin::Device => PRIVATE,
+        }
+    }
+
+    /// The memory that parameters in address space 0 lead to of functions that other modules call.
+    fn exported_space(self) -> u32 {
+        match self {
+            ModuleOrigin::Host => GENERIC,
+            ModuleOrigin::Device => PRIVATE,
+        }
+    }
+}
+
+/// The module with kernels and address spaces; `None` where no kernels are named and no variable is in
+/// address space 0.
 pub(super) fn hosted(
     module: &Module,
-    kernels: &[String],
+    options: &Options,
 ) -> Result<Option<Hosted>, Vec<Diagnostic>> {
-    if kernels.is_empty() {
-        return Ok(None);
-    }
+    let kernels = &options.kernels;
+    let origin = match kernels.is_empty() {
+        false => ModuleOrigin::Host,
+        true if has_flat_variables(module) && !is_shader(module, options) => ModuleOrigin::Device,
+        true => return Ok(None),
+    };
     let mut new = module.clone();
     let unknown = name_kernels(&mut new, kernels);
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    let spaces = Spaces::of(&new);
-    let generic = spaces.apply(&mut new);
-    new.triple = match new.layout.pointer_width(0) {
-        32 => "spir-unknown-unknown".to_owned(),
-        _ => "spir64-unknown-unknown".to_owned(),
-    };
+    let spaces = Spaces::of(&new, origin);
+    let (flat, generic) = spaces.apply(&mut new);
+    if origin == ModuleOrigin::Host {
+        new.triple = match new.layout.pointer_width(0) {
+            32 => "spir-unknown-unknown".to_owned(),
+            _ => "spir64-unknown-unknown".to_owned(),
+        };
+    }
     Ok(Some(Hosted {
         module: new,
         generic,
+        flat,
     }))
+}
+
+/// Whether variables of a module are in address space 0; those that only the compiler reads do not count.
+fn has_flat_variables(module: &Module) -> bool {
+    module.globals.iter().any(|data| {
+        let name = module.str(data.name);
+        let read = !name.starts_with("llvm.") && !name.starts_with("__spirv_BuiltIn");
+        let variable = matches!(data.kind, GlobalKind::Variable(_));
+        variable && read && data.ty == Type::PTR && module.str(data.section) != "llvm.metadata"
+    })
 }
 
 /// Makes kernels of the functions that are named.
@@ -105,6 +155,7 @@ fn could_be_kernel(module: &Module, func: Func) -> bool {
 
 /// Which memory pointers lead to.
 struct Spaces {
+    origin: ModuleOrigin,
     /// By function: the slot of its first local.
     first: Vec<u32>,
     classes: Classes,
@@ -115,7 +166,7 @@ struct Spaces {
 }
 
 impl Spaces {
-    fn of(module: &Module) -> Spaces {
+    fn of(module: &Module, origin: ModuleOrigin) -> Spaces {
         let mut count = 0;
         let mut first = Vec::with_capacity(module.functions.len());
         for function in &module.functions {
@@ -123,6 +174,7 @@ impl Spaces {
             count += function.local_count() as u32;
         }
         let mut spaces = Spaces {
+            origin,
             first,
             classes: Classes::new(count as usize),
             spaces: vec![None; count as usize],
@@ -152,14 +204,16 @@ impl Spaces {
     fn parameters(&mut self, module: &Module, func: Func, taken: bool) {
         let function = module.function(func);
         let kernel = function.convention == CallingConvention::SPIR_KERNEL;
-        let outside = taken || !module.global(function.global).linkage.is_local();
-        for index in 0..function.params.len() {
-            let slot = self.slot(func, index);
-            match (kernel, outside) {
-                (true, _) => self.sources.push((slot, GLOBAL)),
-                (false, true) => self.sources.push((slot, GENERIC)),
-                (false, false) => {}
+        let space = match kernel {
+            true => self.origin.kernel_space(),
+            false if taken => GENERIC,
+            false if !module.global(function.global).linkage.is_local() => {
+                self.origin.exported_space()
             }
+            false => return,
+        };
+        for index in 0..function.params.len() {
+            self.sources.push((self.slot(func, index), space));
         }
     }
 
@@ -188,6 +242,13 @@ impl Spaces {
             Opcode::Select => {
                 for &operand in &operands[1..] {
                     self.join(module, func, slot, operand);
+                }
+            }
+            // Intrinsics that return a pointer return one to the memory of the first that they take.
+            Opcode::Call if is_intrinsic(module, function, inst) => {
+                match function.arguments(inst).first() {
+                    Some(first) => self.join(module, func, slot, *first),
+                    None => self.sources.push((slot, GENERIC)),
                 }
             }
             _ => self.sources.push((slot, GENERIC)),
@@ -230,12 +291,13 @@ impl Spaces {
         }
     }
 
-    /// Gives every local pointer its space, those in memory the generic one. The parameters of
-    /// kernels that have to become generic.
-    fn apply(mut self, module: &mut Module) -> Vec<(Func, usize)> {
+    /// Gives every local pointer its space, those in memory the generic one. The types that it gave, and the
+    /// parameters of kernels that have to become generic.
+    fn apply(mut self, module: &mut Module) -> ([Type; 3], Vec<(Func, usize)>) {
         let mut generic = Vec::new();
         let private = module.types.make_generic();
-        let types = [GLOBAL, WORKGROUP].map(|space| module.types.pointer(space));
+        let [global, workgroup] =
+            [GLOBAL, WORKGROUP].map(|space| module.types.distinct_pointer(space));
         for func in module.function_ids() {
             let function = module.function(func);
             let params = function.params.len();
@@ -246,14 +308,14 @@ impl Spaces {
                 let space = match (kernel && local < params, self.spaces[class]) {
                     (true, Some(GENERIC)) => {
                         generic.push((func, local));
-                        Some(GLOBAL)
+                        Some(self.origin.kernel_space())
                     }
                     (_, space) => space,
                 };
                 let ty = match space {
                     Some(PRIVATE) => private,
-                    Some(GLOBAL) => types[0],
-                    Some(WORKGROUP) => types[1],
+                    Some(GLOBAL) => global,
+                    Some(WORKGROUP) => workgroup,
                     _ => continue,
                 };
                 let function = &mut module.functions[func.index()];
@@ -279,8 +341,14 @@ impl Spaces {
                 .address_space(module.function(*func).params[*param])
                 .is_some()
         });
-        generic
+        ([private, global, workgroup], generic)
     }
+}
+
+/// Whether an instruction is a call of one of LLVM's own functions.
+fn is_intrinsic(module: &Module, function: &Function, inst: Inst) -> bool {
+    let callee = function.callee(inst).and_then(|v| module.as_function(v));
+    callee.is_some_and(|callee| module.function_name(callee).starts_with("llvm."))
 }
 
 /// Whether a constant is the address of something.

@@ -17,7 +17,8 @@
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
 //! | `fpga` | metadata of compilers for FPGAs |
 //! | `initialisers` | what runs before and after all kernels |
-//! | `offsets` | sizes and offsets written as addresses behind null |
+//! | `offsets` | constants that are sums of addresses and numbers |
+//! | `merged` | variables whose addresses are subtracted, as members of one |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
 //! | `loops` | hints for loops |
@@ -62,6 +63,7 @@ mod intrinsics;
 mod legalise;
 mod lengths;
 mod loops;
+mod merged;
 mod metadata;
 mod offsets;
 mod opaque;

@@ -1,25 +1,161 @@
-//! Addresses behind null, which is how constant expressions write sizes and offsets:
-//! `ptrtoint (ptr getelementptr (T, ptr null, i32 1) to i64)`.
+//! Constants that are computed of addresses, in one form: the address of a global, less that of another,
+//! plus a number. Sizes are written so (`ptrtoint (ptr getelementptr (T, ptr null, i32 1) to i64)`), and so
+//! are differences of addresses, which are numbers once both lie in one global.
 
-use crate::ir::{Const, ConstKind, ExprExtra, Module, Opcode, TypeKind};
+use crate::ir::{
+    Const, ConstKind, Expr, ExprExtra, Global, GlobalKind, Module, Opcode, Type, TypeKind,
+};
+use rustc_hash::FxHashMap;
 
-/// Bytes from null to a constant address, where they are known; wrapped at 64 bits.
-pub(super) fn behind_null(module: &Module, constant: Const) -> Option<u64> {
+/// Nesting of constants beyond which their form is not looked for.
+const MAX_DEPTH: u32 = 255;
+
+/// `plus - minus + bytes`, modulo two to the power of the width of its constant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AddressForm {
+    pub(super) plus: Option<Global>,
+    pub(super) minus: Option<Global>,
+    pub(super) bytes: u64,
+}
+
+impl AddressForm {
+    fn number(bytes: u64) -> Self {
+        AddressForm {
+            bytes,
+            ..AddressForm::default()
+        }
+    }
+
+    /// The number, where no address is left.
+    pub(super) fn as_number(self) -> Option<u64> {
+        (self.plus.is_none() && self.minus.is_none()).then_some(self.bytes)
+    }
+
+    fn negated(self) -> Self {
+        AddressForm {
+            plus: self.minus,
+            minus: self.plus,
+            bytes: self.bytes.wrapping_neg(),
+        }
+    }
+
+    /// The sum; none where more than one address is added or taken away.
+    fn with(self, other: Self) -> Option<Self> {
+        let bytes = self.bytes.wrapping_add(other.bytes);
+        let mut plus = [self.plus, other.plus];
+        let mut minus = [self.minus, other.minus];
+        for a in &mut plus {
+            for b in &mut minus {
+                if a == b {
+                    (*a, *b) = (None, None);
+                }
+            }
+        }
+        let only = |pair: [Option<Global>; 2]| match pair {
+            [Some(_), Some(_)] => None,
+            [a, b] => Some(a.or(b)),
+        };
+        Some(AddressForm {
+            plus: only(plus)?,
+            minus: only(minus)?,
+            bytes,
+        })
+    }
+}
+
+/// The forms of a module's constants, each found once.
+#[derive(Default)]
+pub(super) struct AddressForms {
+    known: FxHashMap<Const, Option<AddressForm>>,
+    depth: u32,
+}
+
+impl AddressForms {
+    /// The form of a pointer or integer; none where it has another.
+    pub(super) fn of(&mut self, module: &Module, constant: Const) -> Option<AddressForm> {
+        match module.consts.kind(constant) {
+            ConstKind::Null => return Some(AddressForm::number(0)),
+            ConstKind::Int(bits) => return Some(AddressForm::number(*bits)),
+            ConstKind::Expr(_) | ConstKind::Global(_) => {}
+            _ => return None,
+        }
+        if let Some(known) = self.known.get(&constant) {
+            return *known;
+        }
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let form = self.compute(module, constant);
+        self.depth -= 1;
+        self.known.insert(constant, form);
+        form
+    }
+
+    fn compute(&mut self, module: &Module, constant: Const) -> Option<AddressForm> {
+        match module.consts.kind(constant) {
+            ConstKind::Global(global) => match module.global(*global).kind {
+                GlobalKind::Alias(target) => self.of(module, target.0?),
+                _ => Some(AddressForm {
+                    plus: Some(*global),
+                    ..AddressForm::default()
+                }),
+            },
+            ConstKind::Expr(expr) => self.expression(module, module.consts.ty(constant), expr),
+            _ => None,
+        }
+    }
+
+    fn expression(&mut self, module: &Module, ty: Type, expr: &Expr) -> Option<AddressForm> {
+        let first = *expr.operands.first()?;
+        let width = |ty: Type| match module.types.address_space(ty) {
+            Some(space) => Some(module.layout.pointer_width(space)),
+            None => module.types.int_width(ty),
+        };
+        let (from, to) = (width(module.consts.ty(first)), width(ty)?);
+        match expr.opcode {
+            Opcode::GetElementPtr => {
+                let base = self.of(module, first)?;
+                base.with(AddressForm::number(steps(module, expr)?))
+            }
+            Opcode::Add | Opcode::Sub => {
+                let left = self.of(module, first)?;
+                let right = self.of(module, *expr.operands.get(1)?)?;
+                match expr.opcode {
+                    Opcode::Add => left.with(right),
+                    _ => left.with(right.negated()),
+                }
+            }
+            Opcode::BitCast | Opcode::AddrSpaceCast | Opcode::Trunc if from? >= to => {
+                self.of(module, first)
+            }
+            Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::IntToPtr | Opcode::ZExt => {
+                let form = self.of(module, first)?;
+                match form.as_number() {
+                    Some(bytes) => Some(AddressForm::number(bytes & super::constants::mask(from?))),
+                    None => (from? >= to).then_some(form),
+                }
+            }
+            Opcode::SExt => {
+                let bytes = self.of(module, first)?.as_number()?;
+                let unused = 64_u32.checked_sub(from?)?;
+                Some(AddressForm::number(
+                    ((bytes << unused) as i64 >> unused) as u64,
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Bytes that an address computation steps over, where its indices are known; wrapped at 64 bits.
+fn steps(module: &Module, expr: &Expr) -> Option<u64> {
     let (types, layout) = (&module.types, &module.layout);
-    let expr = match module.consts.kind(constant) {
-        ConstKind::Null => return Some(0),
-        ConstKind::Expr(expr) if expr.opcode == Opcode::GetElementPtr => expr,
-        _ => return None,
-    };
-    let (base, indices) = expr.operands.split_first()?;
     let ExprExtra::SourceType(mut ty) = expr.extra else {
         return None;
     };
-    if *module.consts.kind(*base) != ConstKind::Null {
-        return None;
-    }
     let mut bytes = 0_u64;
-    for (n, index) in indices.iter().enumerate() {
+    for (n, index) in expr.operands.iter().skip(1).enumerate() {
         let index = module.consts.as_i64(types, *index)?;
         let step = match types.kind(ty) {
             TypeKind::Struct { .. } if n > 0 => {

@@ -10,12 +10,13 @@ use super::functions::Signature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
 use super::hosted::hosted;
+use super::merged::merged;
 use super::order::order_globals;
 use super::shader::Shader;
 use super::types::TypeTable;
 use super::untyped::{self, Pointers, untyped};
 use crate::infer::Pointees;
-use crate::ir::{Func, Module};
+use crate::ir::{Func, Module, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
@@ -71,7 +72,9 @@ impl Default for Options {
 /// # Errors
 /// All places that have no counterpart in SPIR-V, or none that is known here.
 pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Vec<Diagnostic>> {
-    let hosted = hosted(module, &options.kernels)?;
+    let merged = merged(module);
+    let module = merged.as_ref().unwrap_or(module);
+    let hosted = hosted(module, options)?;
     let generic = hosted.as_ref().map_or(&[][..], |hosted| &hosted.generic);
     let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
     let upgraded = upgraded(module);
@@ -111,6 +114,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         assembly_target: None,
         debug: Debug::new(module),
         aliasing: Aliasing::new(module),
+        flat: hosted.as_ref().map_or(&[][..], |hosted| &hosted.flat),
         generic,
         texts: FxHashMap::default(),
         diagnostics: Vec::new(),
@@ -178,6 +182,8 @@ pub(super) struct Translator<'m> {
     pub(super) assembly_target: Option<Id>,
     pub(super) debug: Debug,
     pub(super) aliasing: Aliasing,
+    /// Types of pointers that got their address spaces from what they lead to, and are generic in memory.
+    pub(super) flat: &'m [Type],
     /// Parameters of kernels that are made generic.
     pub(super) generic: &'m [(Func, usize)],
     /// Strings of debug information made so far.

@@ -491,7 +491,7 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn struct_type(&mut self, name: &str, members: &[Id], packed: bool) -> Id {
+    pub(super) fn struct_type(&mut self, name: &str, members: &[Id], packed: bool) -> Id {
         let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
         let id = if name.is_empty() && !packed {
             self.b.structure(members)
@@ -529,9 +529,10 @@ impl Translator<'_> {
                     Some(_) => return self.no_type(*element),
                 }
             }
-            TypeKind::Pointer { .. } => {
+            TypeKind::Pointer { .. } if self.is_shader() => {
                 "pointers that are kept in memory have no counterpart in shaders".to_owned()
             }
+            TypeKind::Pointer { .. } => "a pointer stands where a number is needed".to_owned(),
             kind => format!("the type {} has no counterpart in SPIR-V", kind_name(kind)),
         })
     }

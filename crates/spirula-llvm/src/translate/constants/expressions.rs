@@ -1,9 +1,7 @@
 //! Constant expressions: one `OpSpecConstantOp` each.
 
-use super::mask;
 use crate::infer::element_type;
 use crate::ir::{Const, Expr, ExprExtra, Flags, Opcode, Type, TypeKind, Value};
-use crate::translate::offsets::behind_null;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::translator::Translator;
 use spirula_spirv::Id;
@@ -28,12 +26,6 @@ impl Translator<'_> {
                 self.constant(first)
             }
             Opcode::PtrToInt | Opcode::PtrToAddr => {
-                if let (Some(bytes), Some(shape)) =
-                    (behind_null(self.module, first), self.shape(ty))
-                    && shape.is_exact()
-                {
-                    return Ok(self.splat(shape, bytes & mask(shape.bits)));
-                }
                 let result = self.register_type(ty)?;
                 let operand = self.constant(first)?;
                 Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))

@@ -4,15 +4,18 @@
 //! (`OpSpecConstantOp`), so that a constant can stand wherever LLVM has it, operands of phis
 //! included.
 
+mod chunks;
 mod expressions;
 mod special;
 
 use super::builtins::Callee;
+use super::offsets::AddressForms;
 use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::{Elem, Shape};
 use crate::ir::{Const, ConstKind, Func, GlobalKind, Type};
 pub(super) use expressions::space_cast;
+use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::{Id, IdMap};
@@ -30,6 +33,12 @@ pub(in crate::translate) struct ConstantTable {
     indices: Vec<Option<Id>>,
     /// Whether an id is that of an `OpSpecConstant…`, which only such may contain.
     special: IdMap<bool>,
+    /// What constants are as sums of addresses and numbers.
+    forms: AddressForms,
+    /// Whether types have arrays that are too long for an instruction.
+    long: FxHashMap<Type, bool>,
+    /// What such types become where they have contents.
+    chunked: FxHashMap<Type, Id>,
     depth: u32,
 }
 
@@ -40,6 +49,9 @@ impl ConstantTable {
             memory: vec![None; constants],
             indices: vec![None; constants],
             special: IdMap::new(0, false),
+            forms: AddressForms::default(),
+            long: FxHashMap::default(),
+            chunked: FxHashMap::default(),
             depth: 0,
         }
     }
@@ -143,7 +155,10 @@ impl Translator<'_> {
         let module = self.module;
         let data = module.consts.get(constant);
         if let ConstKind::Expr(expr) = &data.kind {
-            return self.expression(data.ty, expr);
+            return match self.computed_number(constant, data.ty) {
+                Some(id) => Ok(id),
+                None => self.expression(data.ty, expr),
+            };
         }
         if let Some(shape) = self.shape(data.ty) {
             return self.number(shape, data.ty, constant);
@@ -166,7 +181,11 @@ impl Translator<'_> {
                     Some(target) => self.constant(target),
                     None => Err(refuse("an alias without a target")),
                 },
-                GlobalKind::Function(func) => self.function_pointer(func),
+                GlobalKind::Function(func) => {
+                    let id = self.function_pointer(func)?;
+                    let space = module.types.address_space(data.ty);
+                    self.as_generic(id, space.unwrap_or(module.global(*global).space))
+                }
                 GlobalKind::Ifunc(_) => Err(refuse(format!(
                     "the function {} is chosen by a loader",
                     module.str(module.global(*global).name)
@@ -174,6 +193,18 @@ impl Translator<'_> {
             },
             _ => self.constant_in_memory(constant),
         }
+    }
+
+    /// The integer that an expression is, where addresses in it cancel each other.
+    fn computed_number(&mut self, constant: Const, ty: Type) -> Option<Id> {
+        let shape = self.shape(ty)?;
+        if shape.elem != Elem::Int || shape.lanes != 1 || shape.bits > 64 {
+            return None;
+        }
+        let form = self.consts.forms.of(self.module, constant)?;
+        let number = form.as_number()? & mask(shape.bits);
+        let id = self.shape_type(shape);
+        Some(self.scalar_constant(id, shape.width, number))
     }
 
     /// The address of a function: of the extension SPV_INTEL_function_pointers.
@@ -200,10 +231,9 @@ impl Translator<'_> {
         };
         let ty = self.pointer_type(class, signature.ty);
         let words = [signature.id.word()];
-        let id = self
+        Ok(self
             .b
-            .constant(Op::ConstantFunctionPointerINTEL, ty, &words);
-        self.as_generic(id, data.space)
+            .constant(Op::ConstantFunctionPointerINTEL, ty, &words))
     }
 
     /// A pointer at module level as a generic one, where its address space is that.
@@ -410,6 +440,13 @@ impl Translator<'_> {
     }
 
     fn data(&mut self, constant: Const, ty: Id) -> Lowered<Id> {
+        let members = self.data_members(constant)?;
+        check_members(members.len())?;
+        Ok(self.composite(ty, &members))
+    }
+
+    /// The elements of plain numbers.
+    fn data_members(&mut self, constant: Const) -> Lowered<Vec<Id>> {
         let module = self.module;
         let element = module.types.element(module.consts.ty(constant), 0);
         let Some(shape) = element.and_then(|ty| self.shape(ty)) else {
@@ -418,14 +455,12 @@ impl Translator<'_> {
             ));
         };
         let bits = module.consts.data_elements(&module.types, constant);
-        let bits: Vec<u64> = bits.into_iter().flatten().collect();
-        check_members(bits.len())?;
         let scalar = self.shape_type(shape);
-        let members: Vec<Id> = bits
-            .iter()
-            .map(|bits| self.scalar_constant(scalar, shape.width, *bits))
-            .collect();
-        Ok(self.composite(ty, &members))
+        Ok(bits
+            .into_iter()
+            .flatten()
+            .map(|bits| self.scalar_constant(scalar, shape.width, bits))
+            .collect())
     }
 }
 

@@ -280,14 +280,13 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The type of a value in memory: a pointer of a module for a host has no space of its own
-    /// there.
-    fn stored_type(&self, value: Value) -> Type {
+    /// The type of a value in memory: where pointers got their spaces from what they lead to, one in memory
+    /// has none of its own.
+    pub(super) fn stored_type(&self, value: Value) -> Type {
         let ty = self.type_of(value);
-        let hosted = !self.t.options.kernels.is_empty();
-        match self.t.module.types.address_space(ty) {
-            Some(_) if hosted => Type::PTR,
-            _ => ty,
+        match self.t.flat.contains(&ty) {
+            true => Type::PTR,
+            false => ty,
         }
     }
 

@@ -74,6 +74,24 @@ pub(super) fn mask_pointer(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.op(Op::ConvertUToPtr, ty, [bits])))
 }
 
+/// `llvm.load.relative(table, offset)`: the table's address plus the number that lies at the offset.
+pub(super) fn load_relative(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let byte = body.t.byte();
+    let table = body.pointer(call.arg(0)?, byte)?;
+    let size = Shape::int(body.t.pointer_bits, 1);
+    let from = body.shape_of(call.arg(1)?)?;
+    let offset = body.value(call.arg(1)?)?;
+    let offset = body.resized(from, size, offset, true);
+    let entry = body.step(table, offset);
+    let number = Shape::int(32, 1);
+    let word = body.t.shape_type(number);
+    let entry = body.cast(entry, word);
+    let words = [entry.word(), MemoryAccess::Aligned.0, 4];
+    let distance = body.t.b.value(Op::Load, word, &words);
+    let distance = body.resized(number, size, distance, true);
+    Ok(Some(body.step(table, distance)))
+}
+
 /// `llvm.memcpy(to, from, bytes, volatile)`
 pub(super) fn copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let bytes = call.arg(2)?;

@@ -101,6 +101,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.memset", By(memory::set)),
     ("llvm.memset.inline", By(memory::set)),
     ("llvm.ptrmask", By(memory::mask_pointer)),
+    ("llvm.load.relative", By(memory::load_relative)),
     ("llvm.threadlocal.address", First),
     // Matrices.
     ("llvm.matrix.transpose", By(matrix::transpose)),

@@ -1,0 +1,134 @@
+//! Initial contents of more members than an instruction can have: long arrays become structures of shorter
+//! ones, which lie in memory as the long ones do.
+
+use super::MAX_MEMBERS;
+use crate::ir::{Const, ConstKind, Type, TypeKind};
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::translator::Translator;
+use spirula_spirv::Id;
+
+impl Translator<'_> {
+    /// The type of a variable that has contents at first: in memory form, but for long arrays.
+    pub(in crate::translate) fn contents_type(
+        &mut self,
+        ty: Type,
+        contents: Option<Const>,
+    ) -> Lowered<Id> {
+        match contents {
+            Some(constant) if !self.module.consts.is_zero(constant) => self.chunked_type(ty),
+            _ => self.memory_type(ty),
+        }
+    }
+
+    /// What a variable of [`Self::contents_type`] has at first.
+    pub(in crate::translate) fn initial_contents(
+        &mut self,
+        ty: Type,
+        constant: Const,
+    ) -> Lowered<Id> {
+        match self.module.consts.is_zero(constant) {
+            true => self.constant_in_memory(constant),
+            false => self.chunked(constant, ty),
+        }
+    }
+
+    /// Whether an array with too many elements for one instruction is part of a type.
+    fn has_long_array(&mut self, ty: Type) -> bool {
+        if let Some(known) = self.consts.long.get(&ty) {
+            return *known;
+        }
+        let long = match self.module.types.kind(ty) {
+            TypeKind::Array { element, len } => {
+                *len > MAX_MEMBERS as u64 || self.has_long_array(*element)
+            }
+            TypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } => fields.iter().any(|field| self.has_long_array(*field)),
+            _ => false,
+        };
+        self.consts.long.insert(ty, long);
+        long
+    }
+
+    /// A type with long arrays as structures.
+    fn chunked_type(&mut self, ty: Type) -> Lowered<Id> {
+        if !self.has_long_array(ty) {
+            return self.memory_type(ty);
+        }
+        if let Some(known) = self.consts.chunked.get(&ty) {
+            return Ok(*known);
+        }
+        let id = self.make_chunked_type(ty)?;
+        self.consts.chunked.insert(ty, id);
+        Ok(id)
+    }
+
+    fn make_chunked_type(&mut self, ty: Type) -> Lowered<Id> {
+        match self.module.types.kind(ty) {
+            TypeKind::Array { element, len } => {
+                let element = self.chunked_type(*element)?;
+                if *len <= MAX_MEMBERS as u64 {
+                    return self.array_type(element, *len);
+                }
+                let mut members = Vec::new();
+                for start in (0..*len).step_by(MAX_MEMBERS) {
+                    let count = (*len - start).min(MAX_MEMBERS as u64);
+                    members.push(self.array_type(element, count)?);
+                }
+                Ok(self.struct_type("", &members, false))
+            }
+            TypeKind::Struct {
+                fields: Some(fields),
+                packed,
+                ..
+            } => {
+                let mut members = Vec::with_capacity(fields.len());
+                for field in fields {
+                    members.push(self.chunked_type(*field)?);
+                }
+                Ok(self.struct_type("", &members, *packed))
+            }
+            _ => self.memory_type(ty),
+        }
+    }
+
+    /// A constant of a type with long arrays as structures.
+    fn chunked(&mut self, constant: Const, ty: Type) -> Lowered<Id> {
+        if !self.has_long_array(ty) {
+            return self.constant_in_memory(constant);
+        }
+        let module = self.module;
+        let whole = self.chunked_type(ty)?;
+        let mut members = match module.consts.kind(constant) {
+            ConstKind::Zero => return Ok(self.b.constant_null(whole)),
+            ConstKind::Undef | ConstKind::Poison => return Ok(self.b.undef(whole)),
+            ConstKind::Data(_) => self.data_members(constant)?,
+            ConstKind::Aggregate(elements) => {
+                let mut members = Vec::with_capacity(elements.len());
+                for &element in elements {
+                    let ty = module.consts.ty(element);
+                    members.push(self.chunked(element, ty)?);
+                }
+                members
+            }
+            _ => {
+                return Err(refuse(
+                    "a constant of this kind has no counterpart in SPIR-V",
+                ));
+            }
+        };
+        if let TypeKind::Array { element, .. } = *module.types.kind(ty)
+            && members.len() > MAX_MEMBERS
+        {
+            let element = self.chunked_type(element)?;
+            let mut chunks = Vec::new();
+            for chunk in members.chunks(MAX_MEMBERS) {
+                let ty = self.array_type(element, chunk.len() as u64)?;
+                chunks.push(self.composite(ty, chunk));
+            }
+            members = chunks;
+        }
+        Ok(self.composite(whole, &members))
+    }
+}
