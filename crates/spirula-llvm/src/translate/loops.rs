@@ -1,7 +1,7 @@
 //! Hints for loops: `!llvm.loop` of a branch back becomes `OpLoopMerge` in the loop's header.
 //!
 //! Kernels need no structured control flow, so that only loops with hints get one, and only where
-//! a block behind the loop is known. Cost: linear in the blocks of the loops with hints, nothing
+//! a block behind the loop is known that no other loop leads to. Cost: linear in the blocks of the loops with hints, nothing
 //! where there are none.
 
 use super::body::Body;
@@ -123,6 +123,9 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
         position[block.index()] = at;
     }
     let mut before: Option<Predecessors> = None;
+    let mut known = vec![false; function.blocks.len()];
+    // A block is the merge block of one loop alone.
+    let mut merges = vec![false; function.blocks.len()];
     for &latch in order {
         let Some(node) = function.attachment(function.terminator(latch), kind) else {
             continue;
@@ -132,11 +135,14 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
             continue;
         };
         let control = control(t, node);
-        if control.is_empty() || found.iter().any(|hints| hints.header == header) {
+        if control.is_empty() || known[header.index()] {
             continue;
         }
         let before = before.get_or_insert_with(|| Predecessors::of(function, order));
-        if let Some(merge) = behind(function, order, before, header, latch) {
+        let merge = behind(function, order, before, header, latch);
+        if let Some(merge) = merge.filter(|merge| !merges[merge.index()]) {
+            known[header.index()] = true;
+            merges[merge.index()] = true;
             found.push(LoopHints {
                 header,
                 merge,
