@@ -191,6 +191,10 @@ impl Body<'_, '_> {
             (Order::Explicit, Some(&scope)) => self.memory_scope(scope)?,
             _ => self.t.u32(default.0),
         };
+        let order = match self.is_invocation(scope) {
+            true => Order::Relaxed,
+            false => order,
+        };
         let semantics = self.atomic_semantics(order, memory, call, values)?;
         let failure = match orders {
             1 => semantics,

@@ -46,11 +46,19 @@ pub(super) fn write_mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lower
     body.memory_fence(MemorySemantics::Release, call)
 }
 
-/// `atomic_work_item_fence(flags, order, scope)`
+/// `atomic_work_item_fence(flags, order, scope)`. One for the work item alone orders nothing but its accesses
+/// to images (OpenCL C 3.0, section 6.15.12.6).
 pub(super) fn work_item_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
     let order = body.memory_order(call.arg(1)?)?;
     let scope = body.memory_scope(call.arg(2)?)?;
     let flags = body.fence_flags(call.arg(0)?)?;
+    let images = match body.t.small_constant(flags) {
+        Some(flags) => flags & MemorySemantics::ImageMemory.0 != 0,
+        None => true,
+    };
+    if body.is_invocation(scope) && !images {
+        return Ok(None);
+    }
     let ty = body.t.b.int(32, false);
     let semantics = body.both(ty, order, flags);
     let words = [scope.word(), semantics.word()];
@@ -198,6 +206,11 @@ impl Body<'_, '_> {
     pub(super) fn memory_scope(&mut self, scope: Value) -> Lowered<Id> {
         let rows: Vec<(u64, u32)> = SCOPES.iter().map(|row| (row.0, row.1.0)).collect();
         self.choose(scope, &rows)
+    }
+
+    /// Whether a scope is known to be the invocation, for which nothing has to be ordered.
+    pub(super) fn is_invocation(&self, scope: Id) -> bool {
+        self.t.small_constant(scope) == Some(Scope::Invocation.0)
     }
 
     /// The number beside the one that a value is.

@@ -1,4 +1,8 @@
 //! Atomic instructions and fences.
+//!
+//! A pointer is exchanged as the integer of its address. What is narrower than a word is exchanged within
+//! the word around it (`parts_of_words`), and an update without an instruction is computed until nobody came
+//! between (`updates`).
 
 use crate::ir::{Extra, Inst, Ordering, RmwOp, Symbol, Type, Value};
 use crate::translate::body::Body;
@@ -8,7 +12,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
 
-/// Updates of integers.
+/// Updates that SPIR-V has instructions for.
 const UPDATES: &[(RmwOp, Op)] = &[
     (RmwOp::Xchg, Op::AtomicExchange),
     (RmwOp::Add, Op::AtomicIAdd),
@@ -21,25 +25,9 @@ const UPDATES: &[(RmwOp, Op)] = &[
     (RmwOp::UMax, Op::AtomicUMax),
     (RmwOp::UMin, Op::AtomicUMin),
     (RmwOp::FAdd, Op::AtomicFAddEXT),
+    (RmwOp::FSub, Op::AtomicFAddEXT),
     (RmwOp::FMax, Op::AtomicFMaxEXT),
     (RmwOp::FMin, Op::AtomicFMinEXT),
-];
-
-/// What updates compute, where their instructions cannot be had.
-const COMPUTED: &[(RmwOp, Op)] = &[
-    (RmwOp::Add, Op::IAdd),
-    (RmwOp::Sub, Op::ISub),
-    (RmwOp::And, Op::BitwiseAnd),
-    (RmwOp::Or, Op::BitwiseOr),
-    (RmwOp::Xor, Op::BitwiseXor),
-];
-
-/// Updates that keep the old value where a comparison with the other holds.
-const CHOSEN: &[(RmwOp, Op)] = &[
-    (RmwOp::Max, Op::SGreaterThan),
-    (RmwOp::Min, Op::SLessThan),
-    (RmwOp::UMax, Op::UGreaterThan),
-    (RmwOp::UMin, Op::ULessThan),
 ];
 
 /// Synchronisation scopes by name, those of OpenCL as Clang writes them.
@@ -65,9 +53,15 @@ pub(super) fn scope_of(name: &str) -> Lowered<Scope> {
     }
 }
 
-/// Ordering and storage class as memory semantics.
-pub(super) fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemantics {
+/// Ordering, storage class and scope as memory semantics. Nothing has to be ordered for the invocation alone:
+/// it sees its own accesses in order anyway.
+pub(super) fn semantics_of(
+    ordering: Ordering,
+    class: Option<StorageClass>,
+    scope: Scope,
+) -> MemorySemantics {
     let order = match ordering {
+        _ if scope == Scope::Invocation => return MemorySemantics::default(),
         Ordering::NotAtomic | Ordering::Unordered | Ordering::Monotonic => {
             return MemorySemantics::default();
         }
@@ -93,40 +87,125 @@ fn unreleased(ordering: Ordering) -> Ordering {
     }
 }
 
-impl Body<'_, '_> {
-    fn atomic_shape(&self, ty: Type) -> Lowered<Shape> {
-        let shape = self.t.need_shape(ty)?;
-        if shape.elem == Elem::Brain {
-            return Err(refuse(
-                "atomic operations on bfloat have no counterpart in SPIR-V",
-            ));
-        }
-        // Halves may be added and compared two or four at a time, with an extension.
-        let halves = shape.elem == Elem::Float && shape.width == 16;
-        let lanes = shape.lanes == 1 || (halves && matches!(shape.lanes, 2 | 4));
-        if !shape.is_exact() || !lanes || shape.width < 16 {
-            return Err(refuse(
-                "an atomic access is of 16, 32 or 64 bits in SPIR-V, and this one is not",
-            ));
-        }
-        Ok(shape)
+/// Pointer, scope, and semantics of an exchange that takes place and of one that does not.
+#[derive(Clone, Copy)]
+pub(super) struct AtomicSite {
+    pub(super) pointer: Id,
+    pub(super) scope: Id,
+    pub(super) equal: Id,
+    pub(super) unequal: Id,
+}
+
+/// What is exchanged for the values of a type.
+#[derive(Clone, Copy)]
+struct AtomicCell {
+    /// The values; of pointers the integers of their addresses.
+    value: Shape,
+    /// What lies in memory.
+    held: Shape,
+}
+
+impl AtomicCell {
+    /// Whether it is a part of a word.
+    fn is_part(self) -> bool {
+        self.held.width < 32 && self.held.elem == Elem::Int
     }
 
-    /// A pointer for an atomic access, with its scope and semantics.
-    fn atomic_operands(
+    /// The same with integers in memory, which alone can be compared.
+    fn of_bits(self) -> AtomicCell {
+        AtomicCell {
+            held: Shape::int(self.value.width, 1),
+            ..self
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    /// How values of a type are accessed; `native` where halves are to be as they are.
+    fn atomic_cell(&self, ty: Type, native: bool) -> Lowered<AtomicCell> {
+        if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
+            let address = Shape::int(self.t.pointer_bits, 1);
+            return Ok(AtomicCell {
+                value: address,
+                held: address,
+            });
+        }
+        let shape = self.t.need_shape(ty)?;
+        let cell = AtomicCell {
+            value: shape,
+            held: shape,
+        };
+        // Halves may be added and compared two or four at a time, with an extension.
+        let halves = shape.elem == Elem::Float && shape.width == 16;
+        let lanes = shape.lanes == 1 || (halves && native && matches!(shape.lanes, 2 | 4));
+        // Shaders cannot get at the word around.
+        let least = if self.t.is_shader() { 16 } else { 8 };
+        if !shape.is_exact() || !lanes || shape.width < least {
+            return Err(refuse(
+                "an atomic access is of 8, 16, 32 or 64 bits in SPIR-V, and this one is not",
+            ));
+        }
+        let whole = shape.width >= 32 || (halves && native) || self.t.is_shader();
+        match (whole, shape.elem == Elem::Brain && self.t.is_shader()) {
+            (_, true) => Err(refuse(
+                "atomic operations on bfloat have no counterpart in shaders",
+            )),
+            (true, _) => Ok(cell),
+            (false, _) => Ok(cell.of_bits()),
+        }
+    }
+
+    /// A value as it is held in memory.
+    fn held(&mut self, cell: AtomicCell, value: Value) -> Lowered<Id> {
+        if self.is_pointer(value) && !self.t.is_shader() {
+            let pointer = self.in_memory(value)?;
+            return self.pointer_bits_as(pointer, cell.held);
+        }
+        let id = self.value(value)?;
+        self.bitcast(cell.value, cell.held, id)
+    }
+
+    /// A value of a type, in memory form where it is a pointer, by what is held.
+    fn unheld(&mut self, cell: AtomicCell, ty: Type, id: Id) -> Lowered<Id> {
+        if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
+            let ty = self.t.memory_type(ty)?;
+            return Ok(self.op(Op::ConvertUToPtr, ty, [id]));
+        }
+        self.bitcast(cell.held, cell.value, id)
+    }
+
+    /// The place of an atomic access to what is held, with its scope and semantics.
+    fn cell_site(
         &mut self,
+        cell: AtomicCell,
         pointer: Value,
-        ty: Id,
-        ordering: Ordering,
+        orderings: [Ordering; 2],
         scope: Symbol,
-    ) -> Lowered<[Id; 3]> {
+    ) -> Lowered<AtomicSite> {
+        let ty = self.t.shape_type(cell.held);
         let pointer = self.pointer(pointer, ty)?;
+        self.site_at(pointer, orderings, scope)
+    }
+
+    /// A pointer with the scope and semantics of an access.
+    pub(super) fn site_at(
+        &mut self,
+        pointer: Id,
+        orderings: [Ordering; 2],
+        scope: Symbol,
+    ) -> Lowered<AtomicSite> {
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
-        let scope = scope_of(self.t.module.str(scope))?;
-        let scope = self.t.u32(scope.0);
-        let semantics = self.t.u32(semantics_of(ordering, class).0);
-        Ok([pointer, scope, semantics])
+        let kind = scope_of(self.t.module.str(scope))?;
+        let scope = self.t.u32(kind.0);
+        let [equal, unequal] =
+            orderings.map(|ordering| self.t.u32(semantics_of(ordering, class, kind).0));
+        Ok(AtomicSite {
+            pointer,
+            scope,
+            equal,
+            unequal,
+        })
     }
 
     pub(super) fn atomic_load(
@@ -136,13 +215,16 @@ impl Body<'_, '_> {
         ordering: Ordering,
         scope: Symbol,
     ) -> Lowered<Id> {
-        if self.is_byte_access(ty) {
-            return self.load_byte(pointer, ordering, scope);
-        }
-        let shape = self.atomic_shape(ty)?;
-        let ty = self.t.shape_type(shape);
-        let operands = self.atomic_operands(pointer, ty, ordering, scope)?;
-        Ok(self.op(Op::AtomicLoad, ty, operands))
+        let cell = self.atomic_cell(ty, false)?;
+        let id = match cell.is_part() && !self.t.is_shader() {
+            true => self.load_part(cell.held, pointer, ordering, scope)?,
+            false => {
+                let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
+                let held = self.t.shape_type(cell.held);
+                self.op(Op::AtomicLoad, held, [site.pointer, site.scope, site.equal])
+            }
+        };
+        self.unheld(cell, ty, id)
     }
 
     pub(super) fn atomic_store(
@@ -152,17 +234,15 @@ impl Body<'_, '_> {
         ordering: Ordering,
         scope: Symbol,
     ) -> Lowered<()> {
-        if self.is_byte_access(self.type_of(value)) {
-            let value = self.value(value)?;
-            let site = [ordering, Ordering::Monotonic];
-            self.exchange_byte(pointer, site, scope, |_, _| Ok(value))?;
+        let cell = self.atomic_cell(self.type_of(value), false)?;
+        let value = self.held(cell, value)?;
+        if cell.is_part() && !self.t.is_shader() {
+            let orderings = [ordering, Ordering::Monotonic];
+            self.exchange_part(cell.held, pointer, orderings, scope, |_, _| Ok(value))?;
             return Ok(());
         }
-        let shape = self.atomic_shape(self.type_of(value))?;
-        let ty = self.t.shape_type(shape);
-        let [pointer, scope, semantics] = self.atomic_operands(pointer, ty, ordering, scope)?;
-        let value = self.value(value)?;
-        let words = [pointer, scope, semantics, value].map(Id::word);
+        let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
+        let words = [site.pointer, site.scope, site.equal, value].map(Id::word);
         self.t.b.effect(Op::AtomicStore, &words);
         Ok(())
     }
@@ -178,113 +258,48 @@ impl Body<'_, '_> {
         else {
             return Err(refuse("an atomic update without an operation"));
         };
-        let operands = self.function.operands(inst);
-        if self.is_byte_access(data.ty) {
-            let value = self.value(operands[1])?;
-            let site = [ordering, unreleased(ordering)];
-            let byte = Shape::int(8, 1);
-            return self.exchange_byte(operands[0], site, scope, |body, old| {
-                body.updated(op, byte, old, value)
-            });
+        let [pointer, operand] = self.function.operands(inst) else {
+            return Err(refuse("an atomic update without two operands"));
+        };
+        let (pointer, operand) = (*pointer, *operand);
+        let native = UPDATES.iter().find(|row| row.0 == op);
+        let cell = self.atomic_cell(data.ty, native.is_some() && op != RmwOp::Xchg)?;
+        let orderings = [ordering, unreleased(ordering)];
+        let floats = cell.value.elem != Elem::Brain;
+        if let Some((_, instruction)) = native.filter(|_| !cell.is_part() && floats) {
+            let site = self.cell_site(cell, pointer, orderings, scope)?;
+            let ty = self.t.shape_type(cell.held);
+            let mut value = self.held(cell, operand)?;
+            if op == RmwOp::FSub {
+                value = self.op(Op::FNegate, ty, [value]);
+            }
+            let operands = [site.pointer, site.scope, site.equal, value];
+            let old = self.op(*instruction, ty, operands);
+            return self.unheld(cell, data.ty, old);
         }
-        let shape = self.atomic_shape(data.ty)?;
-        let ty = self.t.shape_type(shape);
-        let [pointer, scope, semantics] = self.atomic_operands(operands[0], ty, ordering, scope)?;
-        let known = self.t.b.type_of(pointer);
-        let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
-        let mut value = self.value(operands[1])?;
-        let mut wanted = op;
-        if op == RmwOp::FSub {
-            value = self.op(Op::FNegate, ty, [value]);
-            wanted = RmwOp::FAdd;
-        }
-        match UPDATES.iter().find(|row| row.0 == wanted) {
-            Some((_, op)) => Ok(self.op(*op, ty, [pointer, scope, semantics, value])),
-            None if shape.elem == Elem::Int => {
-                let unequal = self.t.u32(semantics_of(unreleased(ordering), class).0);
-                let site = [pointer, scope, semantics, unequal];
-                self.exchange_loop(ty, site, |body, old| body.updated(op, shape, old, value))
+        let cell = cell.of_bits();
+        let shape = cell.value;
+        let value = match op {
+            RmwOp::Xchg => self.held(cell, operand)?,
+            _ => self.value(operand)?,
+        };
+        let new = |body: &mut Self, old: Id| {
+            if op == RmwOp::Xchg {
+                return Ok(value);
             }
-            None => Err(refuse(format!(
-                "the atomic operation {} has no counterpart in SPIR-V",
-                op.name()
-            ))),
-        }
-    }
-
-    /// An update that SPIR-V has no instruction for: the new value is computed and exchanged for
-    /// the old one until nobody came between. `site` is pointer, scope, and semantics when the
-    /// exchange takes place and when not. The old value.
-    pub(super) fn exchange_loop(
-        &mut self,
-        ty: Id,
-        site: [Id; 4],
-        new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
-    ) -> Lowered<Id> {
-        let [pointer, scope, equal, unequal] = site;
-        let relaxed = self.t.u32(0);
-        let first = self.op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
-        let before = self.current_label();
-        let [again, after] = [(); 2].map(|()| self.t.b.fresh_id());
-        self.t.b.effect(Op::Branch, &[again.word()]);
-        self.begin(again);
-        let (old, phi) = self.t.b.phi(ty);
-        let new = new(self, old)?;
-        let operands = [pointer, scope, equal, unequal, new, old];
-        let found = self.op(Op::AtomicCompareExchange, ty, operands);
-        let bool = self.t.b.bool();
-        let same = self.op(Op::IEqual, bool, [found, old]);
-        let words = [same, after, again].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
-        let words = [first, before, found, again].map(Id::word);
-        self.t.b.set_phi(phi, &words);
-        self.begin(after);
-        Ok(old)
-    }
-
-    /// What an update makes of the old value.
-    fn updated(&mut self, op: RmwOp, shape: Shape, old: Id, value: Id) -> Lowered<Id> {
-        let ty = self.t.shape_type(shape);
-        let bool = self.t.b.bool();
-        let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
-        if let Some((_, op)) = COMPUTED.iter().find(|row| row.0 == op) {
-            return Ok(self.op(*op, ty, [old, value]));
-        }
-        if let Some((_, op)) = CHOSEN.iter().find(|row| row.0 == op) {
-            let keeps = self.op(*op, bool, [old, value]);
-            return Ok(self.select(ty, keeps, old, value));
-        }
-        Ok(match op {
-            RmwOp::Xchg => value,
-            RmwOp::Nand => {
-                let both = self.op(Op::BitwiseAnd, ty, [old, value]);
-                self.op(Op::Not, ty, [both])
+            let old = body.bitcast(cell.held, shape, old)?;
+            let new = body.updated(op, shape, old, value)?;
+            body.bitcast(shape, cell.held, new)
+        };
+        let old = match cell.is_part() && !self.t.is_shader() {
+            true => self.exchange_part(cell.held, pointer, orderings, scope, new)?,
+            false => {
+                let site = self.cell_site(cell, pointer, orderings, scope)?;
+                let held = self.t.shape_type(cell.held);
+                self.exchange_loop(held, site, new)?
             }
-            RmwOp::UIncWrap => {
-                let next = self.op(Op::IAdd, ty, [old, one]);
-                let wraps = self.op(Op::UGreaterThanEqual, bool, [old, value]);
-                self.select(ty, wraps, zero, next)
-            }
-            RmwOp::UDecWrap => {
-                let next = self.op(Op::ISub, ty, [old, one]);
-                let none = self.op(Op::IEqual, bool, [old, zero]);
-                let above = self.op(Op::UGreaterThan, bool, [old, value]);
-                let wraps = self.op(Op::LogicalOr, bool, [none, above]);
-                self.select(ty, wraps, value, next)
-            }
-            RmwOp::USubCond | RmwOp::USubSat => {
-                let difference = self.op(Op::ISub, ty, [old, value]);
-                let fits = self.op(Op::UGreaterThanEqual, bool, [old, value]);
-                let other = if op == RmwOp::USubCond { old } else { zero };
-                self.select(ty, fits, difference, other)
-            }
-            _ => {
-                return Err(refuse(format!(
-                    "the atomic operation {} has no counterpart in SPIR-V",
-                    op.name()
-                )));
-            }
-        })
+        };
+        self.unheld(cell, data.ty, old)
     }
 
     pub(super) fn compare_exchange(&mut self, inst: Inst) -> Lowered<Id> {
@@ -301,37 +316,37 @@ impl Body<'_, '_> {
         let [pointer, expected, new] = self.function.operands(inst) else {
             return Err(refuse("a compare-and-exchange without three operands"));
         };
-        if self.is_byte_access(self.type_of(*expected)) {
-            let (expected, new) = (self.value(*expected)?, self.value(*new)?);
-            let byte = self.t.byte();
+        let ty = self.stored_type(*expected);
+        let cell = self.atomic_cell(ty, false)?;
+        let (expected, new) = (self.held(cell, *expected)?, self.held(cell, *new)?);
+        let held = self.t.shape_type(cell.held);
+        let orderings = [success, failure];
+        let old = if cell.is_part() && !self.t.is_shader() {
             let bool = self.t.b.bool();
-            let old = self.exchange_byte(*pointer, [success, failure], scope, |body, old| {
+            self.exchange_part(cell.held, *pointer, orderings, scope, |body, old| {
                 let same = body.op(Op::IEqual, bool, [old, expected]);
-                Ok(body.select(byte, same, new, old))
-            })?;
-            return self.exchanged(inst, old, expected);
-        }
-        let shape = self.atomic_shape(self.type_of(*expected))?;
-        let ty = self.t.shape_type(shape);
-        let [pointer, scope, equal] = self.atomic_operands(*pointer, ty, success, scope)?;
-        let class = self
-            .t
-            .b
-            .type_of(pointer)
-            .and_then(|ty| self.t.pointee_of(ty));
-        let unequal = semantics_of(failure, class.map(|p| p.0));
-        let unequal = self.t.u32(unequal.0);
-        let expected = self.value(*expected)?;
-        let new = self.value(*new)?;
-        let operands = [pointer, scope, equal, unequal, new, expected];
-        let old = self.op(Op::AtomicCompareExchange, ty, operands);
-        self.exchanged(inst, old, expected)
+                Ok(body.select(held, same, new, old))
+            })?
+        } else {
+            let site = self.cell_site(cell, *pointer, orderings, scope)?;
+            let operands = [
+                site.pointer,
+                site.scope,
+                site.equal,
+                site.unequal,
+                new,
+                expected,
+            ];
+            self.op(Op::AtomicCompareExchange, held, operands)
+        };
+        let bool = self.t.b.bool();
+        let same = self.op(Op::IEqual, bool, [old, expected]);
+        let old = self.unheld(cell, ty, old)?;
+        self.exchanged(inst, old, same)
     }
 
     /// The old value, and whether it is what was expected.
-    fn exchanged(&mut self, inst: Inst, old: Id, expected: Id) -> Lowered<Id> {
-        let bool = self.t.b.bool();
-        let same = self.op(Op::IEqual, bool, [old, expected]);
+    fn exchanged(&mut self, inst: Inst, old: Id, same: Id) -> Lowered<Id> {
         if self.keep_apart(inst, same) {
             return Ok(old);
         }
@@ -340,14 +355,17 @@ impl Body<'_, '_> {
         Ok(self.op(Op::CompositeConstruct, result, [old, flag]))
     }
 
+    /// A fence. One for the invocation alone is for the compiler.
     pub(super) fn fence(&mut self, inst: Inst) -> Lowered<()> {
         let Extra::Fence { ordering, scope } = self.function.inst(inst).extra else {
             return Err(refuse("a fence without an ordering"));
         };
         let scope = scope_of(self.t.module.str(scope))?;
-        let scope = self.t.u32(scope.0);
-        let semantics = self.t.u32(semantics_of(ordering, None).0);
-        let words = [scope.word(), semantics.word()];
+        let semantics = semantics_of(ordering, None, scope);
+        if semantics == MemorySemantics::default() {
+            return Ok(());
+        }
+        let words = [self.t.u32(scope.0), self.t.u32(semantics.0)].map(Id::word);
         self.t.b.effect(Op::MemoryBarrier, &words);
         Ok(())
     }

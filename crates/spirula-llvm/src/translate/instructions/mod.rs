@@ -3,12 +3,13 @@
 mod aggregate;
 mod arithmetic;
 mod atomic;
-mod bytes;
 mod call;
 mod compare;
 mod control;
 mod convert;
 mod memory;
+mod parts_of_words;
+mod updates;
 mod vector;
 
 use super::body::Body;

@@ -119,7 +119,12 @@ impl Body<'_, '_> {
     }
 
     /// The smaller or larger of two floats, NaN where one is NaN.
-    pub(super) fn extremum_or_nan(&mut self, number: u32, shape: Shape, operands: [Id; 2]) -> Id {
+    pub(in crate::translate) fn extremum_or_nan(
+        &mut self,
+        number: u32,
+        shape: Shape,
+        operands: [Id; 2],
+    ) -> Id {
         let ty = self.t.shape_type(shape);
         let found = self.ext(number, ty, &operands);
         let bool = self.t.shape_type(shape.as_bool());

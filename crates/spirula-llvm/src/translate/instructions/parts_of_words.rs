@@ -1,0 +1,109 @@
+//! Atomic accesses to what is narrower than a word, which few devices have: the word around is exchanged.
+//!
+//! A word that is aligned lies within the page, and within the allocation where that ends at a
+//! multiple of four bytes, as those of devices do.
+
+use super::atomic::AtomicSite;
+use crate::ir::{Ordering, Symbol, Value};
+use crate::translate::body::Body;
+use crate::translate::constants::mask;
+use crate::translate::refusal::Lowered;
+use crate::translate::types::Shape;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// A part of a word.
+#[derive(Clone, Copy)]
+struct WordPart {
+    /// Where the word is, and how it is accessed.
+    site: AtomicSite,
+    /// Bits below the part.
+    shift: Id,
+    /// What the part is.
+    shape: Shape,
+}
+
+impl Body<'_, '_> {
+    /// Loads an integer of 8 or 16 bits.
+    pub(super) fn load_part(
+        &mut self,
+        shape: Shape,
+        pointer: Value,
+        ordering: Ordering,
+        scope: Symbol,
+    ) -> Lowered<Id> {
+        let part = self.part_at(shape, pointer, [ordering; 2], scope)?;
+        let AtomicSite {
+            pointer,
+            scope,
+            equal,
+            ..
+        } = part.site;
+        let word = self.t.b.int(32, false);
+        let all = self.op(Op::AtomicLoad, word, [pointer, scope, equal]);
+        Ok(self.part_of(all, part))
+    }
+
+    /// Exchanges an integer of 8 or 16 bits for what is made of it; the old one. Orderings when the exchange
+    /// takes place, and when others came between.
+    pub(super) fn exchange_part(
+        &mut self,
+        shape: Shape,
+        pointer: Value,
+        orderings: [Ordering; 2],
+        scope: Symbol,
+        new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
+    ) -> Lowered<Id> {
+        let part = self.part_at(shape, pointer, orderings, scope)?;
+        let word = self.t.b.int(32, false);
+        let ones = self.t.u32(mask(shape.width) as u32);
+        let bits = self.op(Op::ShiftLeftLogical, word, [ones, part.shift]);
+        let others = self.op(Op::Not, word, [bits]);
+        let old = self.exchange_loop(word, part.site, |body, old| {
+            let before = body.part_of(old, part);
+            let new = new(body, before)?;
+            let new = body.op(Op::UConvert, word, [new]);
+            let new = body.op(Op::ShiftLeftLogical, word, [new, part.shift]);
+            let kept = body.op(Op::BitwiseAnd, word, [old, others]);
+            Ok(body.op(Op::BitwiseOr, word, [kept, new]))
+        })?;
+        Ok(self.part_of(old, part))
+    }
+
+    /// The word that a part is in, by its address.
+    fn part_at(
+        &mut self,
+        shape: Shape,
+        pointer: Value,
+        orderings: [Ordering; 2],
+        scope: Symbol,
+    ) -> Lowered<WordPart> {
+        let byte = self.t.byte();
+        let pointer = self.pointer(pointer, byte)?;
+        let size = Shape::int(self.t.pointer_bits, 1);
+        let address = self.pointer_bits_as(pointer, size)?;
+        let ty = self.t.shape_type(size);
+        let three = self.t.splat(size, 3);
+        let within = self.op(Op::BitwiseAnd, ty, [address, three]);
+        let back = self.op(Op::SNegate, ty, [within]);
+        let bytes = self.t.b.type_of(pointer).unwrap_or(byte);
+        let start = self.op(Op::PtrAccessChain, bytes, [pointer, back]);
+        let word = self.t.b.int(32, false);
+        let start = self.cast(start, word);
+        let within = self.resized(size, Shape::int(32, 1), within, false);
+        let three = self.t.u32(3);
+        let shift = self.op(Op::ShiftLeftLogical, word, [within, three]);
+        Ok(WordPart {
+            site: self.site_at(start, orderings, scope)?,
+            shift,
+            shape,
+        })
+    }
+
+    fn part_of(&mut self, word: Id, part: WordPart) -> Id {
+        let ty = self.t.b.int(32, false);
+        let low = self.op(Op::ShiftRightLogical, ty, [word, part.shift]);
+        let ty = self.t.shape_type(part.shape);
+        self.op(Op::UConvert, ty, [low])
+    }
+}

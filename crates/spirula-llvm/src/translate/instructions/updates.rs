@@ -1,0 +1,143 @@
+//! Atomic updates that SPIR-V has no instructions for.
+
+use super::atomic::AtomicSite;
+use crate::ir::RmwOp;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::opencl_std as std_;
+
+/// What updates compute.
+const COMPUTED: &[(RmwOp, Op)] = &[
+    (RmwOp::Add, Op::IAdd),
+    (RmwOp::Sub, Op::ISub),
+    (RmwOp::And, Op::BitwiseAnd),
+    (RmwOp::Or, Op::BitwiseOr),
+    (RmwOp::Xor, Op::BitwiseXor),
+];
+
+/// Updates that keep the old value where a comparison with the other holds.
+const CHOSEN: &[(RmwOp, Op)] = &[
+    (RmwOp::Max, Op::SGreaterThan),
+    (RmwOp::Min, Op::SLessThan),
+    (RmwOp::UMax, Op::UGreaterThan),
+    (RmwOp::UMin, Op::ULessThan),
+];
+
+/// Updates by the instruction of OpenCL's set that chooses one of two floats, and whether NaNs come first.
+const EXTREMA: &[(RmwOp, u32, bool)] = &[
+    (RmwOp::FMax, std_::FMAX, false),
+    (RmwOp::FMin, std_::FMIN, false),
+    (RmwOp::FMaximumNum, std_::FMAX, false),
+    (RmwOp::FMinimumNum, std_::FMIN, false),
+    (RmwOp::FMaximum, std_::FMAX, true),
+    (RmwOp::FMinimum, std_::FMIN, true),
+];
+
+impl Body<'_, '_> {
+    /// An update that SPIR-V has no instruction for: the new value is computed and exchanged for
+    /// the old one until nobody came between. The old value.
+    pub(super) fn exchange_loop(
+        &mut self,
+        ty: Id,
+        site: AtomicSite,
+        new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
+    ) -> Lowered<Id> {
+        let AtomicSite {
+            pointer,
+            scope,
+            equal,
+            unequal,
+        } = site;
+        let relaxed = self.t.u32(0);
+        let first = self.op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
+        let before = self.current_label();
+        let [again, after] = [(); 2].map(|()| self.t.b.fresh_id());
+        self.t.b.effect(Op::Branch, &[again.word()]);
+        self.begin(again);
+        let (old, phi) = self.t.b.phi(ty);
+        let new = new(self, old)?;
+        let operands = [pointer, scope, equal, unequal, new, old];
+        let found = self.op(Op::AtomicCompareExchange, ty, operands);
+        let bool = self.t.b.bool();
+        let same = self.op(Op::IEqual, bool, [found, old]);
+        let words = [same, after, again].map(Id::word);
+        self.t.b.effect(Op::BranchConditional, &words);
+        let words = [first, before, found, again].map(Id::word);
+        self.t.b.set_phi(phi, &words);
+        self.begin(after);
+        Ok(old)
+    }
+
+    /// What an update makes of the old value.
+    pub(super) fn updated(&mut self, op: RmwOp, shape: Shape, old: Id, value: Id) -> Lowered<Id> {
+        let ty = self.t.shape_type(shape);
+        let bool = self.t.b.bool();
+        if shape.is_float() {
+            return self.updated_float(op, shape, old, value);
+        }
+        let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
+        if let Some((_, op)) = COMPUTED.iter().find(|row| row.0 == op) {
+            return Ok(self.op(*op, ty, [old, value]));
+        }
+        if let Some((_, op)) = CHOSEN.iter().find(|row| row.0 == op) {
+            let keeps = self.op(*op, bool, [old, value]);
+            return Ok(self.select(ty, keeps, old, value));
+        }
+        Ok(match op {
+            RmwOp::Nand => {
+                let both = self.op(Op::BitwiseAnd, ty, [old, value]);
+                self.op(Op::Not, ty, [both])
+            }
+            RmwOp::UIncWrap => {
+                let next = self.op(Op::IAdd, ty, [old, one]);
+                let wraps = self.op(Op::UGreaterThanEqual, bool, [old, value]);
+                self.select(ty, wraps, zero, next)
+            }
+            RmwOp::UDecWrap => {
+                let next = self.op(Op::ISub, ty, [old, one]);
+                let none = self.op(Op::IEqual, bool, [old, zero]);
+                let above = self.op(Op::UGreaterThan, bool, [old, value]);
+                let wraps = self.op(Op::LogicalOr, bool, [none, above]);
+                self.select(ty, wraps, value, next)
+            }
+            RmwOp::USubCond | RmwOp::USubSat => {
+                let difference = self.op(Op::ISub, ty, [old, value]);
+                let fits = self.op(Op::UGreaterThanEqual, bool, [old, value]);
+                let other = if op == RmwOp::USubCond { old } else { zero };
+                self.select(ty, fits, difference, other)
+            }
+            _ => {
+                return Err(refuse(format!(
+                    "the atomic operation {} has no counterpart in SPIR-V",
+                    op.name()
+                )));
+            }
+        })
+    }
+
+    fn updated_float(&mut self, op: RmwOp, shape: Shape, old: Id, value: Id) -> Lowered<Id> {
+        let (left, right) = (self.widened(shape, old), self.widened(shape, value));
+        let ty = self.arithmetic_type(shape);
+        let wide = match shape.elem {
+            Elem::Brain => shape.as_float(),
+            _ => shape,
+        };
+        let found = EXTREMA.iter().find(|row| row.0 == op);
+        let new = match (op, found) {
+            (RmwOp::FAdd, _) => self.op(Op::FAdd, ty, [left, right]),
+            (RmwOp::FSub, _) => self.op(Op::FSub, ty, [left, right]),
+            (_, Some((_, number, true))) => self.extremum_or_nan(*number, wide, [left, right]),
+            (_, Some((_, number, false))) => self.ext(*number, ty, &[left, right]),
+            _ => {
+                return Err(refuse(format!(
+                    "the atomic operation {} has no counterpart in SPIR-V",
+                    op.name()
+                )));
+            }
+        };
+        Ok(self.narrowed(shape, new))
+    }
+}
