@@ -165,35 +165,128 @@ fn zeros_and_poles_are_exact() {
     }
 }
 
+/// Zeros, infinities and what is no number to each other, with the sign of zeros.
 #[test]
 fn powers_at_their_edges() {
-    let edges = [
-        0.0,
-        0.5,
-        1.0,
-        2.0,
-        3.0,
-        f64::MIN_POSITIVE / 8.0,
-        f64::INFINITY,
-    ];
-    let edges: Vec<f64> = edges
-        .iter()
-        .flat_map(|x| [*x, -*x])
-        .chain([f64::NAN])
-        .collect();
-    let pairs = edges
-        .iter()
-        .flat_map(|x| edges.iter().map(move |y| (x.to_bits(), y.to_bits())));
-    let (bases, exponents): (Vec<u64>, Vec<u64>) = pairs.unzip();
-    let found = results(Op::FPow, Scalar::F64, &[&bases, &exponents]);
-    let power = Operator::of(Op::FPow, Scalar::F64);
-    for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
-        let [expected, found] = [power.eval(&[base, exponent]), found].map(f64::from_bits);
-        let same = (found - expected).abs() <= 1e-15 * expected.abs();
-        let (base, exponent) = (f64::from_bits(base), f64::from_bits(exponent));
-        assert!(
-            same || found == expected || found.is_nan() && expected.is_nan(),
-            "{base} to {exponent} is {found}, not {expected}"
-        );
+    let edges = [0.0, 0.5, 1.0, 2.0, 3.0, 2.5, f64::INFINITY];
+    for ty in [Scalar::F32, Scalar::F64] {
+        let least = if ty == Scalar::F32 { 1e-40 } else { 1e-310 };
+        let all: Vec<f64> = edges
+            .iter()
+            .chain(&[least])
+            .flat_map(|x| [*x, -*x])
+            .chain([f64::NAN])
+            .collect();
+        let pairs = all
+            .iter()
+            .flat_map(|x| all.iter().map(move |y| (bits(ty, *x), bits(ty, *y))));
+        let (bases, exponents): (Vec<u64>, Vec<u64>) = pairs.unzip();
+        let found = results(Op::FPow, ty, &[&bases, &exponents]);
+        for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
+            let expected = Operator::of(Op::FPow, ty).eval(&[base, exponent]);
+            let [base, exponent, expected, found] =
+                [base, exponent, expected, found].map(|bits| number(ty, bits));
+            let same = (found - expected).abs() <= 1e-15 * expected.abs();
+            let signs = found.is_sign_negative() == expected.is_sign_negative();
+            assert!(
+                (same || found == expected) && signs || found.is_nan() && expected.is_nan(),
+                "{ty}: {base} to {exponent} is {found}, not {expected}"
+            );
+        }
     }
+}
+
+/// Functions over all numbers, and the largest relative errors of `f32` and `f64`.
+const WHOLE: &[(Op, f64, f64)] = &[
+    (Op::Exp, 1e-6, 2e-15),
+    (Op::Log, 1e-6, 2e-15),
+    (Op::Log2, 1e-6, 2e-15),
+    (Op::Log10, 1e-6, 2e-15),
+    (Op::Log1p, 1e-6, 2e-15),
+    (Op::Sin, 1e-6, 1e-15),
+    (Op::Cos, 1e-6, 1e-15),
+    (Op::Tan, 1e-6, 2e-15),
+    (Op::SinPi, 1e-6, 2e-15),
+    (Op::CosPi, 1e-6, 2e-15),
+    (Op::TanPi, 1e-6, 2e-15),
+    (Op::Asin, 1e-6, 2e-15),
+    (Op::Acos, 1e-6, 2e-15),
+    (Op::Atan, 1e-6, 2e-15),
+    (Op::Sinh, 1e-6, 2e-15),
+    (Op::Cosh, 1e-6, 2e-15),
+    (Op::Tanh, 1e-6, 2e-15),
+    (Op::Asinh, 1e-6, 2e-15),
+    (Op::Acosh, 1e-6, 2e-15),
+    (Op::Atanh, 1e-6, 2e-15),
+    (Op::Sqrt, 1e-6, 2e-16),
+    (Op::Rsqrt, 1e-6, 1e-15),
+    (Op::Cbrt, 1e-6, 1e-15),
+    (Op::Erf, 1e-6, 2e-15),
+];
+
+/// Both signs of every exponent, and where functions have poles, zeros and ends.
+fn whole_range(ty: Scalar) -> Vec<u64> {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        state >> 12
+    };
+    let (exponents, mantissa) = match ty {
+        Scalar::F32 => (255, 23),
+        _ => (2047, 52),
+    };
+    let sign = 1u64 << (ty.width() - 1);
+    let mut all = Vec::new();
+    for exponent in 0..exponents {
+        let size = exponent << mantissa | random() & ((1 << mantissa) - 1);
+        all.extend([size, size | sign]);
+    }
+    let infinity = bits(ty, f64::INFINITY);
+    let one = bits(ty, 1.0);
+    let edges = [
+        0,
+        1,
+        one - 1,
+        one,
+        one + 1,
+        infinity - 1,
+        infinity,
+        infinity | infinity >> 1,
+    ];
+    all.extend(edges.into_iter().flat_map(|edge| [edge, edge | sign]));
+    all
+}
+
+/// Also where an argument's square, or its exponential, is no number, and where turns are many.
+#[test]
+fn functions_are_accurate_over_all_numbers() {
+    let mut worse = Vec::new();
+    for (op, narrow, wide) in WHOLE {
+        for (ty, most) in [(Scalar::F32, *narrow), (Scalar::F64, *wide)] {
+            let arguments = whole_range(ty);
+            let found = results(*op, ty, &[&arguments]);
+            let least = if ty == Scalar::F32 { 1e-38 } else { 1e-307 };
+            let mut failed = arguments
+                .into_iter()
+                .zip(found)
+                .filter_map(|(argument, found)| {
+                    let expected = Operator::of(*op, ty).eval(&[argument]);
+                    let [argument, found, expected] =
+                        [argument, found, expected].map(|bits| number(ty, bits));
+                    let error = (found - expected).abs() / expected.abs().max(least);
+                    let alike = found == expected || error <= most;
+                    let signs = found.is_sign_negative() == expected.is_sign_negative();
+                    let right = alike && signs || found.is_nan() && expected.is_nan();
+                    (!right).then(|| format!("{argument:e} is {found:e}, not {expected:e}"))
+                });
+            if let Some(first) = failed.next() {
+                let name = op.row().name;
+                worse.push(format!(
+                    "{name}.{ty} of {first}, and {} more",
+                    failed.count()
+                ));
+            }
+        }
+    }
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
 }

@@ -11,6 +11,7 @@ use spirula_program::{Literal, Op, Operator, Scalar};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
+use spirula_spirv::grammar::enumerants::Decoration;
 
 pub(super) type Result1 = Result<Id, Diagnostic>;
 
@@ -74,11 +75,13 @@ impl Lower<'_> {
         match op {
             Op::Exp => Ok(self.exp(a)),
             Op::Log => Ok(self.log(a)),
-            Op::Sin => Ok(self.sin_cos(a, false)),
-            Op::Cos => Ok(self.sin_cos(a, true)),
+            Op::Sin | Op::Cos => {
+                let angle = self.reduced_angle(a);
+                Ok(self.sine_at(angle, op == Op::Cos))
+            }
             Op::Tan => {
-                let (sin, cos) = (self.sin_cos(a, false), self.sin_cos(a, true));
-                Ok(self.f(S::FDiv, s, &[sin, cos]))
+                let angle = self.reduced_angle(a);
+                Ok(self.tangent_at(angle))
             }
             Op::Atan => self.atan(s, a),
             Op::SinPi | Op::CosPi => self.of_turns(s, op, a),
@@ -106,14 +109,7 @@ impl Lower<'_> {
                 let by = self.number_of(s, by);
                 Ok(self.f(S::FMul, s, &[log, by]))
             }
-            Op::FPow if s == Scalar::F64 => Ok(self.power_of_real(args)),
-            Op::FPow => {
-                let magnitude = self.apply(Op::FAbs, s, &[a])?;
-                let log = self.apply(Op::Log, s, &[magnitude])?;
-                let exponent = self.f(S::FMul, s, &[log, args[1]]);
-                let power = self.apply(Op::Exp, s, &[exponent])?;
-                Ok(self.signed_power(s, args, power))
-            }
+            Op::FPow => Ok(self.power_of_real(args)),
             Op::Hypot => self.hypot(s, args),
             Op::Cbrt => self.cbrt(s, a),
             Op::Log1p => self.log1p(s, a),
@@ -140,9 +136,15 @@ impl Lower<'_> {
         Ok(self.f(S::FConvert, Scalar::F16, &[result]))
     }
 
+    /// Arithmetic of a function. That of `f64` is done as it is written: what rounding left is computed by
+    /// sums that drivers would simplify.
     pub(super) fn f(&mut self, op: S, scalar: Scalar, args: &[Id]) -> Id {
         let ty = self.ty(scalar);
-        self.value(op, ty, args)
+        let id = self.value(op, ty, args);
+        if scalar == Scalar::F64 {
+            self.b.decorate(id, Decoration::NoContraction, &[]);
+        }
+        id
     }
 
     pub(super) fn apply(&mut self, op: Op, scalar: Scalar, args: &[Id]) -> Result1 {
@@ -179,12 +181,13 @@ impl Lower<'_> {
         self.select(ty, condition, yes, no)
     }
 
-    /// `a − k·b` for each `b` in turn.
+    /// `a − k·b` for each `b` in turn, where all products but the last are exact.
     pub(super) fn reduce(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
         let mut rest = a;
         for part in parts {
-            let part = self.number_of(Scalar::F64, -part);
-            rest = self.operator_or(Op::Fma, &[k, part, rest], rest);
+            let part = self.number_of(Scalar::F64, *part);
+            let product = self.f(S::FMul, Scalar::F64, &[k, part]);
+            rest = self.f(S::FSub, Scalar::F64, &[rest, product]);
         }
         rest
     }
@@ -295,15 +298,22 @@ impl Lower<'_> {
         self.pick(s, negative, nan, result)
     }
 
+    /// Hyperbolic functions of `f64`.
     fn hyperbolic(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
-        let half = self.number_of(s, 0.5);
-        let one = self.number_of(s, 1.0);
-        let up = self.apply(Op::Exp, s, &[a])?;
+        let [half, one, limit] = [0.5, 1.0, 20.0].map(|n| self.number_of(s, n));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let is_large = self.less(limit, size);
+        let up = self.apply(Op::Exp, s, &[size])?;
         let down = self.f(S::FDiv, s, &[one, up]);
+        // Beyond the limit only one exponential counts. It is a product, which overflows last.
+        let root = self.f(S::FMul, s, &[size, half]);
+        let root = self.apply(Op::Exp, s, &[root])?;
+        let large = self.f(S::FMul, s, &[root, half]);
+        let large = self.f(S::FMul, s, &[large, root]);
         let sum = self.f(S::FAdd, s, &[up, down]);
         let cosh = self.f(S::FMul, s, &[sum, half]);
         if op == Op::Cosh {
-            return Ok(cosh);
+            return Ok(self.pick(s, is_large, large, cosh));
         }
         let difference = self.f(S::FSub, s, &[up, down]);
         let sinh = self.f(S::FMul, s, &[difference, half]);
@@ -311,58 +321,84 @@ impl Lower<'_> {
         let z = self.f(S::FMul, s, &[a, a]);
         let near: Vec<f64> = SIN.iter().map(|c| c.abs()).collect();
         let series = self.polynomial(s, z, &near);
-        let series = self.f(S::FMul, s, &[series, a]);
-        let size = self.apply(Op::FAbs, s, &[a])?;
+        let series = self.f(S::FMul, s, &[series, size]);
         let small = self.less(size, one);
         let sinh = self.pick(s, small, series, sinh);
-        if op == Op::Sinh {
-            return Ok(sinh);
-        }
-        let tanh = self.f(S::FDiv, s, &[sinh, cosh]);
-        let limit = self.number_of(s, 20.0);
-        let large = self.less(limit, size);
-        let unit = self.copy_sign(s, one, a);
-        Ok(self.pick(s, large, unit, tanh))
+        let result = if op == Op::Sinh {
+            self.pick(s, is_large, large, sinh)
+        } else {
+            let tanh = self.f(S::FDiv, s, &[sinh, cosh]);
+            self.pick(s, is_large, one, tanh)
+        };
+        Ok(self.copy_sign(s, result, a))
     }
 
+    /// Inverse hyperbolic functions of `f64`.
     fn area(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
-        let (one, half) = (self.number_of(s, 1.0), self.number_of(s, 0.5));
-        let square = self.f(S::FMul, s, &[a, a]);
-        match op {
-            Op::Acosh => {
-                let below = self.f(S::FSub, s, &[square, one]);
-                let root = self.apply(Op::Sqrt, s, &[below])?;
-                let sum = self.f(S::FAdd, s, &[a, root]);
-                self.apply(Op::Log, s, &[sum])
-            }
-            Op::Asinh => {
-                let size = self.apply(Op::FAbs, s, &[a])?;
-                let above = self.f(S::FAdd, s, &[square, one]);
-                let root = self.apply(Op::Sqrt, s, &[above])?;
-                let below = self.f(S::FAdd, s, &[root, one]);
-                let part = self.f(S::FDiv, s, &[square, below]);
-                let sum = self.f(S::FAdd, s, &[size, part]);
-                let log = self.apply(Op::Log1p, s, &[sum])?;
-                Ok(self.copy_sign(s, log, a))
-            }
-            _ => {
-                let twice = self.f(S::FAdd, s, &[a, a]);
-                let below = self.f(S::FSub, s, &[one, a]);
-                let quotient = self.f(S::FDiv, s, &[twice, below]);
-                let log = self.apply(Op::Log1p, s, &[quotient])?;
-                Ok(self.f(S::FMul, s, &[log, half]))
-            }
+        let [one, two, half, limit, log_two] =
+            [1.0, 2.0, 0.5, 268_435_456.0, std::f64::consts::LN_2].map(|n| self.number_of(s, n));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        if op == Op::Atanh {
+            let twice = self.f(S::FAdd, s, &[size, size]);
+            let below = self.f(S::FSub, s, &[one, size]);
+            let quotient = self.f(S::FDiv, s, &[twice, below]);
+            let log = self.apply(Op::Log1p, s, &[quotient])?;
+            let result = self.f(S::FMul, s, &[log, half]);
+            return Ok(self.copy_sign(s, result, a));
         }
+        // The argument's square is no number far out, where the root is the argument.
+        let far = self.apply(Op::Log, s, &[size])?;
+        let far = self.f(S::FAdd, s, &[far, log_two]);
+        let is_far = self.less(limit, size);
+        if op == Op::Acosh {
+            let above = self.f(S::FSub, s, &[a, one]);
+            let next = self.f(S::FAdd, s, &[above, two]);
+            let square = self.f(S::FMul, s, &[above, next]);
+            let root = self.apply(Op::Sqrt, s, &[square])?;
+            let sum = self.f(S::FAdd, s, &[above, root]);
+            let near = self.apply(Op::Log1p, s, &[sum])?;
+            let result = self.pick(s, is_far, far, near);
+            let nan = self.number_of(s, f64::NAN);
+            let is_below = self.less(a, one);
+            return Ok(self.pick(s, is_below, nan, result));
+        }
+        let square = self.f(S::FMul, s, &[a, a]);
+        let above = self.f(S::FAdd, s, &[square, one]);
+        let root = self.apply(Op::Sqrt, s, &[above])?;
+        let below = self.f(S::FAdd, s, &[root, one]);
+        let part = self.f(S::FDiv, s, &[square, below]);
+        let sum = self.f(S::FAdd, s, &[size, part]);
+        let near = self.apply(Op::Log1p, s, &[sum])?;
+        let result = self.pick(s, is_far, far, near);
+        Ok(self.copy_sign(s, result, a))
     }
 
-    /// W. Kahan's form, which makes up for the digits that 1 + x loses.
+    /// The logarithm of one and a number. Of `f64` in W. Kahan's form, which makes up for the digits that
+    /// the sum loses. Logarithms of `f32` may have few digits near one, so that a series stands there.
     fn log1p(&mut self, s: Scalar, a: Id) -> Result1 {
         let one = self.number_of(s, 1.0);
         let sum = self.f(S::FAdd, s, &[a, one]);
         let log = self.apply(Op::Log, s, &[sum])?;
+        if s == Scalar::F32 {
+            let [two, limit] = [2.0, 0.41].map(|n| self.number_of(s, n));
+            let below = self.f(S::FAdd, s, &[a, two]);
+            let q = self.f(S::FDiv, s, &[a, below]);
+            let z = self.f(S::FMul, s, &[q, q]);
+            let series = self.polynomial(s, z, &LOG[LOG.len() - 7..LOG.len() - 1]);
+            let series = self.f(S::FMul, s, &[series, z]);
+            // q + q = a − a·q, of which the second part is the smaller.
+            let series = self.f(S::FMul, s, &[series, q]);
+            let series = self.f(S::FAdd, s, &[series, series]);
+            let half_square = self.f(S::FMul, s, &[a, q]);
+            let rest = self.f(S::FSub, s, &[series, half_square]);
+            let near = self.f(S::FAdd, s, &[a, rest]);
+            let size = self.apply(Op::FAbs, s, &[a])?;
+            let is_near = self.less(size, limit);
+            return Ok(self.pick(s, is_near, near, log));
+        }
         let seen = self.f(S::FSub, s, &[sum, one]);
-        let scaled = self.f(S::FMul, s, &[log, a]);
-        let scaled = self.f(S::FDiv, s, &[scaled, seen]);
+        let ratio = self.f(S::FDiv, s, &[a, seen]);
+        let scaled = self.f(S::FMul, s, &[log, ratio]);
         let lost = self.test(S::FOrdEqual, &[sum, one]);
         let result = self.pick(s, lost, a, scaled);
         let infinite = self.test(S::IsInf, &[a]);
@@ -384,7 +420,13 @@ impl Lower<'_> {
         let none = self.test(S::FOrdEqual, &[large, zero]);
         let infinite = self.test(S::IsInf, &[large]);
         let plain = self.test(S::LogicalOr, &[none, infinite]);
-        Ok(self.pick(s, plain, large, result))
+        let result = self.pick(s, plain, large, result);
+        // The lesser and the larger one are numbers where one of both is.
+        let [x_nan, y_nan] = [x, y].map(|v| self.test(S::IsNan, &[v]));
+        let is_nan = self.test(S::LogicalOr, &[x_nan, y_nan]);
+        let nan = self.number_of(s, f64::NAN);
+        let result = self.pick(s, is_nan, nan, result);
+        Ok(self.pick(s, infinite, large, result))
     }
 
     /// By logarithms, then a step of Newton's.
@@ -434,11 +476,18 @@ impl Lower<'_> {
         let sin = self.apply(Op::SinPi, s, &[a])?;
         if op == Op::LGamma {
             let size = self.apply(Op::FAbs, s, &[sin])?;
-            let quotient = self.f(S::FDiv, s, &[pi, size]);
-            let reflected = self.apply(Op::Log, s, &[quotient])?;
+            // A quotient of π and the sine of what is next to zero is no number.
+            let log_pi = self.number_of(s, 1.144_729_885_849_400_2);
+            let log_sin = self.apply(Op::Log, s, &[size])?;
+            let reflected = self.f(S::FSub, s, &[log_pi, log_sin]);
             let reflected = self.f(S::FSub, s, &[reflected, log]);
             let result = self.pick(s, reflect, reflected, log);
+            // At poles, of which the farthest have an infinite logarithm on the other side.
+            let zero = self.number_of(s, 0.0);
+            let is_pole = self.test(S::FOrdEqual, &[size, zero]);
+            let is_pole = self.test(S::LogicalAnd, &[is_pole, reflect]);
             let is_infinite = self.test(S::IsInf, &[a]);
+            let is_infinite = self.test(S::LogicalOr, &[is_infinite, is_pole]);
             return Ok(self.pick(s, is_infinite, infinity, result));
         }
         let gamma = self.apply(Op::Exp, s, &[log])?;
@@ -462,17 +511,30 @@ impl Lower<'_> {
         if op == Op::CosPi {
             let quarter = self.f(S::FSub, s, &[half, size]);
             let angle = self.f(S::FMul, s, &[quarter, pi]);
-            return self.apply(Op::Sin, s, &[angle]);
+            return self.sine_of_near(s, angle);
         }
         let other = self.f(S::FSub, s, &[one, size]);
         let beyond = self.less(half, size);
         let quarter = self.pick(s, beyond, other, size);
         let angle = self.f(S::FMul, s, &[quarter, pi]);
-        let sin = self.apply(Op::Sin, s, &[angle])?;
+        let sin = self.sine_of_near(s, angle)?;
         let turned = self.f(S::FNegate, s, &[sin]);
         let zero = self.number_of(s, 0.0);
         let is_negative = self.less(rest, zero);
-        Ok(self.pick(s, is_negative, turned, sin))
+        let sin = self.pick(s, is_negative, turned, sin);
+        // A zero has the sign of the turns.
+        let none = self.copy_sign(s, zero, a);
+        let is_none = self.test(S::FOrdEqual, &[sin, zero]);
+        Ok(self.pick(s, is_none, none, sin))
+    }
+
+    /// The sine of an angle of less than a turn.
+    fn sine_of_near(&mut self, s: Scalar, angle: Id) -> Result1 {
+        if s != Scalar::F64 {
+            return self.apply(Op::Sin, s, &[angle]);
+        }
+        let angle = self.near_angle(angle);
+        Ok(self.sine_at(angle, false))
     }
 
     /// The next number by the order of bits.

@@ -12,6 +12,7 @@
 //! Scalars lie at multiples of their size; those of fewer than 32 bits take 32. Workgroups beyond
 //! the device's limit in the first dimension continue in the second, and those in excess do nothing.
 
+mod angles;
 mod atomics;
 mod emit;
 mod erf;

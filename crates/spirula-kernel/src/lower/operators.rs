@@ -364,7 +364,7 @@ impl Lower<'_> {
         (low, high)
     }
 
-    fn mul_hi(&mut self, signed: bool, scalar: Scalar, args: &[Id]) -> Id {
+    pub(super) fn mul_hi(&mut self, signed: bool, scalar: Scalar, args: &[Id]) -> Id {
         let ty = self.ty(scalar);
         let width = scalar.width();
         if width == 64 {
@@ -458,37 +458,10 @@ impl Lower<'_> {
             Op::FPow if scalar == Scalar::F32 => {
                 let magnitude = self.glsl(glsl::F_ABS, ty, &args[..1]);
                 let power = self.glsl(glsl::POW, ty, &[magnitude, args[1]]);
-                self.signed_power(scalar, args, power)
+                self.whole_power(scalar, args, power)
             }
             _ => return self.function(operator, args),
         })
-    }
-
-    /// The power of a base that may be negative, from the power of its magnitude.
-    pub(super) fn signed_power(&mut self, scalar: Scalar, args: &[Id], power: Id) -> Id {
-        let ty = self.ty(scalar);
-        let format = scalar.format().unwrap_or(spirula_scalar::Format::F32);
-        let nan = self.literal(Literal::new(scalar, format.nan()));
-        let [zero, half, one] = ["0.0", "0.5", "1.0"].map(|t| self.real_literal(scalar, t));
-        let whole = self.glsl(glsl::FLOOR, ty, &args[1..2]);
-        let is_whole = self.test(S::FOrdEqual, &[whole, args[1]]);
-        let halved = self.value(S::FMul, ty, &[args[1], half]);
-        let floor = self.glsl(glsl::FLOOR, ty, &[halved]);
-        let is_odd = self.test(S::FOrdNotEqual, &[floor, halved]);
-        let turned = self.value(S::FNegate, ty, &[power]);
-        let signed = self.select(ty, is_odd, turned, power);
-        let is_infinite = self.is_infinite(scalar, args[0]);
-        let of_fraction = self.select(ty, is_infinite, power, nan);
-        let of_negative = self.select(ty, is_whole, signed, of_fraction);
-        let is_negative = self.test(S::FOrdLessThan, &[args[0], zero]);
-        let result = self.select(ty, is_negative, of_negative, power);
-        let is_zero = self.test(S::FOrdEqual, &[args[1], zero]);
-        self.select(ty, is_zero, one, result)
-    }
-
-    pub(super) fn real_literal(&mut self, scalar: Scalar, text: &str) -> Id {
-        let literal = Literal::parse(&format!("{text}{scalar}"));
-        self.literal(literal.unwrap_or(Literal::new(scalar, 0)))
     }
 
     /// Truncates; what is no number, or infinite, gives 0.

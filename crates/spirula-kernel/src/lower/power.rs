@@ -1,10 +1,10 @@
-//! Powers of `f64`.
+//! Powers.
 //!
-//! The exponential of a product multiplies the error of the logarithm by the exponent: at 1e300 that
-//! is 300 units in the last place. The logarithm is therefore a sum of two numbers, as in T. J.
-//! Dekker, "A floating-point technique for extending the available precision" (1971): the quotient
-//! of its series and the sum are exact to twice the digits, only the terms behind the first, which
-//! are less than a hundredth of it, are rounded.
+//! Those of `f64` are exponentials of products, which multiply the error of the logarithm by the
+//! exponent: at 1e300 that is 300 units in the last place. The logarithm is therefore a sum of two
+//! numbers, as in T. J. Dekker, "A floating-point technique for extending the available precision"
+//! (1971): the quotient of its series and the sum are exact to twice the digits, only the terms behind
+//! the first, which are less than a hundredth of it, are rounded.
 
 use super::Lower;
 use super::functions::{LOG, LOG_2};
@@ -15,35 +15,75 @@ use spirula_spirv::grammar::Op as S;
 const F64: Scalar = Scalar::F64;
 
 impl Lower<'_> {
-    /// A base to an exponent.
+    /// A base of `f64` to an exponent.
     pub(super) fn power_of_real(&mut self, args: &[Id]) -> Id {
         let magnitude = self.operator_or(Op::FAbs, &args[..1], args[0]);
         let [high, low] = self.log_in_parts(magnitude);
-        let [zero, one, largest, infinity] =
-            [0.0, 1.0, f64::MAX, f64::NEG_INFINITY].map(|number| self.number_of(F64, number));
-        let is_positive = self.less(zero, magnitude);
-        let is_finite = self.test(S::FOrdLessThanEqual, &[magnitude, largest]);
-        let truth = self.ty(Scalar::Bool);
-        let ordinary = self.value(S::LogicalAnd, truth, &[is_positive, is_finite]);
-        let is_zero = self.test(S::FOrdEqual, &[magnitude, zero]);
-        let other = self.pick(F64, is_zero, infinity, magnitude);
-        let log = self.pick(F64, ordinary, high, other);
-        // One to anything is one, to what is infinite or no number, too.
-        let is_one = self.test(S::FOrdEqual, &[magnitude, one]);
-        let times = self.pick(F64, is_one, zero, args[1]);
-        let exponent = self.f(S::FMul, F64, &[log, times]);
+        let [zero, largest] = [0.0, f64::MAX].map(|number| self.number_of(F64, number));
+        let exponent = self.f(S::FMul, F64, &[high, args[1]]);
         let power = self.exp(exponent);
-        // What the exponent lacks: of its rounding, and of the second part.
+        // The exponent lacks what its rounding left, and the second part.
         let turned = self.f(S::FNegate, F64, &[exponent]);
-        let rounded = self.operator_or(Op::Fma, &[log, times, turned], zero);
-        let rest = self.operator_or(Op::Fma, &[low, times, rounded], rounded);
+        let rounded = self.operator_or(Op::Fma, &[high, args[1], turned], zero);
+        let rest = self.operator_or(Op::Fma, &[low, args[1], rounded], rounded);
         let more = self.operator_or(Op::Fma, &[power, rest, power], power);
         let is_above = self.less(zero, power);
         let is_number = self.test(S::FOrdLessThanEqual, &[power, largest]);
-        let is_known = self.value(S::LogicalAnd, truth, &[is_above, is_number]);
-        let is_known = self.value(S::LogicalAnd, truth, &[is_known, ordinary]);
+        let is_known = self.test(S::LogicalAnd, &[is_above, is_number]);
         let power = self.pick(F64, is_known, more, power);
-        self.signed_power(F64, args, power)
+        self.whole_power(F64, args, power)
+    }
+
+    /// The power of any base to any exponent, by the rules of C's `pow`, from the power of the base's
+    /// magnitude; that need only be right where both are finite and the magnitude is not zero.
+    pub(super) fn whole_power(&mut self, s: Scalar, args: &[Id], power: Id) -> Id {
+        let (base, exponent) = (args[0], args[1]);
+        let [zero, half, one] = [0.0, 0.5, 1.0].map(|number| self.number_of(s, number));
+        let [infinity, nan] = [f64::INFINITY, f64::NAN].map(|number| self.number_of(s, number));
+        let [size, exponent_size] = [base, exponent].map(|v| self.magnitude(s, v));
+        // Of what is zero or infinite, or to what is infinite.
+        let is_large = self.less(one, size);
+        let is_up = self.less(zero, exponent);
+        let grows = self.test(S::LogicalEqual, &[is_large, is_up]);
+        let limit = self.pick(s, grows, infinity, zero);
+        let is_zero = self.test(S::FOrdEqual, &[size, zero]);
+        let [is_infinite, is_infinite_too] =
+            [size, exponent_size].map(|v| self.test(S::FOrdEqual, &[v, infinity]));
+        let is_limit = self.test(S::LogicalOr, &[is_zero, is_infinite]);
+        let is_limit = self.test(S::LogicalOr, &[is_limit, is_infinite_too]);
+        let power = self.pick(s, is_limit, limit, power);
+        let is_unit = self.test(S::FOrdEqual, &[size, one]);
+        let power = self.pick(s, is_unit, one, power);
+        // Odd powers keep the sign; other numbers have no real powers below zero.
+        let is_whole = self.is_whole(s, exponent);
+        let halved = self.f(S::FMul, s, &[exponent, half]);
+        let is_even = self.is_whole(s, halved);
+        let is_uneven = self.not(is_even);
+        let is_odd = self.test(S::LogicalAnd, &[is_whole, is_uneven]);
+        let signed = self.copy_sign(s, power, base);
+        let power = self.pick(s, is_odd, signed, power);
+        let is_below = self.less(base, zero);
+        let is_above_end = self.less(size, infinity);
+        let is_broken = self.not(is_whole);
+        let is_none = self.test(S::LogicalAnd, &[is_below, is_above_end]);
+        let is_none = self.test(S::LogicalAnd, &[is_none, is_broken]);
+        let [is_nan, is_nan_too] = [base, exponent].map(|v| self.test(S::IsNan, &[v]));
+        let is_nan = self.test(S::LogicalOr, &[is_nan, is_nan_too]);
+        let is_none = self.test(S::LogicalOr, &[is_none, is_nan]);
+        let power = self.pick(s, is_none, nan, power);
+        let is_one = self.test(S::FOrdEqual, &[base, one]);
+        let is_nothing = self.test(S::FOrdEqual, &[exponent, zero]);
+        let is_one = self.test(S::LogicalOr, &[is_one, is_nothing]);
+        self.pick(s, is_one, one, power)
+    }
+
+    fn is_whole(&mut self, s: Scalar, value: Id) -> Id {
+        let floor = self.apply(Op::Floor, s, &[value]).unwrap_or(value);
+        self.test(S::FOrdEqual, &[floor, value])
+    }
+
+    fn magnitude(&mut self, s: Scalar, value: Id) -> Id {
+        self.apply(Op::FAbs, s, &[value]).unwrap_or(value)
     }
 
     /// The logarithm of a positive number as a sum, of which the first part is the rounded one.
