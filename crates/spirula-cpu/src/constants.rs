@@ -3,7 +3,7 @@
 use crate::image::Sampler;
 use crate::types::{Kind, Scalar, Types};
 use rustc_hash::FxHashMap;
-use spirula_scalar::{Format, fold};
+use spirula_scalar::fold;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
@@ -393,10 +393,7 @@ fn fold_type(scalar: Scalar) -> Option<fold::Type> {
     Some(match scalar {
         Scalar::Bool => fold::Type::Bool,
         Scalar::Int(bits) => fold::Type::Int { width: bits.into() },
-        Scalar::F16 => fold::Type::Float(Format::F16),
-        Scalar::BF16 => fold::Type::Float(Format::BF16),
-        Scalar::F32 => fold::Type::Float(Format::F32),
-        Scalar::F64 => fold::Type::Float(Format::F64),
         Scalar::Pointer => return None,
+        float => fold::Type::Float(float.format()?),
     })
 }

@@ -262,12 +262,7 @@ fn combined_float(combine: Combine, scalar: Scalar, a: u64, b: u64) -> u64 {
 }
 
 fn format(scalar: Scalar) -> Format {
-    match scalar {
-        Scalar::F16 => Format::F16,
-        Scalar::BF16 => Format::BF16,
-        Scalar::F32 => Format::F32,
-        _ => Format::F64,
-    }
+    scalar.format().unwrap_or(Format::F64)
 }
 
 /// The number that bits of a floating-point type are.

@@ -1,5 +1,6 @@
 //! Types as the lowering sees them: what they are made of, and how many scalars that is.
 
+use spirula_scalar::Format;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
 use spirula_spirv::grammar::Op;
@@ -21,6 +22,10 @@ pub(crate) enum Scalar {
     F16,
     /// bfloat16, kept as its bits.
     BF16,
+    /// A float of 8 bits without infinities, kept as its bits.
+    E4M3,
+    /// A float of 8 bits, kept as its bits.
+    E5M2,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -35,6 +40,7 @@ impl Scalar {
         match self {
             Scalar::Bool => 1,
             Scalar::Int(bits) => u32::from(bits) / 8,
+            Scalar::E4M3 | Scalar::E5M2 => 1,
             Scalar::F16 | Scalar::BF16 => 2,
             Scalar::F32 => 4,
             Scalar::F64 | Scalar::Pointer => 8,
@@ -51,7 +57,20 @@ impl Scalar {
 
     /// Whether it is a floating-point number.
     pub fn is_float(self) -> bool {
-        matches!(self, Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64)
+        self.format().is_some()
+    }
+
+    /// The format of a floating-point number.
+    pub fn format(self) -> Option<Format> {
+        Some(match self {
+            Scalar::E4M3 => Format::E4M3,
+            Scalar::E5M2 => Format::E5M2,
+            Scalar::F16 => Format::F16,
+            Scalar::BF16 => Format::BF16,
+            Scalar::F32 => Format::F32,
+            Scalar::F64 => Format::F64,
+            _ => return None,
+        })
     }
 }
 
@@ -103,6 +122,16 @@ pub(crate) struct Type {
     /// Bytes up to the end of its last scalar in memory, trailing padding excluded.
     pub extent: u64,
     depth: u16,
+}
+
+/// What a float of a width is whose encoding the type names.
+fn encoded(width: u32, encoding: FPEncoding) -> Option<Kind> {
+    Some(Kind::Scalar(match (width, encoding) {
+        (16, FPEncoding::BFloat16KHR) => Scalar::BF16,
+        (8, FPEncoding::Float8E4M3EXT) => Scalar::E4M3,
+        (8, FPEncoding::Float8E5M2EXT) => Scalar::E5M2,
+        _ => return None,
+    }))
 }
 
 /// Distances in a matrix, or in a vector that is a column of one.
@@ -327,7 +356,7 @@ impl Types {
             },
             Op::TypeFloat => match (inst.word(0), inst.operands().get(1)) {
                 (16, None) => Kind::Scalar(Scalar::F16),
-                (16, Some(e)) if *e == FPEncoding::BFloat16KHR.0 => Kind::Scalar(Scalar::BF16),
+                (width, Some(encoding)) => encoded(width, FPEncoding(*encoding))?,
                 (32, None) => Kind::Scalar(Scalar::F32),
                 (64, None) => Kind::Scalar(Scalar::F64),
                 _ => Kind::Other,

@@ -53,7 +53,7 @@ impl Rounding {
 /// A binary format of IEEE 754's kind: sign, biased exponent, fraction.
 ///
 /// One `u32` ([`Format::code`]), so that generated code can pass it: bits of the fraction in the
-/// lowest byte, bits of the exponent in the next.
+/// lowest byte, bits of the exponent in the next, one bit above for a format without infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Format(u32);
@@ -62,6 +62,8 @@ impl std::fmt::Debug for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
             Self::BF16 => f.write_str("bf16"),
+            Self::E4M3 => f.write_str("e4m3"),
+            Self::E5M2 => f.write_str("e5m2"),
             _ => write!(f, "f{}", self.width()),
         }
     }
@@ -72,10 +74,17 @@ impl Format {
     pub const F16: Self = Self::new(5, 10);
     /// bfloat16: the upper half of binary32.
     pub const BF16: Self = Self::new(8, 7);
+    /// 8 bits, 5 of them the exponent's, after IEEE 754's pattern (`Float8E5M2EXT`).
+    pub const E5M2: Self = Self::new(5, 2);
+    /// 8 bits, 4 of them the exponent's; no infinities, and one NaN of each sign, so that 448 is the largest number
+    /// (`Float8E4M3EXT`; Micikevicius and others: FP8 Formats for Deep Learning).
+    pub const E4M3: Self = Self(Self::new(4, 3).0 | Self::NO_INFINITY);
     /// IEEE 754 binary32.
     pub const F32: Self = Self::new(8, 23);
     /// IEEE 754 binary64.
     pub const F64: Self = Self::new(11, 52);
+
+    const NO_INFINITY: u32 = 1 << 16;
 
     const fn new(exponent_bits: u32, fraction_bits: u32) -> Self {
         Self(exponent_bits << 8 | fraction_bits)
@@ -87,7 +96,22 @@ impl Format {
     }
 
     const fn exponent_bits(self) -> u32 {
-        self.0 >> 8
+        self.0 >> 8 & 0xFF
+    }
+
+    /// Whether numbers with the largest exponent are numbers, but for NaN.
+    const fn has_no_infinity(self) -> bool {
+        self.0 & Self::NO_INFINITY != 0
+    }
+
+    /// The bits of the exponent.
+    const fn exponent_mask(self) -> u64 {
+        ((1 << self.exponent_bits()) - 1) << self.fraction_bits()
+    }
+
+    /// The largest exponent of a number.
+    const fn max_exponent(self) -> i32 {
+        1 - self.min_exponent() + self.has_no_infinity() as i32
     }
 
     /// The IEEE format of `width` bits: 16, 32 or 64.
@@ -120,9 +144,17 @@ impl Format {
         1 << (self.width() - 1)
     }
 
-    /// The bits of positive infinity.
+    /// The bits of positive infinity; of NaN where there is none.
     pub const fn infinity(self) -> u64 {
-        ((1 << self.exponent_bits()) - 1) << self.fraction_bits()
+        match self.has_no_infinity() {
+            true => self.exponent_mask() | ((1 << self.fraction_bits()) - 1),
+            false => self.exponent_mask(),
+        }
+    }
+
+    /// The bits of the largest number.
+    pub const fn largest(self) -> u64 {
+        self.infinity() - 1
     }
 
     /// The bits of the one quiet NaN that constant folding gives: positive, no payload.
@@ -167,9 +199,10 @@ pub enum Decoded {
 pub fn decode(bits: u64, format: Format) -> Decoded {
     let negative = bits & format.sign_bit() != 0;
     let fraction = bits & ((1 << format.fraction_bits()) - 1);
-    let biased = (bits & format.infinity()) >> format.fraction_bits();
+    let biased = (bits & format.exponent_mask()) >> format.fraction_bits();
     let lowest = format.min_exponent() - format.fraction_bits() as i32;
-    if biased == format.infinity() >> format.fraction_bits() {
+    let magnitude = bits & (format.sign_bit() - 1);
+    if magnitude >= format.infinity() {
         return match fraction {
             0 => Decoded::Infinite { negative },
             _ => Decoded::Nan {
@@ -228,7 +261,7 @@ pub fn round(
         return sign;
     }
     let top = exponent.saturating_add(significand.ilog2() as i32);
-    if top > -format.min_exponent() + 1 {
+    if top > format.max_exponent() {
         return sign | overflow(negative, format, rounding);
     }
     let leading = top.max(format.min_exponent());

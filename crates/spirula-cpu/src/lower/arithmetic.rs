@@ -32,8 +32,9 @@ pub(crate) fn div(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
 
 /// `OpFNegate`, on the bits so that no type needs widening.
 pub(crate) fn negate(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
-    if matches!(lane.from, Scalar::F16 | Scalar::BF16) {
-        let sign = lower.iconst(types::I16, 0x8000);
+    if super::lanes::widened(lane.from) != lane.from {
+        let bits = lane.from.bits();
+        let sign = lower.iconst(super::scope::int_of(lane.from.bytes()), 1 << (bits - 1));
         return lower.builder.ins().bxor(v[0], sign);
     }
     lower.builder.ins().fneg(v[0])

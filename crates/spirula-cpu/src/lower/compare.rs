@@ -64,6 +64,8 @@ pub(crate) fn is_finite(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
 /// `OpIsNormal`, on the bits: an exponent that is neither all zeros nor all ones.
 pub(crate) fn is_normal(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
     let (fraction, exponent) = match lane.from {
+        Scalar::E4M3 => (3, 4),
+        Scalar::E5M2 => (2, 5),
         Scalar::F16 => (10, 5),
         Scalar::BF16 => (7, 8),
         Scalar::F32 => (23, 8),

@@ -1,6 +1,6 @@
 //! Conversions between numbers.
 
-use super::scope::{Held, Lower, Symbol, clif_type};
+use super::scope::{Held, Lower, Symbol, clif_type, fixed};
 use super::{Done, Values};
 use crate::types::Scalar;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
@@ -9,12 +9,15 @@ use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
+use std::sync::OnceLock;
 
 /// How a conversion rounds and whether it saturates, by its decorations.
 #[derive(Clone, Copy)]
 struct Manner {
     rounding: Option<Rounding>,
     saturates: bool,
+    /// Whether what is too large for a float of 8 bits becomes the largest number.
+    stays_finite: bool,
 }
 
 /// The conversions but bit casts: by component.
@@ -25,6 +28,10 @@ pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
     let manner = lower.manner(inst)?;
     let mut out = Values::new();
     for value in lower.values(inst.id(0))? {
+        let value = match manner.stays_finite {
+            true => lower.clamp_to(value, from, to),
+            false => value,
+        };
         out.push(match inst.op() {
             Op::FConvert => lower.float_to_float(value, from, to, manner.rounding),
             Op::ConvertFToS => lower.float_to_int(value, from, to, true, manner.rounding),
@@ -88,22 +95,32 @@ extern "C" fn int_to_float(value: u64, signed: u32, to: u32, rounding: u32) -> u
 }
 
 /// The formats that generated code names by number.
+const FORMATS: [Scalar; 6] = [
+    Scalar::F16,
+    Scalar::BF16,
+    Scalar::F32,
+    Scalar::F64,
+    Scalar::E4M3,
+    Scalar::E5M2,
+];
+
 fn format(number: u32) -> Format {
-    match number {
-        0 => Format::F16,
-        1 => Format::BF16,
-        2 => Format::F32,
-        _ => Format::F64,
-    }
+    let scalar = FORMATS.get(number as usize).copied();
+    scalar.and_then(Scalar::format).unwrap_or(Format::F64)
 }
 
 fn number(scalar: Scalar) -> i64 {
-    match scalar {
-        Scalar::F16 => 0,
-        Scalar::BF16 => 1,
-        Scalar::F32 => 2,
-        _ => 3,
-    }
+    let at = FORMATS.iter().position(|known| *known == scalar);
+    at.unwrap_or(0) as i64
+}
+
+/// All floats of 8 bits as `f32`, by their bits: those of E4M3, or of E5M2.
+fn byte_floats(is_e4m3: bool) -> &'static [f32; 256] {
+    static TABLES: [OnceLock<[f32; 256]>; 2] = [const { OnceLock::new() }; 2];
+    let from = if is_e4m3 { Format::E4M3 } else { Format::E5M2 };
+    let of = |bits| convert::float_to_float(bits, from, Format::F32, Rounding::NearestEven);
+    let make = || std::array::from_fn(|bits| f32::from_bits(of(bits as u64) as u32));
+    TABLES[usize::from(is_e4m3)].get_or_init(make)
 }
 
 impl Lower<'_, '_, '_> {
@@ -117,6 +134,9 @@ impl Lower<'_, '_, '_> {
             saturates: self
                 .program
                 .is_decorated(id, Decoration::SaturatedConversion),
+            stays_finite: self
+                .program
+                .is_decorated(id, Decoration::SaturatedToLargestFloat8NormalConversionEXT),
         })
     }
 
@@ -130,7 +150,7 @@ impl Lower<'_, '_, '_> {
     ) -> Value {
         let nearest = matches!(rounding, None | Some(Rounding::NearestEven));
         let widens = from.bytes() < to.bytes();
-        let by_host = !(nearest || widens) || (from == Scalar::F64 && to.bytes() == 2);
+        let by_host = !(nearest || widens) || (from == Scalar::F64 && to.bytes() <= 2);
         if from == to {
             return value;
         }
@@ -148,7 +168,33 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn float_by_host(
+    /// A float of 8 bits as `f32`, from a table.
+    pub fn f32_of_byte(&mut self, scalar: Scalar, value: Value) -> Value {
+        let table = byte_floats(scalar == Scalar::E4M3).as_ptr();
+        let table = self.iconst(types::I64, table as i64);
+        let index = self.builder.ins().uextend(types::I64, value);
+        let offset = self.builder.ins().ishl_imm_u(index, 2);
+        let address = self.builder.ins().iadd(table, offset);
+        self.builder.ins().load(types::F32, fixed(), address, 0)
+    }
+
+    /// A float between the largest numbers of another type; NaN as it is.
+    fn clamp_to(&mut self, value: Value, from: Scalar, to: Scalar) -> Value {
+        let (Some(own), Some(format)) = (from.format(), to.format()) else {
+            return value;
+        };
+        let most = convert::float_to_float(format.largest(), format, own, Rounding::TowardZero);
+        let most = self.scalar_constant(from, most);
+        let most = self.widen(from, most);
+        let value = self.widen(from, value);
+        let least = self.builder.ins().fneg(most);
+        let value = self.builder.ins().fmin(value, most);
+        let value = self.builder.ins().fmax(value, least);
+        self.narrow(from, value)
+    }
+
+    /// Between formats by a call.
+    pub fn float_by_host(
         &mut self,
         value: Value,
         from: Scalar,
@@ -182,7 +228,7 @@ impl Lower<'_, '_, '_> {
         rounding: Option<Rounding>,
     ) -> Value {
         let nearest = matches!(rounding, None | Some(Rounding::NearestEven));
-        if !nearest || to.bytes() == 2 {
+        if !nearest || to.bytes() <= 2 {
             let wide = self.extend_to(value, types::I64, signed);
             let flag = self.iconst(types::I32, i64::from(signed));
             let format = self.iconst(types::I32, number(to));

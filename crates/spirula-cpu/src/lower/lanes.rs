@@ -6,6 +6,7 @@ use crate::types::Scalar;
 use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, ValueDef, types,
 };
+use spirula_scalar::Rounding;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
@@ -95,6 +96,7 @@ impl Lower<'_, '_, '_> {
         match scalar {
             Scalar::F16 => self.f32_of_f16(value),
             Scalar::BF16 => self.f32_of_bf16(value),
+            Scalar::E4M3 | Scalar::E5M2 => self.f32_of_byte(scalar, value),
             _ => value,
         }
     }
@@ -104,6 +106,9 @@ impl Lower<'_, '_, '_> {
         match scalar {
             Scalar::F16 => self.f16_of_f32(value),
             Scalar::BF16 => self.bf16_of_f32(value),
+            Scalar::E4M3 | Scalar::E5M2 => {
+                self.float_by_host(value, Scalar::F32, scalar, Rounding::NearestEven)
+            }
             _ => value,
         }
     }
@@ -169,7 +174,7 @@ impl Lower<'_, '_, '_> {
 /// The type in which a scalar is computed.
 pub(crate) fn widened(scalar: Scalar) -> Scalar {
     match scalar {
-        Scalar::F16 | Scalar::BF16 => Scalar::F32,
+        Scalar::F16 | Scalar::BF16 | Scalar::E4M3 | Scalar::E5M2 => Scalar::F32,
         other => other,
     }
 }

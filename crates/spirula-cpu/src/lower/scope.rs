@@ -423,7 +423,7 @@ pub(crate) fn plain() -> MemFlagsData {
 /// How Cranelift holds a scalar.
 pub(crate) fn clif_type(scalar: Scalar) -> Type {
     match scalar {
-        Scalar::Bool | Scalar::Int(8) => types::I8,
+        Scalar::Bool | Scalar::Int(8) | Scalar::E4M3 | Scalar::E5M2 => types::I8,
         Scalar::Int(16) | Scalar::F16 | Scalar::BF16 => types::I16,
         Scalar::Int(32) => types::I32,
         Scalar::F32 => types::F32,
