@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::words_in_every_mode;
+use common::{compile_with, run_shader, words_in_every_mode};
+use spirula_cpu::Options;
 
 const HEAD: &str = r#"OpCapability Kernel
 OpCapability Addresses
@@ -134,4 +135,76 @@ fn what_is_stored_is_read_as_another_type() {
         %r = OpIAdd %ulong %both %wide");
     let want = |n: u64| (n as f64).to_bits() + n + 2;
     assert_eq!(got, (0..16).map(want).collect::<Vec<u64>>());
+}
+
+/// Descriptors without types: a storage buffer of a structure with a running array, an array of descriptors, push constants.
+const DESCRIPTORS: &str = r#"OpCapability Shader
+OpCapability UntypedPointersKHR
+OpExtension "SPV_KHR_untyped_pointers"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %x %y %pushed %gid
+OpExecutionMode %main LocalSize 8 1 1
+OpDecorate %gid BuiltIn GlobalInvocationId
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpMemberDecorate %block 1 Offset 4
+OpDecorate %array ArrayStride 4
+OpDecorate %constants Block
+OpMemberDecorate %constants 0 Offset 0
+OpDecorate %x DescriptorSet 0
+OpDecorate %x Binding 0
+OpDecorate %y DescriptorSet 0
+OpDecorate %y Binding 1
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%uint3 = OpTypeVector %uint 3
+%input = OpTypeUntypedPointerKHR Input
+%gid = OpUntypedVariableKHR %input Input %uint3
+%n0 = OpConstant %uint 0
+%n1 = OpConstant %uint 1
+%n4 = OpConstant %uint 4
+%array = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %uint %array
+%constants = OpTypeStruct %uint
+%storage = OpTypeUntypedPointerKHR StorageBuffer
+%push = OpTypeUntypedPointerKHR PushConstant
+%x = OpUntypedVariableKHR %storage StorageBuffer %block
+%y = OpUntypedVariableKHR %storage StorageBuffer %block
+%pushed = OpUntypedVariableKHR %push PushConstant %constants
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%g = OpLoad %uint3 %gid
+%i = OpCompositeExtract %uint %g 0
+%from = OpUntypedAccessChainKHR %storage %block %x %n1 %i
+%read = OpLoad %uint %from
+%factor_ = OpUntypedInBoundsAccessChainKHR %push %constants %pushed %n0
+%factor = OpLoad %uint %factor_
+%product = OpIMul %uint %read %factor
+%to = OpUntypedAccessChainKHR %storage %block %y %n1 %i
+OpStore %to %product
+%length = OpUntypedArrayLengthKHR %uint %block %x 1
+%first = OpUntypedAccessChainKHR %storage %block %y %n0
+%second = OpUntypedAccessChainKHR %storage %block %x %n0
+OpCopyMemorySized %first %second %n4
+OpStore %second %length
+OpReturn
+OpFunctionEnd
+"#;
+
+#[test]
+fn descriptors_have_no_types() {
+    for bundles in [true, false] {
+        let options = Options {
+            bundles,
+            ..Options::default()
+        };
+        let kernel = compile_with(DESCRIPTORS, &[], &options);
+        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+        let mut buffers = [(5..14).collect(), vec![0; 9]];
+        run_shader(&kernel, [1, 1, 1], &mut buffers, &3u32.to_le_bytes()).unwrap();
+        let [x, y] = buffers;
+        assert_eq!(y[1..], [18, 21, 24, 27, 30, 33, 36, 39]);
+        assert_eq!(x[0], 8);
+    }
 }

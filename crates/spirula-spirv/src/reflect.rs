@@ -357,18 +357,11 @@ impl<'a> Reflector<'a> {
     fn resources(&self, interface: &mut Interface, used: &[Id]) {
         // Bytes of blocks that are not used, and of those that are.
         let mut pushed = [0; 2];
-        for inst in self
-            .module
-            .section(Section::Globals)
-            .filter(|i| i.op() == Op::Variable)
-        {
-            let (Some(variable), Some(pointer)) = (inst.result(), inst.result_type()) else {
+        for inst in self.module.section(Section::Globals) {
+            let (Some(variable), Some(pointee)) = (inst.result(), self.contents(inst)) else {
                 continue;
             };
             let is_used = used.binary_search(&variable).is_ok();
-            let Some(pointee) = self.def(pointer).and_then(|p| p.get_id(1)) else {
-                continue;
-            };
             match StorageClass(inst.word(0)) {
                 StorageClass::PushConstant => {
                     let size = u32::try_from(self.block_size(pointee)).unwrap_or(u32::MAX);
@@ -391,6 +384,15 @@ impl<'a> Reflector<'a> {
         };
         for list in [&mut interface.bindings, &mut interface.unused] {
             list.sort_by_key(|b| (b.set, b.binding, b.variable));
+        }
+    }
+
+    /// The type of what a variable holds; none for what is no variable.
+    fn contents(&self, variable: InstRef<'a>) -> Option<Id> {
+        match variable.op() {
+            Op::Variable => self.def(variable.result_type()?)?.get_id(1),
+            Op::UntypedVariableKHR => variable.get_id(1),
+            _ => None,
         }
     }
 

@@ -113,18 +113,13 @@ impl<'a> Reflector<'a> {
 
     /// What passes through a variable of an interface.
     fn ports(&self, variable: InstRef<'a>, details: &mut Details) {
-        let (Op::Variable, Some(id), Some(pointer)) =
-            (variable.op(), variable.result(), variable.result_type())
-        else {
+        let (Some(id), Some(ty)) = (variable.result(), self.contents(variable)) else {
             return;
         };
         let ports = match StorageClass(variable.word(0)) {
             StorageClass::Input => &mut details.inputs,
             StorageClass::Output => &mut details.outputs,
             _ => return,
-        };
-        let Some(ty) = self.def(pointer).and_then(|p| p.get_id(1)) else {
-            return;
         };
         let block = self.block_of(ty);
         match block {
@@ -179,9 +174,8 @@ impl<'a> Reflector<'a> {
     /// The block that a variable pushes.
     fn pushed(&self, variable: Id) -> Option<Id> {
         let inst = self.def(variable)?;
-        let is_pushed = inst.op() == Op::Variable && inst.word(0) == StorageClass::PushConstant.0;
-        let pointer = self.def(inst.result_type()?)?;
-        let block = self.def(pointer.get_id(1)?)?;
+        let block = self.def(self.contents(inst)?)?;
+        let is_pushed = inst.word(0) == StorageClass::PushConstant.0;
         (is_pushed && block.op() == Op::TypeStruct).then(|| block.result())?
     }
 
