@@ -12,13 +12,15 @@
 #![allow(unsafe_code)]
 
 use crate::context::Context;
+use crate::crowded::is_crowded;
 use crate::guard::{self, Entry, Trap};
 use crate::loops::leave_first;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_names};
 use spirula_spirv::ir::Func;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -66,7 +68,7 @@ impl Code {
     /// # Errors
     /// When Cranelift does not support the host.
     pub fn new() -> Result<Code, String> {
-        let builder = JITBuilder::with_isa(host()?, default_libcall_names());
+        let builder = JITBuilder::with_isa(host(Allocator::Backtracking)?, default_libcall_names());
         Ok(Code {
             module: Mutex::new(Some(JITModule::new(builder))),
             functions: Vec::new(),
@@ -126,9 +128,7 @@ impl Code {
         context.func.name = UserFuncName::user(0, id.as_u32());
         leave_first(&mut context.func);
         verify(&context, module)?;
-        module
-            .define_function(id, &mut context)
-            .map_err(|e| format!("{e:?}"))?;
+        compile(module, id, &mut context)?;
         self.sizes.push((id, size(&context)));
         self.bundle_id = Some(id);
         Ok(())
@@ -218,9 +218,7 @@ impl Code {
         leave_first(&mut context.func);
         let module = self.module();
         verify(context, module)?;
-        module
-            .define_function(id, context)
-            .map_err(|e| format!("{e:?}"))?;
+        compile(module, id, context)?;
         self.sizes.push((id, size(context)));
         Ok(())
     }
@@ -287,8 +285,7 @@ impl Code {
         let (Some((id, mut context)), Some(module)) = (deferred, &mut *module) else {
             return Err("there is no code for single invocations".to_owned());
         };
-        let defined = module.define_function(id, &mut context);
-        defined.map_err(|e| format!("{e:?}"))?;
+        compile(module, id, &mut context)?;
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let mut sizes = self.sizes.clone();
         sizes.push((id, size(&context)));
@@ -398,6 +395,32 @@ fn verify(context: &cranelift_codegen::Context, module: &JITModule) -> Result<()
     context.verify(module.isa()).map_err(|e| format!("{e:?}"))
 }
 
+/// Compiles a function, with the allocator that suits it.
+fn compile(
+    module: &mut JITModule,
+    id: FuncId,
+    context: &mut cranelift_codegen::Context,
+) -> Result<(), String> {
+    if !is_crowded(&context.func) {
+        let defined = module.define_function(id, context);
+        return defined.map_err(|e| format!("{e:?}"));
+    }
+    let isa = host(Allocator::SinglePass)?;
+    let compiled = context.compile(&*isa, &mut ControlPlane::default());
+    compiled.map_err(|e| format!("{:?}", e.inner))?;
+    let Some(code) = context.compiled_code() else {
+        return Err("the function was not compiled".to_owned());
+    };
+    let least = isa.function_alignment().minimum;
+    let align = u64::from(code.buffer.alignment.max(least));
+    let relocs = code.buffer.relocs().iter();
+    let relocs: Vec<ModuleReloc> = relocs
+        .map(|reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id))
+        .collect();
+    let defined = module.define_function_bytes(id, align, code.code_buffer(), &relocs);
+    defined.map_err(|e| format!("{e:?}"))
+}
+
 /// Bytes of code that was compiled.
 fn size(context: &cranelift_codegen::Context) -> usize {
     let code = context.compiled_code();
@@ -413,30 +436,45 @@ impl Drop for Code {
     }
 }
 
+/// How registers are allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Allocator {
+    /// By moving what was placed before: the better code.
+    Backtracking,
+    /// In time that is linear in the code.
+    SinglePass,
+}
+
 /// The host's instruction set with all that the processor has.
-fn host() -> Result<OwnedTargetIsa, String> {
-    static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    ISA.get_or_init(|| {
-        let mut flags = settings::builder();
-        for (name, value) in [
-            ("opt_level", "speed"),
-            ("is_pic", "false"),
-            // A stack that is used up has to be noticed, however large a function's frame is.
-            ("enable_probestack", "true"),
-            ("probestack_strategy", "inline"),
-            ("use_colocated_libcalls", "false"),
-            ("enable_multi_ret_implicit_sret", "true"),
-            // What comes of modules is verified once instead, before it is compiled.
-            ("enable_verifier", "false"),
-        ] {
-            flags.set(name, value).map_err(|e| e.to_string())?;
-        }
-        let builder = cranelift_native::builder().map_err(str::to_owned)?;
-        builder
-            .finish(settings::Flags::new(flags))
-            .map_err(|e| e.to_string())
-    })
-    .clone()
+fn host(allocator: Allocator) -> Result<OwnedTargetIsa, String> {
+    static ISAS: [OnceLock<Result<OwnedTargetIsa, String>>; 2] = [const { OnceLock::new() }; 2];
+    let algorithm = match allocator {
+        Allocator::Backtracking => "backtracking",
+        Allocator::SinglePass => "single_pass",
+    };
+    ISAS[allocator as usize]
+        .get_or_init(|| {
+            let mut flags = settings::builder();
+            for (name, value) in [
+                ("regalloc_algorithm", algorithm),
+                ("opt_level", "speed"),
+                ("is_pic", "false"),
+                // A stack that is used up has to be noticed, however large a function's frame is.
+                ("enable_probestack", "true"),
+                ("probestack_strategy", "inline"),
+                ("use_colocated_libcalls", "false"),
+                ("enable_multi_ret_implicit_sret", "true"),
+                // What comes of modules is verified once instead, before it is compiled.
+                ("enable_verifier", "false"),
+            ] {
+                flags.set(name, value).map_err(|e| e.to_string())?;
+            }
+            let builder = cranelift_native::builder().map_err(str::to_owned)?;
+            builder
+                .finish(settings::Flags::new(flags))
+                .map_err(|e| e.to_string())
+        })
+        .clone()
 }
 
 #[cfg(test)]
@@ -454,7 +492,8 @@ mod tests {
         builder.switch_to_block(block);
         builder.ins().return_(&[]);
         builder.seal_all_blocks();
-        builder.finalize(host().unwrap().frontend_config());
+        let isa = host(Allocator::Backtracking).unwrap();
+        builder.finalize(isa.frontend_config());
         function
     }
 

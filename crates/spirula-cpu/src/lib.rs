@@ -39,6 +39,7 @@ mod compile;
 mod constants;
 mod context;
 mod count;
+mod crowded;
 mod dense;
 mod enqueue;
 mod functions;

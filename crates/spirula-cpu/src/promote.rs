@@ -8,6 +8,7 @@
 use crate::functions::Functions;
 use crate::program::Program;
 use crate::types::Kind;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::grammar::{Category, Op};
 use spirula_spirv::ir::{Func, InstRef};
@@ -26,6 +27,7 @@ pub(crate) fn compute(program: &Program<'_>, functions: &mut Functions) -> IdMap
         casts: IdMap::new(bound, false),
         has_casts: false,
         variables: Vec::new(),
+        func: None,
     };
     for inst in program.module.section(spirula_spirv::ir::Section::Globals) {
         if inst.op() == Op::Variable && StorageClass(inst.word(0)) == StorageClass::Private {
@@ -39,11 +41,16 @@ pub(crate) fn compute(program: &Program<'_>, functions: &mut Functions) -> IdMap
         functions.get_mut(func).direct_params = direct;
     }
     let mut promoted = IdMap::new(bound, false);
-    for variable in pass.variables {
-        promoted.set(variable, !pass.escapes[variable]);
+    let crowded = pass.crowded_functions(functions);
+    for (variable, func) in &pass.variables {
+        let stays = func.is_some_and(|func| crowded.contains(&func));
+        promoted.set(*variable, !pass.escapes[*variable] && !stays);
     }
     promoted
 }
+
+/// Most scalars of promoted variables of a function, times its blocks: each may become a parameter of each block.
+const MOST_PAIRS: usize = 1 << 19;
 
 struct Pass<'a, 'm> {
     program: &'a Program<'m>,
@@ -54,14 +61,17 @@ struct Pass<'a, 'm> {
     /// Pointers cast to another type: they may mark lifetimes, nothing else.
     casts: IdMap<bool>,
     has_casts: bool,
-    variables: Vec<Id>,
+    /// Variables, with the functions that have them.
+    variables: Vec<(Id, Option<Func>)>,
+    /// The function that is looked at.
+    func: Option<Func>,
 }
 
 impl Pass<'_, '_> {
     fn root(&mut self, inst: InstRef<'_>) {
         let Some(id) = inst.result() else { return };
         self.roots.set(id, Some(id));
-        self.variables.push(id);
+        self.variables.push((id, self.func));
         let types = &self.program.types;
         let scalars = self
             .program
@@ -86,7 +96,27 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// Functions whose variables are too many to be values in each block.
+    fn crowded_functions(&self, functions: &Functions) -> FxHashSet<Func> {
+        let mut scalars: FxHashMap<Func, usize> = FxHashMap::default();
+        for (id, func) in &self.variables {
+            let ty = self
+                .program
+                .variable_type(*id)
+                .filter(|_| !self.escapes[*id]);
+            if let (Some(func), Some(ty)) = (func, ty) {
+                *scalars.entry(*func).or_default() += self.program.types.scalars(ty);
+            }
+        }
+        let pairs = |func, scalars: usize| scalars.saturating_mul(functions.get(func).cfg.len());
+        let crowded = scalars
+            .into_iter()
+            .filter(|(func, n)| pairs(*func, *n) > MOST_PAIRS);
+        crowded.map(|(func, _)| func).collect()
+    }
+
     fn function(&mut self, functions: &Functions, func: Func) {
+        self.func = Some(func);
         let module = self.program.module;
         let info = functions.get(func);
         for param in &info.params {

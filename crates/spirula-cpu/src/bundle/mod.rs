@@ -34,6 +34,10 @@ use cranelift_frontend::FunctionBuilderContext;
 /// Most invocations of a bundle.
 pub(crate) const WIDEST: usize = 8;
 
+/// Most values that a block takes from those before it: merging them under a mask takes time with the square of their
+/// number, and they do not fit registers by far.
+const MOST_PARAMETERS: usize = 1 << 10;
+
 /// Invocations of a bundle for workgroups of this size in x, or of one that is not known; none where bundles do not fill
 /// workgroups.
 pub(crate) fn width(size: Option<u32>) -> Option<usize> {
@@ -94,6 +98,10 @@ pub(crate) fn rewrite(
     roots.context = func.dfg.resolve_aliases(roots.context);
     roots.frame = roots.frame.map(|frame| func.dfg.resolve_aliases(frame));
     let graph = graph::Graph::compute(func);
+    let mut blocks = graph.blocks.iter();
+    if blocks.any(|block| func.dfg.block_params(*block).len() > MOST_PARAMETERS) {
+        return Err(Refused);
+    }
     let shapes = shape::Shapes::compute(func, &graph, &roots)?;
     widen::rewrite(&graph, &shapes, made, builders)
 }
