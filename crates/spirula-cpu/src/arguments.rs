@@ -10,6 +10,9 @@ use crate::tally::Counted;
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
 
+/// What the address of workgroup memory that a launch gives is a multiple of: room for a vector of 16 doubles.
+const ARGUMENT_ALIGN: usize = 128;
+
 /// What all workgroups of a launch share.
 pub(crate) struct Shared {
     pub args: Vec<u64>,
@@ -23,6 +26,8 @@ pub(crate) struct Shared {
     textures: Vec<Box<Texture>>,
     pub push: Vec<u64>,
     pub workgroup_bytes: u64,
+    /// What the address of the workgroup's memory is a multiple of.
+    pub workgroup_align: usize,
     /// Whether what is only written is stored past the caches.
     pub streams: bool,
     /// What threads count in by themselves, if they do.
@@ -43,6 +48,7 @@ impl Kernel {
             textures: Vec::new(),
             push: words_of(launch.push, self.push_bytes),
             workgroup_bytes: self.workgroup_bytes.into(),
+            workgroup_align: self.workgroup_align as usize,
             streams: false,
             counted: None,
         };
@@ -100,7 +106,10 @@ impl Kernel {
                     block[at..at + 8].copy_from_slice(&address.to_le_bytes());
                 }
                 Some(Passed::Local(bytes)) => {
-                    let offset = shared.workgroup_bytes.next_multiple_of(128);
+                    let offset = shared
+                        .workgroup_bytes
+                        .next_multiple_of(ARGUMENT_ALIGN as u64);
+                    shared.workgroup_align = ARGUMENT_ALIGN;
                     shared.locals.push((at / 8, offset));
                     shared.workgroup_bytes = offset.saturating_add(bytes);
                 }

@@ -12,7 +12,7 @@ use crate::stream::Streams;
 use crate::suspend::{Group, Point};
 use crate::tally::Tallies;
 use crate::types::Kind;
-use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
+use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
@@ -70,9 +70,12 @@ pub struct Kernel {
     pub(crate) bundle_width: usize,
     /// Of bundles.
     pub(crate) bundle_frame: FrameLayout,
+    /// Bytes of an invocation's private memory, in the code for single ones and in that for bundles.
+    pub(crate) room_bytes: [u32; 2],
     pub(crate) slots: Vec<Slot>,
     pub(crate) bindings: Vec<BindingSlot>,
     pub(crate) workgroup_bytes: u32,
+    pub(crate) workgroup_align: u32,
     pub(crate) zero_workgroup: bool,
     pub(crate) push_bytes: u64,
     pub(crate) counters: Counters,
@@ -237,6 +240,13 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
     let subgroup_size = options.lanes();
     let checking = options.check.then(|| Checking::new(program, &globals));
     let rows = checking.as_ref().map(|c| c.rows(program, &globals));
+    let room_bytes = lower::private_room(&globals, checking.is_some());
+    let room_bytes = room_bytes.ok_or_else(|| {
+        let bytes = globals.private_bytes;
+        bug(format!(
+            "private memory of {bytes} bytes is not supported by the CPU device"
+        ))
+    })?;
     let mut shared = Shared {
         checking,
         rows: rows.unwrap_or_default(),
@@ -247,6 +257,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         code: &mut code,
         points: Vec::new(),
         bundle: None,
+        room_bytes,
         large_constants: rustc_hash::FxHashMap::default(),
         counters: options.count.then(|| Counters::new(program)),
         prints: Vec::new(),
@@ -272,7 +283,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
     if program.is_single && bundle.is_none() {
         return Ok(None);
     }
-    let mut frame = Frame::new(0);
+    let mut frame = Frame::new(0, 0);
     // A shader of which every workgroup divides into bundles needs no other code.
     let alone = bundle.is_none() || program.entry.is_kernel;
     if alone {
@@ -283,6 +294,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         frame = lower_one(&mut shared, &mut builders, entry, is_deferred)?;
     }
     let points = shared.points;
+    let workgroup_align = lower::workgroup_align(&globals, shared.dense_bytes);
     let workgroup_bytes = match shared.dense_bytes {
         0 => globals.workgroup_bytes,
         dense => lower::dense_base(&globals) + dense,
@@ -296,7 +308,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         .map(|checking| checks(checking, &shared.rows, &globals));
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
-    let bundle = bundle.unwrap_or(Frame::new(0));
+    let bundle = bundle.unwrap_or(Frame::new(0, 0));
     Ok(Some(Kernel {
         code,
         name: program.entry.name.clone(),
@@ -306,9 +318,11 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         frame: FrameLayout::new(frame.below, frame.above),
         bundle_width: bundle_width(&program.entry).unwrap_or(1),
         bundle_frame: FrameLayout::new(bundle.below, bundle.above),
+        room_bytes: [frame.room_stride(), bundle.room_stride()],
         slots,
         bindings: globals.bindings.clone(),
         workgroup_bytes,
+        workgroup_align,
         zero_workgroup: globals.zero_workgroup,
         push_bytes: globals.push_bytes,
         counters,
@@ -396,13 +410,8 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
         return None;
     }
     let entered = shared.bundle?;
-    let (roots, stride) = (entered.roots?, frame.above.next_multiple_of(16));
-    func.dfg.insts[entered.room_stride?] = InstructionData::UnaryImm {
-        opcode: Opcode::Iconst,
-        imm: i64::from(stride).into(),
-    };
+    let roots = entered.roots?;
     frame.below = frame.below.checked_mul(roots.width as u32)?;
-    frame.above = stride.checked_mul(roots.width as u32)?;
     let streaming = match shared.streamed.is_empty() {
         true => None,
         false => shared.code.streaming(&mut func),

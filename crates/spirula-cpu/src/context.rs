@@ -21,10 +21,12 @@ pub(crate) struct Context {
     pub workgroup: *mut u8,
     /// Its bytes.
     pub workgroup_bytes: u64,
-    /// Address and bytes of all frames, where private memory is that is not on the stack.
+    /// Address and bytes of the private memory of all invocations.
     pub private: [u64; 2],
-    /// An address above all that generated code has on the stack.
-    pub stack: u64,
+    /// The addresses around the workgroup's memory that lead to nothing else.
+    pub workgroup_span: [u64; 2],
+    /// Those around private memory.
+    pub private_span: [u64; 2],
     /// The frame of the first invocation; only for kernels that suspend.
     pub frames: *mut u8,
     /// Bytes from a frame to the next.
@@ -69,7 +71,6 @@ pub(crate) mod at {
     pub const WORKGROUP: i32 = offset_of!(Context, workgroup) as i32;
     pub const WORKGROUP_BYTES: i32 = offset_of!(Context, workgroup_bytes) as i32;
     pub const PRIVATE: i32 = offset_of!(Context, private) as i32;
-    pub const STACK: i32 = offset_of!(Context, stack) as i32;
     pub const FRAMES: i32 = offset_of!(Context, frames) as i32;
     pub const FRAME_STRIDE: i32 = offset_of!(Context, frame_stride) as i32;
     pub const GROUP: i32 = offset_of!(Context, group) as i32;

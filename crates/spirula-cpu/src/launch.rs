@@ -1,5 +1,6 @@
 //! What a launch is given, and why it may fail.
 
+use crate::context::Context;
 use crate::guard::Trap;
 use crate::image::{Image, Sampler};
 use std::fmt;
@@ -118,6 +119,20 @@ pub enum RunError {
         /// The address.
         address: u64,
     },
+    /// The kernel goes past the memory of its workgroup.
+    PastWorkgroup {
+        /// The kernel.
+        kernel: String,
+        /// From the beginning of the memory to the byte that it accesses.
+        offset: i64,
+        /// Bytes of the memory.
+        length: u64,
+    },
+    /// The kernel goes past the private memory of its invocations.
+    PastPrivate {
+        /// The kernel.
+        kernel: String,
+    },
     /// The variables of the kernel need more than the stack of a thread has.
     Stack {
         /// The kernel.
@@ -145,6 +160,26 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// The error that a trap is in a kernel with this context.
+    pub(crate) fn within(context: &Context, trap: Trap, kernel: &str) -> RunError {
+        let Trap::Access(address) = trap else {
+            return RunError::of(trap, kernel);
+        };
+        let kernel = kernel.to_owned();
+        let is_in = |[low, high]: [u64; 2]| (low..high).contains(&address);
+        if is_in(context.workgroup_span) {
+            return RunError::PastWorkgroup {
+                kernel,
+                offset: address.wrapping_sub(context.workgroup as u64) as i64,
+                length: context.workgroup_bytes,
+            };
+        }
+        match is_in(context.private_span) {
+            true => RunError::PastPrivate { kernel },
+            false => RunError::Access { kernel, address },
+        }
+    }
+
     /// The error that a trap in a kernel is.
     pub(crate) fn of(trap: Trap, kernel: &str) -> RunError {
         let kernel = kernel.to_owned();
@@ -171,6 +206,18 @@ impl fmt::Display for RunError {
             RunError::Access { kernel, address } => write!(
                 f,
                 "{kernel} accesses the address {address:#x}, where no memory is; the device cpu+san says where"
+            ),
+            RunError::PastWorkgroup {
+                kernel,
+                offset,
+                length,
+            } => write!(
+                f,
+                "{kernel} goes past workgroup memory: it accesses byte {offset} of {length}; the device cpu+san says where"
+            ),
+            RunError::PastPrivate { kernel } => write!(
+                f,
+                "{kernel} goes past private memory; the device cpu+san says where"
             ),
             RunError::Stack { kernel } => {
                 write!(f, "{kernel} needs more than the stack of a thread has")

@@ -64,6 +64,7 @@ mod schedule;
 mod stream;
 mod suspend;
 mod tally;
+mod thread_memory;
 mod types;
 mod wide;
 mod worker;

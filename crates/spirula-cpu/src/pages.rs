@@ -58,12 +58,26 @@ impl Pages {
 }
 
 #[cfg(target_os = "linux")]
+pub(crate) use system::Reservation;
+
+#[cfg(target_os = "linux")]
 mod system {
     use std::ptr::null_mut;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// Bytes of each guard.
+    /// Bytes of each guard at least.
     const GUARD: usize = 256 << 20;
+    /// Bytes of the guards before and behind a mapping which indices of 32 bits, with a sign or without, do not reach across,
+    /// where elements have 16 bytes at most.
+    const WIDE: [usize; 2] = [40 << 30, 72 << 30];
+    /// Most mappings with guards so wide: all the addresses of a process are 2^47 bytes.
+    const MOST_WIDE: usize = 1 << 8;
+    /// Bytes that a reservation has before and behind its end, from what is wished to what there is room for everywhere.
+    const REACHES: [[usize; 2]; 3] = [
+        [96 << 30, 160 << 30],
+        [6 << 30, 10 << 30],
+        [512 << 20, GUARD],
+    ];
     /// From this size on, memory is worth large pages.
     const LARGE: usize = 4 << 20;
     /// Most mappings at a time, each of which counts as three; Linux allows 65,530 unless told otherwise.
@@ -75,6 +89,8 @@ mod system {
     #[derive(Debug)]
     pub struct Map {
         start: *mut u8,
+        /// Bytes of the guards before and behind.
+        guards: [usize; 2],
         /// Bytes of the pages in the middle.
         pages: usize,
         /// Bytes in use, at the end of those.
@@ -88,22 +104,20 @@ mod system {
 
     impl Map {
         pub fn new(used: usize) -> Option<Map> {
-            if LIVE.load(Relaxed) >= MOST {
+            let live = LIVE.load(Relaxed);
+            if live >= MOST {
                 return None;
             }
-            // SAFETY: it only asks.
-            let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
-            let pages = used.checked_next_multiple_of(page.max(1))?;
-            let total = pages.checked_add(2 * GUARD)?;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            // SAFETY: a new mapping at any address, which nothing may access yet.
-            let start = unsafe { libc::mmap(null_mut(), total, libc::PROT_NONE, flags, -1, 0) };
-            if start == libc::MAP_FAILED {
-                return None;
-            }
+            let pages = whole_pages(used)?;
+            let wishes = [(live < MOST_WIDE).then_some(WIDE), Some([GUARD; 2])];
+            let (start, guards) = wishes.into_iter().flatten().find_map(|guards| {
+                let start = reserve(guards[0].checked_add(pages)?.checked_add(guards[1])?)?;
+                Some((start, guards))
+            })?;
             LIVE.fetch_add(1, Relaxed);
             let map = Map {
-                start: start.cast(),
+                start,
+                guards,
                 pages,
                 used,
             };
@@ -124,19 +138,130 @@ mod system {
         }
 
         fn middle(&self) -> *mut libc::c_void {
-            self.start.wrapping_add(GUARD).cast()
+            self.start.wrapping_add(self.guards[0]).cast()
         }
 
         /// The first byte in use.
         pub fn first(&self) -> *mut u8 {
-            self.start.wrapping_add(GUARD + self.pages - self.used)
+            let end = self.guards[0] + self.pages;
+            self.start.wrapping_add(end - self.used)
+        }
+    }
+
+    /// The least number of bytes in whole pages that is no less.
+    fn whole_pages(bytes: usize) -> Option<usize> {
+        // SAFETY: it only asks.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        bytes.checked_next_multiple_of(page.max(1))
+    }
+
+    /// Addresses that nothing may access.
+    fn reserve(bytes: usize) -> Option<*mut u8> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping at any address, which nothing may access yet.
+        let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+        (start != libc::MAP_FAILED).then_some(start.cast())
+    }
+
+    /// A mapping of which the pages before an address in its middle are open, as many as are asked for.
+    #[derive(Debug)]
+    pub(crate) struct Reservation {
+        start: *mut u8,
+        /// Bytes before the address, and behind it.
+        reach: [usize; 2],
+        /// Bytes that may be accessed.
+        open: usize,
+    }
+
+    impl Reservation {
+        /// One that may have so many bytes open, with the widest guards that there is room for.
+        pub fn new(bytes: usize) -> Option<Reservation> {
+            REACHES.into_iter().find_map(|[before, behind]| {
+                let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), behind];
+                let start = reserve(reach[0].checked_add(reach[1])?)?;
+                let open = 0;
+                Some(Reservation { start, reach, open })
+            })
+        }
+
+        /// Whether so many bytes may be open.
+        pub fn has_room(&self, bytes: usize) -> bool {
+            bytes <= self.reach[0] - GUARD
+        }
+
+        /// Whether just the pages of so many bytes are open.
+        pub fn is_open_for(&self, bytes: usize) -> bool {
+            whole_pages(bytes) == Some(self.open)
+        }
+
+        /// The address up to which memory may be accessed.
+        pub fn end(&self) -> *mut u8 {
+            self.start.wrapping_add(self.reach[0])
+        }
+
+        /// The addresses that are reserved: the first, and the one behind the last.
+        pub fn span(&self) -> [u64; 2] {
+            let bytes = self.reach[0] + self.reach[1];
+            [self.start as u64, self.start.wrapping_add(bytes) as u64]
+        }
+
+        /// Opens the pages of so many bytes, all zero, and no others; those of more than `most` bytes are asked of the
+        /// system anew. False where it has none.
+        pub fn open(&mut self, bytes: usize, most: usize) -> bool {
+            let Some(wanted) = whole_pages(bytes) else {
+                return false;
+            };
+            let kept = self.open.min(wanted);
+            if kept > most {
+                self.forget(self.open);
+            } else {
+                // SAFETY: so many bytes are open, which nothing else uses.
+                unsafe { libc::memset(self.before_end(kept), 0, kept) };
+            }
+            let done = match wanted >= self.open {
+                true => self.protect(wanted, self.open, libc::PROT_READ | libc::PROT_WRITE),
+                false => self.close(wanted),
+            };
+            self.open = wanted;
+            done
+        }
+
+        /// Leaves so many bytes open, and gives the memory of the others back.
+        fn close(&mut self, kept: usize) -> bool {
+            self.forget(self.open - kept);
+            self.protect(self.open, kept, libc::PROT_NONE)
+        }
+
+        /// Gives the memory of the first open bytes back, which are zero then.
+        fn forget(&self, bytes: usize) {
+            let first = self.before_end(self.open);
+            // SAFETY: the pages are the reservation's.
+            unsafe { libc::madvise(first, bytes, libc::MADV_DONTNEED) };
+        }
+
+        /// Says how the pages may be accessed that are between so many bytes and fewer before the end.
+        fn protect(&self, far: usize, near: usize, access: libc::c_int) -> bool {
+            // SAFETY: the range is within the mapping.
+            far == near || unsafe { libc::mprotect(self.before_end(far), far - near, access) == 0 }
+        }
+
+        fn before_end(&self, bytes: usize) -> *mut libc::c_void {
+            self.end().wrapping_sub(bytes).cast()
+        }
+    }
+
+    impl Drop for Reservation {
+        fn drop(&mut self) {
+            // SAFETY: the whole mapping, of which nothing is borrowed any more.
+            unsafe { libc::munmap(self.start.cast(), self.reach[0] + self.reach[1]) };
         }
     }
 
     impl Drop for Map {
         fn drop(&mut self) {
+            let [before, behind] = self.guards;
             // SAFETY: the whole mapping, of which nothing is borrowed any more.
-            unsafe { libc::munmap(self.start.cast(), self.pages + 2 * GUARD) };
+            unsafe { libc::munmap(self.start.cast(), before + self.pages + behind) };
             LIVE.fetch_sub(1, Relaxed);
         }
     }

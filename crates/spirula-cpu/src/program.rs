@@ -9,7 +9,7 @@ use spirula_source::{Diagnostic, Place};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
-    AddressingModel, BuiltIn, Decoration, ExecutionMode, ExecutionModel,
+    AddressingModel, BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute,
 };
 use spirula_spirv::ir::{Func, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
@@ -124,12 +124,24 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// A constant index; indexes are signed.
-    pub fn constant_index(&self, index: Id) -> Option<i64> {
+    /// A constant index, which may have a sign.
+    pub fn constant_index(&self, index: Id, signed: bool) -> Option<i64> {
         let value = self.constants.u64(index)?;
         let bits = self.scalar_of(index)?.bits();
         let unused = 64 - bits.clamp(1, 64);
-        Some((value << unused) as i64 >> unused)
+        Some(match signed {
+            true => (value << unused) as i64 >> unused,
+            false => (value << unused >> unused) as i64,
+        })
+    }
+
+    /// Whether an index into an array may be below zero. In a shader it never is, so that unsigned numbers of 32 bits reach
+    /// 2^32 elements.
+    pub fn is_index_signed(&self, index: Id) -> bool {
+        let ty = self.type_of(index);
+        let ty = ty.and_then(|ty| self.definitions.get(self.module, ty));
+        let is_unsigned = ty.is_some_and(|ty| ty.op() == Op::TypeInt && ty.word(1) == 0);
+        self.entry.is_kernel || !is_unsigned
     }
 
     /// Bytes from what a pointer points to to the next of that type.
@@ -139,6 +151,19 @@ impl<'a> Program<'a> {
         let layout = self.types.layouts.get(pointee);
         let natural = layout.size.next_multiple_of(layout.align.into());
         declared.map_or(natural, u64::from)
+    }
+
+    /// The pointer to a byte whose word another pointer is to, where that was computed from it: how atomic accesses to bytes
+    /// are made of such to words.
+    pub fn byte_in_word(&self, word: Id) -> Option<Id> {
+        let def = |id: Id| self.definitions.get(self.module, id);
+        let cast = def(word).filter(|cast| cast.op() == Op::Bitcast)?;
+        let chain = def(cast.id(0)).filter(|chain| chain.op() == Op::PtrAccessChain)?;
+        let back = def(chain.id(1)).filter(|back| back.op() == Op::SNegate)?;
+        let rest = def(back.id(0)).filter(|rest| rest.op() == Op::BitwiseAnd)?;
+        let address = def(rest.id(0)).filter(|address| address.op() == Op::ConvertPtrToU)?;
+        let is_rest = self.constants.u64(rest.id(1)) == Some(3);
+        (is_rest && address.id(0) == chain.id(0)).then(|| chain.id(0))
     }
 
     /// The type of what a variable holds.
@@ -171,6 +196,15 @@ impl<'a> Program<'a> {
             .get(self.module, id, what)?
             .first()
             .copied()
+    }
+
+    /// Whether a parameter is a pointer to a copy that belongs to its function (`ByVal`).
+    pub fn is_by_value(&self, param: Id) -> bool {
+        let mut decorations = self.decorations.of(self.module, param, u32::MAX);
+        decorations.any(|(what, operands)| {
+            what == Decoration::FuncParamAttr
+                && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
+        })
     }
 
     /// Whether an id is decorated so.

@@ -123,6 +123,8 @@ impl Pass<'_, '_> {
             let ty = self.program.type_of(*param);
             if ty.is_some_and(|ty| matches!(self.program.types.kind(ty), Kind::Pointer { .. })) {
                 self.roots.set(*param, Some(*param));
+                // The copy that the function makes is in memory.
+                self.escapes.set(*param, self.program.is_by_value(*param));
             } else {
                 self.escapes.set(*param, true);
             }

@@ -219,6 +219,17 @@ impl Kernel {
         (self.frame.stride * count).max(bundles)
     }
 
+    /// Bytes of the private memory of a workgroup's invocations. Those that are never suspended share one's, or a
+    /// bundle's.
+    pub(crate) fn private_bytes(&self, local: [u64; 3]) -> usize {
+        let [alone, bundle] = self.room_bytes.map(|bytes| bytes as usize);
+        let count = match self.points.is_empty() {
+            true => [1, self.bundle_width],
+            false => [local.iter().product::<u64>() as usize; 2],
+        };
+        (alone * count[0]).max(bundle * count[1])
+    }
+
     /// The layout of frames.
     pub(crate) fn layout(&self, bundles: bool) -> FrameLayout {
         if bundles {
@@ -245,7 +256,7 @@ impl Kernel {
                 grid.offset[0]
             ));
         }
-        let words = self.frame_words(grid.local);
+        let words = self.frame_words(grid.local) + self.private_bytes(grid.local) / 8;
         if words > MAX_FRAME_WORDS {
             return bad(format!(
                 "the invocations of a workgroup of {} need {} bytes of memory",

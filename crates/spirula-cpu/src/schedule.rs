@@ -154,7 +154,8 @@ impl Workgroup<'_> {
                 .code
                 .call(self.context, [lo, hi], resume, self.bundles)
         };
-        let summary = summary.map_err(|trap| RunError::of(trap, &self.kernel.name))?;
+        let summary =
+            summary.map_err(|trap| RunError::within(self.context, trap, &self.kernel.name))?;
         Ok((summary as u32, (summary >> 32) as u32))
     }
 
@@ -231,7 +232,7 @@ impl Workgroup<'_> {
                 None => {
                     // SAFETY: the caller's promise.
                     let copied = unsafe { memory::copy_elements(&elements) };
-                    copied.map_err(|trap| RunError::of(trap, &kernel.name))?;
+                    copied.map_err(|trap| RunError::within(context, trap, &kernel.name))?;
                 }
             }
         }

@@ -10,6 +10,10 @@ use crate::print::Printer;
 use crate::run::Grid;
 use crate::schedule;
 use crate::tally::Own;
+use crate::thread_memory::ThreadMemory;
+
+/// What the address of an invocation's private memory is a multiple of.
+const PRIVATE_ALIGN: usize = 16;
 
 /// What one thread needs to run workgroups.
 pub(crate) struct Worker<'a> {
@@ -21,7 +25,9 @@ pub(crate) struct Worker<'a> {
     _bindings: Vec<[u64; 2]>,
     /// What it counts in by itself.
     own: Vec<Own>,
-    workgroup: Vec<u128>,
+    workgroup: ThreadMemory,
+    /// The private memory of the invocations.
+    _private: ThreadMemory,
     frames: Vec<u64>,
     /// Runs of blocks, where they are counted.
     counters: Vec<u64>,
@@ -34,11 +40,9 @@ impl<'a> Worker<'a> {
     /// For one thread of a launch.
     pub fn new(kernel: &'a Kernel, shared: &Shared, grid: &'a Grid, queue: &'a Queue) -> Self {
         let bytes = shared.workgroup_bytes as usize;
-        let mut workgroup = vec![0u128; bytes.div_ceil(16) + 8];
-        let base = workgroup.as_mut_ptr();
-        // Aligned for vectors of 16 doubles.
-        let skip = base.align_offset(128);
-        let base = base.wrapping_add(skip).cast::<u8>();
+        let workgroup = ThreadMemory::zeroed(bytes, shared.workgroup_align);
+        let base = workgroup.first();
+        let private = ThreadMemory::zeroed(kernel.private_bytes(grid.local), PRIVATE_ALIGN);
         let mut args = shared.args.clone();
         for (at, offset) in &shared.locals {
             args[*at] = base as u64 + offset;
@@ -62,8 +66,9 @@ impl<'a> Worker<'a> {
             push: shared.push.as_ptr().cast(),
             workgroup: base,
             workgroup_bytes: bytes as u64,
-            private: [frames.as_ptr() as u64, frames.len() as u64 * 8],
-            stack: 0,
+            private: [private.first() as u64, private.size() as u64],
+            workgroup_span: workgroup.span(),
+            private_span: private.span(),
             frames: frames.as_mut_ptr().cast(),
             frame_stride: 0,
             group: [0; 3],
@@ -89,6 +94,7 @@ impl<'a> Worker<'a> {
             _bindings: bindings,
             own,
             workgroup,
+            _private: private,
             frames,
             counters,
             printer,
@@ -124,8 +130,9 @@ impl<'a> Worker<'a> {
     /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of
     /// cells. The checker lives as long as the worker.
     pub fn check(&mut self, checker: *mut Checker, rows: Vec<Row>, phase: u64) {
-        let bytes = self.workgroup.len() as u64 * 16 - 128;
-        let group = (self.workgroup_memory(), bytes);
+        // What is accessed beside a variable is told where its pointer is known.
+        let bytes = self.workgroup.size().next_multiple_of(16);
+        let group = (self.workgroup_memory(), bytes as u64);
         let live = Live::new(checker, self.kernel, rows, phase, group);
         let live = Box::into_raw(live);
         self.live = live;
@@ -144,8 +151,6 @@ impl<'a> Worker<'a> {
         let context = &mut self.context;
         let mut count = 1u64;
         context.group = group;
-        // Stacks grow downwards.
-        context.stack = std::ptr::from_ref(&ticket) as u64;
         for (n, number) in group.into_iter().enumerate() {
             let first = number * grid.local[n];
             context.base[n] = first + grid.offset[n];
@@ -159,7 +164,7 @@ impl<'a> Worker<'a> {
         context.frames = self.frames.as_mut_ptr().wrapping_add(layout.bias).cast();
         context.frame_stride = layout.stride as u64 * 8;
         if self.kernel.zero_workgroup {
-            self.workgroup.fill(0);
+            self.workgroup.clear();
         }
         if !self.kernel.prints.sites.is_empty() {
             self.printer.begin(ticket);

@@ -156,3 +156,31 @@ OpStore %to %index";
         assert_eq!(*index as usize, x % 4 + y % 2 * 4 + z % 2 * 8, "at {at}");
     }
 }
+
+/// An index of 32 bits without a sign reaches as far as it can; the buffer is memory that is never touched but there.
+#[test]
+fn indices_go_beyond_two_to_the_31() {
+    let globals = "%uchar = OpTypeInt 8 0\n%bytes = OpTypeRuntimeArray %uchar\n%many = OpTypeStruct %bytes\n\
+                   %pmany = OpTypePointer StorageBuffer %many\n%puchar = OpTypePointer StorageBuffer %uchar\n\
+                   %z = OpVariable %pmany StorageBuffer\n%first = OpConstant %uint 2147483648\n";
+    let body = "%far = OpIAdd %uint %first %global\n%pz = OpAccessChain %puchar %z %n0 %far\n\
+                %value = OpUConvert %uchar %global\nOpStore %pz %value\n\
+                %fixed = OpAccessChain %puchar %z %n0 %first\nOpStore %fixed %value";
+    let text = shader([8, 1, 1], globals, body);
+    let text = text.replacen(
+        "OpDecorate",
+        "OpDecorate %bytes ArrayStride 1\nOpDecorate %many Block\nOpMemberDecorate %many 0 Offset 0\n\
+         OpDecorate %z DescriptorSet 0\nOpDecorate %z Binding 2\nOpDecorate",
+        1,
+    );
+    for bundles in [true, false] {
+        let options = Options {
+            bundles,
+            ..Options::default()
+        };
+        let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
+        let mut buffers = [vec![0; 8], vec![0; 8], vec![0; (1 << 29) + 2]];
+        run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("the buffer is long enough");
+        assert_eq!(buffers[2][(1 << 29) + 1], 0x0706_0504);
+    }
+}

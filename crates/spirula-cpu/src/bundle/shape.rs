@@ -71,7 +71,7 @@ pub(super) struct Shapes<'a> {
     shapes: Vec<Shape>,
     /// By value: bytes that are zero or one.
     bools: Vec<bool>,
-    /// By value: numbers of 64 bits of which nothing but addresses is made.
+    /// By value: numbers of which nothing but addresses is made.
     addresses: Vec<bool>,
     slots: Vec<Slot>,
 }
@@ -245,7 +245,11 @@ impl<'a> Shapes<'a> {
                         | Opcode::AtomicRmw
                         | Opcode::AtomicCas => n == 0,
                         Opcode::Store | Opcode::AtomicStore => n == 1,
-                        Opcode::Iadd | Opcode::Isub | Opcode::Imul => passed,
+                        Opcode::Iadd
+                        | Opcode::Isub
+                        | Opcode::Imul
+                        | Opcode::Ireduce
+                        | Opcode::Sextend => passed,
                         Opcode::Ishl => passed && n == 0,
                         _ => false,
                     };

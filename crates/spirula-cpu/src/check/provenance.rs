@@ -11,7 +11,7 @@ use crate::promote::operand_ids;
 use crate::types::Kind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{InstRef, Section};
+use spirula_spirv::ir::{Func, InstRef, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// Most rounds.
@@ -72,6 +72,12 @@ impl Provenance {
             }
         }
         for param in &program.functions.get(program.entry.func).params {
+            provenance.roots.set(*param, Root::One(*param));
+        }
+        // A copy that belongs to a function is no other variable.
+        let functions = program.functions.bottom_up.iter();
+        let params = functions.flat_map(|func| &program.functions.get(*func).params);
+        for param in params.filter(|param| program.is_by_value(**param)) {
             provenance.roots.set(*param, Root::One(*param));
         }
         let mut contents = IdMap::new(bound, Root::None);
@@ -151,7 +157,8 @@ impl Provenance {
         };
         let params = &program.functions.get(func).params;
         let mut changed = false;
-        for (param, argument) in params.iter().zip(inst.ids(1)) {
+        let passed = params.iter().zip(inst.ids(1));
+        for (param, argument) in passed.filter(|(param, _)| !program.is_by_value(**param)) {
             changed |= self.join(*param, self.roots[argument]);
         }
         changed
@@ -242,6 +249,16 @@ impl Provenance {
                 self.note(inst.id(0), bytes, true);
                 self.note(inst.id(1), bytes, false);
             }
+            Op::FunctionCall => {
+                if let Some(func) = program.functions.by_id(inst.id(0)) {
+                    self.note_copies(program, func, inst);
+                }
+            }
+            Op::FunctionPointerCallINTEL => {
+                for func in program.functions.targets(program, inst) {
+                    self.note_copies(program, func, inst);
+                }
+            }
             Op::GroupAsyncCopy | Op::UntypedGroupAsyncCopyKHR => {
                 self.note(inst.id(1), 1, true);
                 self.note(inst.id(2), 1, false);
@@ -255,11 +272,27 @@ impl Provenance {
                     self.note(id, bytes.min(scalar_result(program, inst)), true);
                 }
             }
+            op if is_atomic(op) && program.byte_in_word(inst.id(0)).is_some() => {
+                self.note(inst.id(0), 1, true);
+            }
             op if is_atomic(op) => {
                 let bytes = of(program.pointee_of(inst.id(0))).map_or(4, |s| s.bytes());
                 self.note(inst.id(0), bytes, true);
             }
             _ => {}
+        }
+    }
+
+    /// Copies that a call makes of what `ByVal` parameters are given.
+    fn note_copies(&mut self, program: &Program<'_>, func: Func, call: InstRef<'_>) {
+        let params = &program.functions.get(func).params;
+        let passed = params.iter().zip(call.ids(1));
+        for (param, argument) in passed.filter(|(param, _)| program.is_by_value(**param)) {
+            // The copy knows of its sides by their addresses.
+            self.has_unknown = true;
+            let size = program.pointee_of(*param);
+            let size = size.map_or(1, |ty| program.types.layouts.get(ty).size);
+            self.note(argument, 1 << size.trailing_zeros().min(3), false);
         }
     }
 

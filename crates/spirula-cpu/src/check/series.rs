@@ -189,13 +189,13 @@ fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64,
     if matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
         let element = indices.next()?;
         let stride = program.element_stride(base, ty);
-        match program.constant_index(element) {
+        match program.constant_index(element, true) {
             Some(n) => offset = offset.checked_add(n.checked_mul(stride as i64)?)?,
             None => origin.terms.push((element, stride, None)),
         }
     }
     for index in indices {
-        let known = program.constant_index(index);
+        let known = program.constant_index(index, true);
         let count = match types.kind(ty) {
             Kind::Struct { count, .. } => {
                 let n = known.and_then(|n| u32::try_from(n).ok())?;

@@ -249,7 +249,23 @@ impl Lower<'_, '_, '_> {
             writes: inst.op() != Op::AtomicLoad,
             semantics: self.program.constants.u64(inst.id(2)),
         };
+        if let Some(byte) = self.program.byte_in_word(id) {
+            return self.guard_byte(byte, how);
+        }
         self.guard(id, pointer, &[leaf], how, &[])
+    }
+
+    /// Checks an atomic access to a word that is made for one of its bytes: the others stay what they are.
+    fn guard_byte(&mut self, byte: Id, how: Use) -> Result<Pointer, Diagnostic> {
+        let leaf = Leaf {
+            scalar: Scalar::Int(8),
+            offset: 0,
+        };
+        let pointer = self.pointer(byte)?;
+        let pointer = self.guard(byte, pointer, &[leaf], how, &[])?;
+        let address = self.address_of(pointer)?;
+        let word = self.builder.ins().band_imm_s(address, !3);
+        Ok(Pointer::Address(word, None))
     }
 
     /// Whether an atomic instruction makes bits zero and nothing sees the others: so values that are

@@ -14,7 +14,8 @@ use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, InstRef};
 
-/// Parameters that every generated function has: context, local id, local index, private memory.
+/// Parameters that every generated function has: context, local id, local index, private
+/// memory.
 const HIDDEN: [Type; 6] = [
     types::I64,
     types::I32,
@@ -117,7 +118,7 @@ pub(crate) fn call_pointer(lower: &mut Lower, inst: InstRef) -> Done {
 fn call_generated(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
     let item = lower.item;
     let [x, y, z] = item.local;
-    let mut args: Values = [item.context, x, y, z, item.linear, item.private]
+    let mut args: Values = [item.context, x, y, z, item.linear, item.rooms]
         .as_slice()
         .into();
     for argument in inst.ids(1) {
@@ -171,6 +172,9 @@ fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
             }
         }
     }
+    for (param, argument) in info.params.iter().zip(inst.ids(1)) {
+        copy_by_value(lower, *param, argument)?;
+    }
     let entry = lower.scope().blocks[0];
     lower.builder.ins().jump(entry, &[]);
     lower.body()?;
@@ -179,6 +183,28 @@ fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
     lower.builder.switch_to_block(exit);
     let values = lower.read(first, count as usize);
     lower.set_result(inst.result(), &values)
+}
+
+/// Has a `ByVal` parameter point to a copy of what it was given; `source` is the pointer that a checked copy names.
+fn copy_by_value(lower: &mut Lower, param: Id, source: Id) -> Done {
+    let program = lower.program;
+    if !program.is_by_value(param) {
+        return Ok(());
+    }
+    let Some(ty) = program.pointee_of(param) else {
+        return lower.unsupported("a copy of what an untyped pointer points to");
+    };
+    let given = lower.pointer(param)?;
+    let from = lower.address_of(given)?;
+    let bytes = program.types.layouts.get(ty).size;
+    let to = lower.open_room(param, bytes)?;
+    lower.point(param, Pointed::default());
+    if lower.is_checking() {
+        let bytes = lower.iconst(types::I64, bytes as i64);
+        return lower.guarded_copy([(param, to), (source, from)], bytes);
+    }
+    lower.copy_bytes(to, from, bytes);
+    Ok(())
 }
 
 enum Argument {
@@ -267,11 +293,11 @@ pub(crate) fn lower_function(
         context: params[0],
         local: [params[1], params[2], params[3]],
         linear: params[4],
-        private: params[5],
+        rooms: params[5],
         frame: None,
-        rooms: None,
     };
-    let mut lower = Lower::new(shared, builder, item, Frame::new(0));
+    let frame = Frame::new(0, shared.room_bytes);
+    let mut lower = Lower::new(shared, builder, item, frame);
     let scope = Scope::new(&mut lower, func, None);
     lower.scopes.push(scope);
     let mut rest = &params[HIDDEN.len()..];
@@ -284,11 +310,14 @@ pub(crate) fn lower_function(
             lower.hold(*param, Held::Memory(own[0]));
         } else {
             lower.set(*param, own);
+            copy_by_value(&mut lower, *param, *param)?;
         }
     }
     let entry = lower.scope().blocks[0];
     lower.builder.ins().jump(entry, &[]);
     lower.body()?;
+    // No function calls itself, so that each has rooms of its own.
+    lower.shared.room_bytes = lower.frame.rooms;
     let mut builder = lower.builder;
     builder.seal_all_blocks();
     builder.finalize(config);

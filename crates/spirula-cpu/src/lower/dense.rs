@@ -25,6 +25,14 @@ pub(crate) fn dense_base(globals: &Globals) -> u32 {
     globals.workgroup_bytes.next_multiple_of(LINE)
 }
 
+/// What the address of the workgroup's memory is a multiple of, where matrices take so many bytes of it.
+pub(crate) fn workgroup_align(globals: &Globals, dense_bytes: u32) -> u32 {
+    match dense_bytes {
+        0 => globals.workgroup_align,
+        _ => globals.workgroup_align.max(LINE),
+    }
+}
+
 /// `OpCooperativeMatrixLoadKHR`.
 pub(super) fn load(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
     let [address, stride, by_rows] = lower.dense_place(inst.id(0), inst.id(1), inst.get_id(2))?;

@@ -5,26 +5,30 @@
 //! suspends has the least state that was reached in its low half and the greatest in its high half.
 
 use super::call::lower_function;
-use super::scope::{Entered, Held, Item, Lower, Pointed, Scope, clif_type, fixed};
+use super::scope::{Entered, Item, Lower, Pointed, Scope, clif_type, fixed};
 use super::values::Pointer;
-use super::{Done, Global, Shared, What};
+use super::{Done, Global, Globals, Shared, What};
 use crate::bundle::Roots;
 use crate::context::{EXCHANGE, START, STATE, at};
 use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Signature, StackSlot,
-    StackSlotData, StackSlotKind, Value, types,
+    AbiParam, Block, BlockArg, InstBuilder, InstructionData, JumpTableData, MemFlagsData, Opcode,
+    Signature, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use spirula_source::Diagnostic;
-use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::{Decoration, FunctionParameterAttribute, StorageClass};
+use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::Func;
 
 /// Most bytes of an invocation's frame.
 const MAX_FRAME: u64 = 1 << 22;
+/// Most bytes of an invocation's private memory.
+const MAX_ROOMS: u64 = 1 << 22;
+
+/// What offsets in private memory are multiples of.
+const ROOM_ALIGN: u32 = 16;
 
 /// The layout of the frames of a kernel's invocations.
 #[derive(Clone, Copy, Debug)]
@@ -33,27 +37,44 @@ pub(crate) struct Frame {
     pub above: u32,
     /// Bytes before the frame's address.
     pub below: u32,
+    /// Bytes of the invocation's private memory, which lies elsewhere: the program's indices reach it.
+    pub rooms: u32,
 }
 
 impl Frame {
-    /// Room for the state, and for exchanges where there are any: barriers alone need none.
-    pub fn new(slots: u32) -> Self {
+    /// Room for the state, and for exchanges where there are any: barriers alone need none; so many bytes of private
+    /// memory.
+    pub fn new(slots: u32, rooms: u32) -> Self {
         Frame {
             above: (EXCHANGE as u32).saturating_add(slots.saturating_mul(8)),
             below: 0,
+            rooms,
         }
     }
 
-    /// Room that stays for the invocation's whole run; none where the frame gets too large.
-    pub fn keep(&mut self, bytes: u64) -> Option<u32> {
-        let offset = self.above.next_multiple_of(16);
-        let end = u64::from(offset).checked_add(bytes)?.next_multiple_of(16);
-        if end > MAX_FRAME {
+    /// Room in private memory that stays for the invocation's whole run: its offset; none where there is too much.
+    pub fn open_room(&mut self, bytes: u64) -> Option<u32> {
+        let offset = self.rooms.next_multiple_of(ROOM_ALIGN);
+        let end = u64::from(offset).checked_add(bytes)?;
+        if end > MAX_ROOMS {
             return None;
         }
-        self.above = end as u32;
+        self.rooms = end as u32;
         Some(offset)
     }
+
+    /// Bytes from an invocation's private memory to the next's.
+    pub fn room_stride(&self) -> u32 {
+        self.rooms.next_multiple_of(ROOM_ALIGN)
+    }
+}
+
+/// Bytes of private memory that the module's private variables take; none where there is too much.
+pub(crate) fn private_room(globals: &Globals, is_checking: bool) -> Option<u32> {
+    let bytes = u64::from(globals.private_bytes).next_multiple_of(ROOM_ALIGN.into());
+    // Checks keep behind it what is defined.
+    let room = if is_checking { 2 * bytes } else { bytes };
+    (room <= MAX_ROOMS).then_some(room as u32)
 }
 
 /// The signature of entry functions.
@@ -75,7 +96,7 @@ pub(crate) fn lower_entry(
         lower_loop(shared, builder)
     } else {
         lower_function(shared, builder, func)?;
-        Ok(Frame::new(0))
+        Ok(Frame::new(0, 0))
     }
 }
 
@@ -104,15 +125,15 @@ fn lower_loop(
         context: params[0],
         local: [zero; 3],
         linear: zero,
-        private: zero,
+        rooms: zero,
         frame: None,
-        rooms: None,
     };
-    let frame = Frame::new(program.functions.slots);
+    let frame = Frame::new(program.functions.slots, shared.room_bytes);
     let mut lower = Lower::new(shared, builder, item, frame);
     let scope = Scope::new(&mut lower, func, None);
     lower.scopes.push(scope);
-    let around = lower.open_loop(&params, suspends)?;
+    let stride = lower.iconst(types::I64, 0);
+    let around = lower.open_loop(&params, suspends, stride)?;
     let dispatch = lower.builder.create_block();
     let begin = lower.builder.create_block();
     let jump_to = if suspends { dispatch } else { begin };
@@ -125,6 +146,7 @@ fn lower_loop(
     if suspends {
         lower.dispatch(&around, dispatch, begin);
     }
+    lower.close_rooms(stride);
     let frame = lower.frame;
     if u64::from(frame.below.max(frame.above)) > 2 * MAX_FRAME {
         return lower.unsupported(format!("keeping {} bytes over barriers", frame.below));
@@ -137,7 +159,12 @@ fn lower_loop(
 
 impl Lower<'_, '_, '_> {
     /// Emits the loop's head; leaves the builder where an invocation begins.
-    fn open_loop(&mut self, params: &[Value], suspends: bool) -> Result<Loop, Diagnostic> {
+    fn open_loop(
+        &mut self,
+        params: &[Value],
+        suspends: bool,
+        room_stride: Value,
+    ) -> Result<Loop, Diagnostic> {
         let [_, lo, hi, resume] = params[..] else {
             return Err(self.fault("the entry function has other parameters"));
         };
@@ -209,7 +236,7 @@ impl Lower<'_, '_, '_> {
         if let Some(entered) = self.shared.bundle {
             self.enter_bundle(entered.width, suspends);
         }
-        self.place_private()?;
+        self.place_rooms(suspends, room_stride);
         self.reset_budget();
         let end = self.builder.create_block();
         self.builder.append_block_param(end, types::I32);
@@ -252,36 +279,43 @@ impl Lower<'_, '_, '_> {
             lanes,
             frame: self.item.frame.filter(|_| suspends),
         };
-        let lane = self.builder.ins().band_imm_u(linear, width as i64 - 1);
-        let lane = self.builder.ins().uextend(types::I64, lane);
-        let stride = self.iconst(types::I64, 0);
-        let offset = self.builder.ins().imul(lane, stride);
-        let frame = self.item.frame.unwrap_or(offset);
-        self.item.rooms = Some(self.builder.ins().iadd(frame, offset));
         self.shared.bundle = Some(Entered {
             width,
             roots: Some(roots),
-            room_stride: self.builder.func.dfg.value_def(stride).inst(),
         });
     }
 
-    /// Private memory is in the frame.
-    fn place_private(&mut self) -> Done {
-        let bytes = self.shared.globals.private_bytes;
-        if bytes == 0 {
-            self.item.private = self.iconst(types::I64, 0);
-            return Ok(());
+    /// Where the invocation's private memory is: invocations that may be suspended have some each, and so have those of
+    /// a bundle.
+    fn place_rooms(&mut self, suspends: bool, stride: Value) {
+        let rooms = self.context(types::I64, at::PRIVATE);
+        let number = match self.shared.bundle {
+            _ if suspends => self.item.linear,
+            Some(entered) => {
+                let linear = self.item.linear;
+                self.builder
+                    .ins()
+                    .band_imm_u(linear, entered.width as i64 - 1)
+            }
+            None => {
+                self.item.rooms = rooms;
+                return;
+            }
+        };
+        let number = self.builder.ins().uextend(types::I64, number);
+        let offset = self.builder.ins().imul(number, stride);
+        self.item.rooms = self.builder.ins().iadd(rooms, offset);
+    }
+
+    /// Says how far the private memory of invocations is apart, as everything is lowered now.
+    fn close_rooms(&mut self, stride: Value) {
+        let dfg = &mut self.builder.func.dfg;
+        if let Some(inst) = dfg.value_def(stride).inst() {
+            dfg.insts[inst] = InstructionData::UnaryImm {
+                opcode: Opcode::Iconst,
+                imm: i64::from(self.frame.room_stride()).into(),
+            };
         }
-        // Checks keep behind it what is defined.
-        let room = match self.is_checking() {
-            true => 2 * u64::from(bytes).next_multiple_of(16),
-            false => bytes.into(),
-        };
-        let Some(offset) = self.frame.keep(room) else {
-            return self.unsupported(format!("private memory of {bytes} bytes"));
-        };
-        self.item.private = self.room_address(Held::FrameAddress(offset));
-        Ok(())
     }
 
     fn first_ids(&mut self, lo: Value, size: [Option<Value>; 3]) -> [Value; 3] {
@@ -322,7 +356,7 @@ impl Lower<'_, '_, '_> {
                 }
                 Some(Global::Private { offset }) => {
                     let Some(init) = init else { continue };
-                    let base = self.item.private;
+                    let base = self.item.rooms;
                     let address = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                     self.store_to(Pointer::Address(address, None), ty, init)?;
                     self.define_private(offset, self.program.types.layouts.get(ty).size);
@@ -361,14 +395,10 @@ impl Lower<'_, '_, '_> {
                     self.set(*param, &values);
                 }
                 SlotKind::Copy => {
-                    let room = self.room(slot.bytes)?;
-                    let to = self.room_address(room);
+                    let to = self.open_room(*param, slot.bytes)?;
                     let from = self.builder.ins().iadd_imm_s(args, i64::from(offset));
                     self.copy_bytes(to, from, slot.bytes);
-                    self.hold(*param, room);
-                    if self.is_checking() {
-                        self.note_room(*param, room, slot.bytes, None);
-                    }
+                    self.define_room(*param);
                 }
                 SlotKind::Buffer | SlotKind::Local | SlotKind::Handle => {
                     let value = self.builder.ins().load(types::I64, fixed(), args, offset);
@@ -514,7 +544,7 @@ pub(crate) fn parameter_slots(
             Some((Kind::Pointer { class, pointee }, _)) => match class {
                 StorageClass::Workgroup => (SlotKind::Local, 8),
                 StorageClass::CrossWorkgroup | StorageClass::UniformConstant
-                    if !is_by_value(program, *param) =>
+                    if !program.is_by_value(*param) =>
                 {
                     (SlotKind::Buffer, 8)
                 }
@@ -544,12 +574,4 @@ pub(crate) fn parameter_slots(
         });
     }
     Ok(slots)
-}
-
-fn is_by_value(program: &crate::program::Program<'_>, param: Id) -> bool {
-    let mut decorations = program.decorations.of(program.module, param, u32::MAX);
-    decorations.any(|(what, operands)| {
-        what == Decoration::FuncParamAttr
-            && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
-    })
 }

@@ -1,7 +1,7 @@
 //! Which memory generic pointers lead to.
 //!
-//! They are addresses of the host. What is in the memory of the workgroup, in its frames or on the stack is
-//! there; everything else is global, null included.
+//! They are addresses of the host. An address in the memory of the workgroup, or in the private memory of its
+//! invocations, is there; every other one is global, null included.
 
 use super::Done;
 use super::scope::Lower;
@@ -54,12 +54,7 @@ fn is_shared(lower: &mut Lower, address: Value) -> Value {
 fn is_private(lower: &mut Lower, address: Value) -> Value {
     let base = lower.context(types::I64, at::PRIVATE);
     let bytes = lower.context(types::I64, at::PRIVATE + 8);
-    let in_frames = is_within(lower, address, base, bytes);
-    let low = lower.builder.ins().get_stack_pointer(types::I64);
-    let high = lower.context(types::I64, at::STACK);
-    let bytes = lower.builder.ins().isub(high, low);
-    let on_stack = is_within(lower, address, low, bytes);
-    lower.builder.ins().bor(in_frames, on_stack)
+    is_within(lower, address, base, bytes)
 }
 
 fn is_within(lower: &mut Lower, address: Value, base: Value, bytes: Value) -> Value {

@@ -18,6 +18,11 @@ use spirula_spirv::{Id, IdMap};
 /// Most bytes of the module-level variables of one kind.
 const MAX_BYTES: u64 = 1 << 30;
 
+/// Least alignment of a variable: that of a vector of a bundle.
+const LEAST_ALIGN: u32 = 16;
+/// Most alignment of a variable: that of a vector of 16 doubles.
+const MOST_ALIGN: u32 = 128;
+
 /// Where a module-level variable lives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Global {
@@ -84,6 +89,8 @@ pub(crate) struct Globals {
     pub bindings: Vec<BindingSlot>,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
+    /// What its address is a multiple of.
+    pub workgroup_align: u32,
     /// Whether workgroup memory has to be zero at the start.
     pub zero_workgroup: bool,
     /// Bytes of private memory.
@@ -107,6 +114,7 @@ impl Globals {
             rows: IdMap::new(program.module.bound(), None),
             bindings: Vec::new(),
             workgroup_bytes: 0,
+            workgroup_align: LEAST_ALIGN,
             zero_workgroup: false,
             private_bytes: 0,
             private: Vec::new(),
@@ -217,6 +225,7 @@ impl Globals {
             StorageClass::Workgroup => {
                 self.zero_workgroup |= initialiser(inst).is_some();
                 self.workgroup.push(id);
+                self.workgroup_align = self.workgroup_align.max(room.align as u32);
                 // Blocks are an explicit layout, in which all variables lie over each other.
                 let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
                 if is_block {
@@ -291,7 +300,8 @@ struct Room {
 impl Room {
     fn of(program: &Program<'_>, ty: Option<Id>) -> Room {
         let layout = ty.map(|ty| program.types.layouts.get(ty));
-        let (size, align) = layout.map_or((0, 1), |l| (l.size, l.align.max(16)));
+        let (size, align) =
+            layout.map_or((0, 1), |l| (l.size, l.align.clamp(LEAST_ALIGN, MOST_ALIGN)));
         Room {
             size,
             align: align.into(),

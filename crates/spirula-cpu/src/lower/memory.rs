@@ -53,18 +53,8 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
         return Ok(());
     }
     let bytes = lower.program.types.layouts.get(ty).size;
-    let room = if lower.is_checking() {
-        // What says which bytes are defined stands behind them.
-        let padded = bytes.next_multiple_of(16);
-        let room = lower.room(padded.saturating_mul(2))?;
-        lower.note_room(id, room, bytes, Some(padded));
-        room
-    } else {
-        lower.room(bytes)?
-    };
-    lower.hold(id, room);
+    let address = lower.open_room(id, bytes)?;
     if let Some(init) = initialiser {
-        let address = lower.room_address(room);
         lower.store_to(Pointer::Address(address, None), ty, init)?;
         lower.define_room(id);
     }
@@ -203,7 +193,15 @@ pub(crate) fn copy_memory_sized(lower: &mut Lower, inst: InstRef) -> Done {
         return Ok(());
     }
     let size = lower.value(inst.id(2))?;
-    let size = lower.extend_to(size, types::I64, false);
+    let mut size = lower.extend_to(size, types::I64, false);
+    if [0, 1]
+        .iter()
+        .any(|n| lower.is_in_guarded_memory(inst.id(*n)))
+    {
+        // Copies may begin at the end, which is not to be behind the guard.
+        let most = lower.iconst(types::I64, i64::from(u32::MAX));
+        size = lower.builder.ins().umin(size, most);
+    }
     let config = lower.shared.code.frontend_config();
     lower.builder.call_memmove(config, to, from, size);
     Ok(())
@@ -214,6 +212,21 @@ fn is_volatile(access: Option<&u32>) -> bool {
 }
 
 impl Lower<'_, '_, '_> {
+    /// Gives a variable, or a parameter with a copy of its own, room of so many bytes; its address.
+    pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, Diagnostic> {
+        let room = if self.is_checking() {
+            // The flags of defined bytes stand behind them.
+            let padded = bytes.next_multiple_of(16);
+            let room = self.room(padded.saturating_mul(2))?;
+            self.note_room(id, room, bytes, padded);
+            room
+        } else {
+            self.room(bytes)?
+        };
+        self.hold(id, room);
+        Ok(self.room_address(room))
+    }
+
     /// The address that a pointer has.
     pub fn address_of(&mut self, pointer: Pointer) -> Result<Value, Diagnostic> {
         match pointer {
@@ -413,7 +426,7 @@ impl Lower<'_, '_, '_> {
         let address = self.room_address(room);
         if let Some(id) = inst.result() {
             let held = match room {
-                Held::FrameAddress(offset) => Held::FrameMemory(offset),
+                Held::RoomAddress(offset) => Held::RoomMemory(offset),
                 _ => Held::Memory(address),
             };
             self.hold(id, held);

@@ -35,8 +35,10 @@ mod values;
 
 pub(crate) use call::signature;
 pub(crate) use checked::{Checking, RowKind};
-pub(crate) use dense::dense_base;
-pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
+pub(crate) use dense::{dense_base, workgroup_align};
+pub(crate) use entry::{
+    Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots, private_room,
+};
 pub(crate) use ext::check as check_extended;
 pub(crate) use globals::{BindingSlot, Global, Globals, What};
 pub(crate) use scope::{Entered, Shared};

@@ -5,11 +5,12 @@ use super::scope::{Held, Lower, Pointed, Symbol, fixed};
 use super::values::Pointer;
 use crate::types::{Kind, Strides};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Opcode, Value, types};
 use cranelift_frontend::Variable;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 
 /// `OpAccessChain` and its relatives.
@@ -57,9 +58,10 @@ pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
         return Ok(());
     }
     let mut walk = lower.begin_walk(pointer, pointee)?;
+    walk.reach = lower.reach_of(base);
     if let Some(element) = element {
         let stride = lower.program.element_stride(base, pointee);
-        lower.step(&mut walk, element, stride)?;
+        lower.step(&mut walk, (element, true), stride)?;
     }
     if let (Pointer::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
         lower.set(result, &[entry]);
@@ -83,7 +85,20 @@ struct Walk {
     offset: i64,
     ty: Id,
     strides: Option<Strides>,
+    reach: Reach,
 }
+
+/// How far indices may lead from an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Anywhere.
+    Any,
+    /// Not across the guards of the memory: a first index has been cut to 32 bits where `begun`.
+    Guarded { begun: bool },
+}
+
+/// Widest elements to which an index of 32 bits stays within the guards of memory ([`crate::thread_memory`]).
+const MAX_GUARDED_STRIDE: u64 = 16;
 
 impl Lower<'_, '_, '_> {
     fn begin_walk(&mut self, pointer: Pointer, ty: Id) -> Result<Walk, Diagnostic> {
@@ -96,14 +111,55 @@ impl Lower<'_, '_, '_> {
             offset: 0,
             ty,
             strides,
+            reach: Reach::Any,
         })
     }
 
+    /// How far indices may lead from a pointer: memory that the device itself provides lies between guards, and is of less
+    /// than 2^31 bytes. Checks compare indices as they are.
+    fn reach_of(&self, pointer: Id) -> Reach {
+        match self.is_in_guarded_memory(pointer) {
+            true => Reach::Guarded { begun: false },
+            false => Reach::Any,
+        }
+    }
+
+    /// Whether a pointer leads to memory between guards which indices of 32 bits do not reach across.
+    pub fn is_in_guarded_memory(&self, pointer: Id) -> bool {
+        let ty = self
+            .program
+            .type_of(pointer)
+            .map(|ty| self.program.types.kind(ty));
+        let guarded = matches!(
+            ty,
+            Some(Kind::Pointer {
+                class: StorageClass::Workgroup | StorageClass::Function | StorageClass::Private,
+                ..
+            })
+        );
+        guarded && !self.is_checking()
+    }
+
+    /// The lower half of a number of 64 bits, with its sign; the number itself where it was made of a narrower one.
+    pub fn cut_to_half(&mut self, number: Value) -> Value {
+        let dfg = &self.builder.func.dfg;
+        let made = dfg.value_def(dfg.resolve_aliases(number)).inst();
+        let widens = |inst| matches!(dfg.insts[inst].opcode(), Opcode::Uextend | Opcode::Sextend);
+        if made.is_some_and(widens) {
+            return number;
+        }
+        let half = self.builder.ins().ireduce(types::I32, number);
+        self.builder.ins().sextend(types::I64, half)
+    }
+
     fn finish_walk(&mut self, result: Id, walk: Walk) {
-        let address = if walk.offset == 0 {
-            walk.address
-        } else {
-            self.builder.ins().iadd_imm_s(walk.address, walk.offset)
+        let offset = match walk.reach {
+            Reach::Any => walk.offset,
+            Reach::Guarded { .. } => i64::from(walk.offset as i32),
+        };
+        let address = match offset {
+            0 => walk.address,
+            _ => self.builder.ins().iadd_imm_s(walk.address, offset),
         };
         self.set(result, &[address]);
         let pointed = Pointed {
@@ -138,7 +194,8 @@ impl Lower<'_, '_, '_> {
                 Kind::Vector { count, .. } => Some(count.into()),
                 _ => None,
             };
-            self.step(walk, index, stride)?;
+            let signed = self.is_index_signed(index);
+            self.step(walk, (index, signed), stride)?;
             self.check_step(walk, index, count)?;
         }
         match next {
@@ -148,19 +205,34 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn step(&mut self, walk: &mut Walk, index: Id, stride: u64) -> Done {
-        if let Some(n) = self.program.constant_index(index) {
+    /// Whether an index into an array may be below zero; checks tell of one that wrapped as of one below.
+    fn is_index_signed(&self, index: Id) -> bool {
+        self.is_checking() || self.program.is_index_signed(index)
+    }
+
+    /// Goes on by so many strides as an index says, which may have a sign.
+    fn step(&mut self, walk: &mut Walk, (index, signed): (Id, bool), stride: u64) -> Done {
+        if let Some(n) = self.program.constant_index(index, signed) {
             walk.offset = walk.offset.wrapping_add(n.wrapping_mul(stride as i64));
             return Ok(());
         }
         let index = self.value(index)?;
-        let index = self.extend_to(index, types::I64, true);
-        let bytes = if stride.is_power_of_two() {
+        let mut index = self.extend_to(index, types::I64, signed);
+        let is_first = walk.reach == Reach::Guarded { begun: false };
+        let cuts_index = is_first && stride <= MAX_GUARDED_STRIDE;
+        if cuts_index {
+            index = self.cut_to_half(index);
+            walk.reach = Reach::Guarded { begun: true };
+        }
+        let mut bytes = if stride.is_power_of_two() {
             let shift = i64::from(stride.trailing_zeros());
             self.builder.ins().ishl_imm_u(index, shift)
         } else {
             self.builder.ins().imul_imm_s(index, stride as i64)
         };
+        if walk.reach != Reach::Any && !cuts_index {
+            bytes = self.cut_to_half(bytes);
+        }
         walk.address = self.builder.ins().iadd(walk.address, bytes);
         Ok(())
     }
@@ -170,15 +242,16 @@ impl Lower<'_, '_, '_> {
         let Some(count) = count.filter(|_| self.is_checking()) else {
             return Ok(());
         };
+        let signed = self.is_index_signed(index);
         if self
             .program
-            .constant_index(index)
+            .constant_index(index, signed)
             .is_some_and(|n| (n as u64) < count)
         {
             return Ok(());
         }
         let index = self.value(index)?;
-        let index = self.extend_to(index, types::I64, true);
+        let index = self.extend_to(index, types::I64, signed);
         walk.address = self.check_index(walk.address, index, count);
         Ok(())
     }

@@ -21,9 +21,7 @@ use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, Inst, InstRef};
 
-/// Most bytes of a variable on the stack where there is a frame.
-const MAX_STACK_ROOM: u64 = 1 << 12;
-/// Most bytes of a variable on the stack.
+/// Most bytes of what is on the stack.
 const MAX_STACK_SLOT: u32 = 1 << 17;
 
 /// What the functions of a kernel have in common while they are lowered.
@@ -38,6 +36,8 @@ pub(crate) struct Shared<'a, 'm> {
     pub points: Vec<Point>,
     /// Where the code for bundles is entered, where such code is made.
     pub bundle: Option<Entered>,
+    /// Bytes of an invocation's private memory that private variables and the functions made so far take.
+    pub room_bytes: u32,
     /// Addresses of constants that are kept in memory.
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
     /// Where blocks that run are counted, if they are.
@@ -73,19 +73,12 @@ pub(crate) struct Entered {
     pub width: usize,
     /// Filled in once the loop is made.
     pub roots: Option<Roots>,
-    /// The instruction that gives the bytes from an invocation's rooms to the next's, which are
-    /// known when everything is lowered.
-    pub room_stride: Option<cranelift_codegen::ir::Inst>,
 }
 
 impl Entered {
     /// Bundles of so many invocations.
     pub fn new(width: usize) -> Entered {
-        Entered {
-            width,
-            roots: None,
-            room_stride: None,
-        }
+        Entered { width, roots: None }
     }
 }
 
@@ -98,12 +91,10 @@ pub(crate) struct Item {
     pub local: [Value; 3],
     /// Local index, 32 bits.
     pub linear: Value,
-    /// Memory of private variables.
-    pub private: Value,
+    /// The invocation's private memory: the module's private variables, then rooms.
+    pub rooms: Value,
     /// The invocation's frame, in entry functions; one for all where none is suspended.
     pub frame: Option<Value>,
-    /// Where rooms in the frame are counted from, if not from the frame.
-    pub rooms: Option<Value>,
 }
 
 /// A pointer that is no address.
@@ -133,14 +124,12 @@ pub(crate) enum Held {
     Memory(Value),
     /// A large constant.
     Constant(Id),
-    /// The same in the frame, at an offset.
-    FrameMemory(u32),
+    /// The same in the invocation's private memory, at an offset.
+    RoomMemory(u32),
     /// A large cooperative matrix, at an offset in what the workgroup has for such.
     Dense(u32),
-    /// An address within the frame.
-    FrameAddress(u32),
-    /// An address within the function's stack.
-    StackAddress(StackSlot),
+    /// An address within the invocation's private memory.
+    RoomAddress(u32),
     /// A pointer that is no address.
     Symbol(Symbol),
 }
@@ -324,16 +313,11 @@ impl<'m> Lower<'_, '_, 'm> {
         Ok(self.builder.create_sized_stack_slot(data))
     }
 
-    /// Room for the invocation: in its frame where it can be suspended meanwhile or needs much, else
-    /// on the stack.
+    /// Room in the invocation's private memory, which lies between guards: the stack would not survive an index that
+    /// is out of bounds.
     pub fn room(&mut self, bytes: u64) -> Result<Held, Diagnostic> {
-        let func = self.scope().func;
-        let framed = self.program.functions.get(func).suspends || bytes > MAX_STACK_ROOM;
-        if self.item.frame.is_none() || !framed {
-            return Ok(Held::StackAddress(self.stack_slot(bytes)?));
-        }
-        match self.frame.keep(bytes) {
-            Some(offset) => Ok(Held::FrameAddress(offset)),
+        match self.frame.open_room(bytes) {
+            Some(offset) => Ok(Held::RoomAddress(offset)),
             None => self.unsupported(format!("a variable of {bytes} bytes")),
         }
     }
@@ -341,11 +325,9 @@ impl<'m> Lower<'_, '_, 'm> {
     /// The address of room.
     pub fn room_address(&mut self, room: Held) -> Value {
         match room {
-            Held::StackAddress(slot) => self.builder.ins().stack_addr(types::I64, slot, 0),
-            Held::FrameAddress(offset) | Held::FrameMemory(offset) => {
-                let frame = self.item.rooms.or(self.item.frame);
-                let frame = frame.unwrap_or(self.item.private);
-                self.builder.ins().iadd_imm_s(frame, i64::from(offset))
+            Held::RoomAddress(offset) | Held::RoomMemory(offset) => {
+                let rooms = self.item.rooms;
+                self.builder.ins().iadd_imm_s(rooms, i64::from(offset))
             }
             _ => self.iconst(types::I64, 0),
         }

@@ -85,10 +85,8 @@ impl Lower<'_, '_, '_> {
                     .collect();
                 self.through_entry(id, values)
             }
-            held @ (Held::FrameAddress(_) | Held::StackAddress(_)) => {
-                smallvec![self.room_address(held)]
-            }
-            Held::Memory(_) | Held::FrameMemory(_) | Held::Constant(_) | Held::Dense(_) => {
+            held @ Held::RoomAddress(_) => smallvec![self.room_address(held)],
+            Held::Memory(_) | Held::RoomMemory(_) | Held::Constant(_) | Held::Dense(_) => {
                 return self.unsupported("an aggregate of more than 64 scalars");
             }
             Held::Symbol(symbol) => smallvec![self.materialise(symbol)?],
@@ -181,7 +179,7 @@ impl Lower<'_, '_, '_> {
                 self.builder.ins().iadd_imm_s(base, i64::from(offset))
             }
             Global::Private { offset } => {
-                let base = self.item.private;
+                let base = self.item.rooms;
                 self.builder.ins().iadd_imm_s(base, i64::from(offset))
             }
             Global::Push => self.context(types::I64, at::PUSH),
@@ -401,7 +399,7 @@ impl Lower<'_, '_, '_> {
     pub fn large(&mut self, id: Id) -> Result<Value, Diagnostic> {
         match self.held(id) {
             Held::Memory(address) => return Ok(address),
-            held @ Held::FrameMemory(_) => return Ok(self.room_address(held)),
+            held @ Held::RoomMemory(_) => return Ok(self.room_address(held)),
             Held::Constant(constant) => return self.large_constant(constant),
             _ => {}
         }

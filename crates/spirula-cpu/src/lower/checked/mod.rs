@@ -90,7 +90,7 @@ pub(crate) struct Room {
     held: Held,
     bytes: u64,
     /// Bytes from a byte to what says whether it is defined.
-    defined: Option<u64>,
+    defined: u64,
 }
 
 /// What is done to memory.

@@ -92,7 +92,7 @@ impl Lower<'_, '_, '_> {
             Some(Place {
                 base: self.room_address(room.held),
                 length: Length::Known(room.bytes),
-                space: room.defined.map_or(Space::Nothing, Space::Private),
+                space: Space::Private(room.defined),
             })
         } else if let Some(global) = self.shared.globals.get(root) {
             self.global_place(root, global)
@@ -116,7 +116,7 @@ impl Lower<'_, '_, '_> {
             }
             Global::Push => known(self.context(types::I64, at::PUSH), Space::Nothing),
             Global::Private { offset } => {
-                let base = self.item.private;
+                let base = self.item.rooms;
                 let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                 let all = u64::from(self.shared.globals.private_bytes).next_multiple_of(16);
                 known(base, Space::Private(all))

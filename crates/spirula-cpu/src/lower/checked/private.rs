@@ -16,7 +16,7 @@ const INLINE_CLEAR: u64 = 64;
 
 impl Lower<'_, '_, '_> {
     /// Notes a variable's room; clears what says which of its bytes are defined.
-    pub fn note_room(&mut self, id: Id, held: Held, bytes: u64, defined: Option<u64>) {
+    pub fn note_room(&mut self, id: Id, held: Held, bytes: u64, defined: u64) {
         let room = Room {
             held,
             bytes,
@@ -24,14 +24,8 @@ impl Lower<'_, '_, '_> {
         };
         self.rooms.insert(id, room);
         let base = self.room_address(held);
-        let shadow = match defined {
-            Some(delta) => {
-                let at = self.builder.ins().iadd_imm_s(base, delta as i64);
-                self.set_defined(at, bytes, false);
-                at
-            }
-            None => return,
-        };
+        let shadow = self.builder.ins().iadd_imm_s(base, defined as i64);
+        self.set_defined(shadow, bytes, false);
         self.register(base, bytes, shadow);
     }
 
@@ -55,7 +49,7 @@ impl Lower<'_, '_, '_> {
             return;
         }
         let bytes = bytes.next_multiple_of(16);
-        let base = self.item.private;
+        let base = self.item.rooms;
         let shadow = self.builder.ins().iadd_imm_s(base, bytes as i64);
         self.set_defined(shadow, bytes, false);
         self.register(base, bytes, shadow);
@@ -79,11 +73,9 @@ impl Lower<'_, '_, '_> {
 
     /// Marks a variable with an initialiser as defined.
     pub fn define_room(&mut self, id: Id) {
-        if let Some(room) = self.rooms.get(&id).copied()
-            && let Some(delta) = room.defined
-        {
+        if let Some(room) = self.rooms.get(&id).copied() {
             let base = self.room_address(room.held);
-            let at = self.builder.ins().iadd_imm_s(base, delta as i64);
+            let at = self.builder.ins().iadd_imm_s(base, room.defined as i64);
             self.set_defined(at, room.bytes, true);
         }
     }
@@ -93,7 +85,7 @@ impl Lower<'_, '_, '_> {
         if self.is_checking() {
             let all = u64::from(self.shared.globals.private_bytes).next_multiple_of(16);
             let at = all as i64 + i64::from(offset);
-            let at = self.builder.ins().iadd_imm_s(self.item.private, at);
+            let at = self.builder.ins().iadd_imm_s(self.item.rooms, at);
             self.set_defined(at, bytes, true);
         }
     }

@@ -18,11 +18,15 @@ fn vector_address(
     pointer: Id,
     bytes: u64,
 ) -> Result<Value, Diagnostic> {
+    let is_guarded = lower.is_in_guarded_memory(pointer);
     let pointer = lower.pointer(pointer)?;
     let base = lower.address_of(pointer)?;
     let offset = lower.value(offset)?;
     let offset = lower.extend_to(offset, types::I64, false);
-    let offset = lower.builder.ins().imul_imm_s(offset, bytes as i64);
+    let mut offset = lower.builder.ins().imul_imm_s(offset, bytes as i64);
+    if is_guarded {
+        offset = lower.cut_to_half(offset);
+    }
     Ok(lower.builder.ins().iadd(base, offset))
 }
 

@@ -1,0 +1,170 @@
+//! Memory that the device itself provides, a workgroup's and an invocation's: whatever index a kernel computes, the process
+//! goes on, and what the kernel was not given is as before.
+
+mod common;
+
+use common::{compile_with, run_kernel, run_shader, shader};
+use proptest::prelude::*;
+use spirula_cpu::{Argument, Options, RunError};
+
+/// Where the array is that is indexed.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    Workgroup,
+    Private,
+    Function,
+}
+
+const OWNERS: [Owner; 3] = [Owner::Workgroup, Owner::Private, Owner::Function];
+
+/// A shader that stores to an element of an array of its own and reads it back into `y`: `x` has the index, as two words.
+/// `wide` says that the index has 64 bits, `nested` that the array is one of arrays which the index goes into twice.
+fn indexing(owner: Owner, wide: bool, nested: bool) -> String {
+    let class = format!("{owner:?}");
+    let index = match wide {
+        true => {
+            "%low = OpUConvert %ulong %word\n%top = OpUConvert %ulong %word1\n\
+             %high = OpShiftLeftLogical %ulong %top %n32\n%i = OpBitwiseOr %ulong %low %high"
+        }
+        false => "%i = OpCopyObject %uint %word",
+    };
+    let chain = if nested { "%i %i" } else { "%i" };
+    let whole = if nested { "%rows" } else { "%row" };
+    let globals = format!(
+        "%ulong = OpTypeInt 64 0\n%n32 = OpConstant %uint 32\n%row = OpTypeArray %uint4 %n8\n\
+         %rows = OpTypeArray %row %n8\n%pown = OpTypePointer {class} {whole}\n%pvector = OpTypePointer {class} %uint4\n{}",
+        match owner {
+            Owner::Function => String::new(),
+            _ => format!("%own = OpVariable %pown {class}"),
+        }
+    );
+    let variable = match owner {
+        Owner::Function => "%own = OpVariable %pown Function\n",
+        _ => "",
+    };
+    let body = format!(
+        "%px = OpAccessChain %puint %x %n0 %n0\n%word = OpLoad %uint %px\n\
+         %px1 = OpAccessChain %puint %x %n0 %n1\n%word1 = OpLoad %uint %px1\n{index}\n\
+         %at = OpAccessChain %pvector %own {chain}\n\
+         %value = OpCompositeConstruct %uint4 %global %n1 %n2 %n3\nOpStore %at %value\n\
+         OpControlBarrier %n2 %n2 %barrier\n%back = OpLoad %uint4 %at\n%first = OpCompositeExtract %uint %back 0\n\
+         %py = OpAccessChain %puint %y %n0 %global\nOpStore %py %first"
+    );
+    let text = shader([8, 1, 1], &globals, &body);
+    text.replace(
+        "%entry = OpLabel\n",
+        &format!("%entry = OpLabel\n{variable}"),
+    )
+}
+
+/// What becomes of a launch in which all invocations use an index.
+fn outcome(text: &str, index: u64, bundles: bool) -> Result<(), RunError> {
+    let options = Options {
+        bundles,
+        ..Options::default()
+    };
+    let kernel = compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]));
+    let mut buffers = [vec![index as u32, (index >> 32) as u32], vec![7; 8]];
+    let result = run_shader(&kernel, [1, 1, 1], &mut buffers, &[]);
+    assert_eq!(buffers[0], [index as u32, (index >> 32) as u32]);
+    result
+}
+
+/// Whether a launch was ended since it went past memory of its own.
+fn is_past(owner: Owner, result: &Result<(), RunError>) -> bool {
+    match owner {
+        Owner::Workgroup => matches!(result, Err(RunError::PastWorkgroup { .. })),
+        _ => matches!(result, Err(RunError::PastPrivate { .. })),
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_index_out_of_bounds_ends_the_launch() {
+    let far = [1 << 12, 1 << 20, 1 << 27, u64::from(u32::MAX >> 1), 1 << 31];
+    for owner in OWNERS {
+        for (wide, nested) in [(false, false), (true, false), (false, true), (true, true)] {
+            let text = indexing(owner, wide, nested);
+            for bundles in [true, false] {
+                assert_eq!(outcome(&text, 7, bundles), Ok(()), "{owner:?}");
+                let negative = if wide {
+                    -4000_i64 as u64
+                } else {
+                    -4000_i32 as u32 as u64
+                };
+                for index in far.into_iter().chain([negative]) {
+                    let result = outcome(&text, index, bundles);
+                    assert!(is_past(owner, &result), "{owner:?} {index:#x}: {result:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_error_says_where_workgroup_memory_ends() {
+    let result = outcome(&indexing(Owner::Workgroup, false, false), 8, true);
+    let error = result.expect_err("the array has 8 elements").to_string();
+    let wanted = "main goes past workgroup memory: it accesses byte 128 of 128; the device cpu+san says where";
+    assert_eq!(error, wanted);
+}
+
+/// A kernel that stores to the workgroup memory that it is given.
+const GIVEN: &str = r#"OpCapability Kernel
+OpCapability Addresses
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main "main" %lid
+OpDecorate %lid BuiltIn LocalInvocationId
+%void = OpTypeVoid
+%i64 = OpTypeInt 64 0
+%vec = OpTypeVector %i64 3
+%plocal = OpTypePointer Workgroup %i64
+%pvec = OpTypePointer Input %vec
+%lid = OpVariable %pvec Input
+%fn = OpTypeFunction %void %plocal
+%main = OpFunction %void None %fn
+%scratch = OpFunctionParameter %plocal
+%entry = OpLabel
+%l = OpLoad %vec %lid Aligned 32
+%i = OpCompositeExtract %i64 %l 0
+%own = OpInBoundsPtrAccessChain %plocal %scratch %i
+OpStore %own %i Aligned 8
+OpReturn
+OpFunctionEnd
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn workgroup_memory_that_is_too_small_ends_the_launch() {
+    for bundles in [true, false] {
+        let options = Options {
+            bundles,
+            ..Options::default()
+        };
+        let kernel = compile_with(GIVEN, &[], &options).expect("the kernel is supported");
+        let mut run = |bytes| {
+            let values = [Argument::Local(bytes)];
+            run_kernel(&kernel, [64, 1, 1], Some([64, 1, 1]), &mut [], &values)
+        };
+        assert_eq!(run(512), Ok(()));
+        assert!(matches!(
+            run(256),
+            Err(RunError::PastWorkgroup { length: 256, .. })
+        ));
+        assert_eq!(run(512), Ok(()), "the device goes on");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_index_harms_the_process(owner in 0..3_usize, wide: bool, nested: bool, bundles: bool, index: u64, shift in 0..64_u32) {
+        let owner = OWNERS[owner];
+        let index = ((index as i64) >> shift) as u64;
+        let result = outcome(&indexing(owner, wide, nested), index, bundles);
+        prop_assert!(result.is_ok() || is_past(owner, &result), "{result:?}");
+    }
+}
