@@ -153,3 +153,31 @@ fn sections_that_come_again_are_read_whole() {
     assert_eq!(back.next().map(|c| c.word(0)), Some(39));
     assert_eq!(back.count(), 4);
 }
+
+/// A switch of so many words of literals, one of whose labels is beyond all ids.
+#[test]
+fn labels_of_switches_are_below_the_bound() {
+    for (width, literal) in [(32, &[9][..]), (64, &[9, 0][..])] {
+        let read = |label: u32| {
+            let mut words = vec![0x0723_0203, 0x0001_0600, 0, 8, 0];
+            let mut put = |op: Op, operands: &[u32]| {
+                words.push((operands.len() as u32 + 1) << 16 | u32::from(op.0));
+                words.extend_from_slice(operands);
+            };
+            put(Op::TypeVoid, &[1]);
+            put(Op::TypeFunction, &[2, 1]);
+            put(Op::TypeInt, &[6, width, 0]);
+            put(Op::ConstantNull, &[6, 7]);
+            put(Op::Function, &[1, 3, 0, 2]);
+            put(Op::Label, &[4]);
+            put(Op::Switch, &[&[7, 5][..], literal, &[label]].concat());
+            put(Op::Label, &[5]);
+            put(Op::Return, &[]);
+            put(Op::FunctionEnd, &[]);
+            Module::from_words(words)
+        };
+        read(5).expect("the label is there");
+        let fault = read(u32::MAX).expect_err("the label is too large");
+        assert!(fault.message.contains("not below the bound"), "{fault}");
+    }
+}

@@ -1,5 +1,6 @@
 //! From words to the IR, in one pass.
 
+use super::ids::IdWords;
 use super::module::{Func, Inst, List, Module, Section};
 use super::nodes::MOST_LISTS;
 use super::pool::Pool;
@@ -60,8 +61,38 @@ impl Module {
         }
         let mut module = reader.finish(words.len())?;
         module.words = Pool::of(words);
+        check_switches(&module)?;
         Ok(module)
     }
+}
+
+/// Holds the first invariant of the IR for the labels of switches: the width of a switch's literals, and so
+/// where its labels stand, is known once the whole module is read.
+fn check_switches(module: &Module) -> Result<(), Diagnostic> {
+    let blocks = module.functions().iter();
+    let blocks = blocks.flat_map(|func| &module.function(*func).blocks);
+    let mut ids = None;
+    for switch in blocks.map(|block| module.terminator(*block)) {
+        if switch.op() != Op::Switch {
+            continue;
+        }
+        let ids = ids.get_or_insert_with(|| IdWords::new(module));
+        let mut outside = None;
+        ids.visit(switch, |_, id| {
+            if id.word() >= module.bound {
+                outside = Some(id);
+            }
+        });
+        if let Some(id) = outside {
+            let message = format!("{}: {}", switch.op(), not_below(id.word(), module.bound));
+            return Err(Diagnostic::error(switch.place(), message));
+        }
+    }
+    Ok(())
+}
+
+fn not_below(id: u32, bound: u32) -> String {
+    format!("the id {id} is not below the bound {bound}")
 }
 
 /// How many more of something there will be in a module of which so many words were read.
@@ -124,8 +155,7 @@ impl Reader {
     /// Where ids are of what the shape alone does not tell.
     fn spots(&self, inst: RawInst<'_>) -> Option<Spots> {
         let from = match (inst.op.shape().rest, inst.words) {
-            // How wide a switch's literals are depends on its selector's type: its labels are checked
-            // by the control-flow graph.
+            // Its labels are checked at the end.
             (Rest::Switch, [_, _, ..]) => inst.words.len(),
             (Rest::Ext, [_, _, _, number, operands @ ..]) => {
                 let row = self.set(inst)?.instruction(*number)?;
@@ -167,8 +197,7 @@ impl Reader {
                 Ok(o) if o.kind.info().category == Category::Id => {
                     let id = o.words[0];
                     if id == 0 || id >= bound {
-                        let message = format!("the id {id} is not below the bound {bound}");
-                        return Err(fault(o.at, message));
+                        return Err(fault(o.at, not_below(id, bound)));
                     }
                 }
                 // What an unknown set's operands are cannot be told.
