@@ -237,7 +237,16 @@ impl ExtInstSet {
     /// The set that an `OpExtInstImport` names. Later revisions of the reflection sets and
     /// unknown ones of a known family are not found.
     pub fn by_name(name: &str) -> Option<&'static ExtInstSet> {
-        ExtInstSet::in_tables(name).or_else(|| registry::set(name))
+        let found = ExtInstSet::in_tables(name).or_else(|| registry::set(name));
+        found.or_else(|| ExtInstSet::of_other_version(name))
+    }
+
+    /// The newest version that the tables have of a set of which they do not have this version. A later version
+    /// of a non-semantic set has the instructions of the earlier ones.
+    fn of_other_version(name: &str) -> Option<&'static ExtInstSet> {
+        let wanted = unversioned(name).filter(|family| family.starts_with("NonSemantic."))?;
+        let mut known = EXT_INST_SETS.iter().rev();
+        known.find(|set| set.name == wanted || unversioned(set.name) == Some(wanted))
     }
 
     #[inline]
@@ -263,6 +272,13 @@ impl ExtInstSet {
         let added = || self.instructions.iter().find(|i| i.name == name);
         index.get(&(self.name, name)).copied().or_else(added)
     }
+}
+
+/// The name of a set without the version at its end.
+fn unversioned(name: &str) -> Option<&str> {
+    let (family, version) = name.rsplit_once('.')?;
+    let is_number = !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit());
+    is_number.then_some(family)
 }
 
 #[cfg(test)]
@@ -298,5 +314,31 @@ mod tests {
             set.instruction_by_name("vloadn").map(|i| i.number),
             Some(171)
         );
+    }
+
+    #[test]
+    fn non_semantic_sets_of_other_versions_are_known() {
+        let found = |name: &str| ExtInstSet::by_name(name).map(|set| set.name);
+        let (old, new) = (
+            "NonSemantic.Shader.DebugInfo.100",
+            "NonSemantic.Shader.DebugInfo",
+        );
+        assert_eq!(found(old), Some(old));
+        for version in ["101", "102", "200"] {
+            let name = format!("NonSemantic.Shader.DebugInfo.{version}");
+            assert_eq!(found(&name), Some(new));
+        }
+        assert_eq!(
+            found("NonSemantic.ClspvReflection.7"),
+            Some("NonSemantic.ClspvReflection.5")
+        );
+        for unknown in [
+            "NonSemantic.Shader.DebugInfo.x",
+            "NonSemantic.Shader.DebugInfo.",
+            "NonSemantic.Other.1",
+            "OpenCL.DebugInfo.101",
+        ] {
+            assert_eq!(found(unknown), None, "{unknown}");
+        }
     }
 }

@@ -31,7 +31,8 @@ impl Module {
     /// clone what they take from its original, or its clone. Nothing leads to the clones yet: lead an
     /// edge there with [`Module::redirect_edge`] or [`Module::add_edge`], which complete their phis.
     ///
-    /// Names and decorations are cloned too, in one pass over those of the module. That values of the set which are used outside of it have
+    /// Names and decorations are cloned too, in one pass over those of the module; remarks of sets that are not
+    /// known are not ([`IdWords::is_unknown_remark`]). That values of the set which are used outside of it have
     /// one definition where they are used is the caller's care.
     ///
     /// # Errors
@@ -50,8 +51,8 @@ impl Module {
         let results: Vec<Id> = blocks
             .iter()
             .flat_map(|b| {
-                let body = self.body(*b).filter_map(InstRef::result);
-                std::iter::once(self.label(*b)).chain(body)
+                let body = self.body(*b).filter(|i| !ids.is_unknown_remark(*i));
+                std::iter::once(self.label(*b)).chain(body.filter_map(InstRef::result))
             })
             .collect();
         let mut clones = self.fresh_clones(results.iter().copied());
@@ -146,8 +147,9 @@ impl Module {
     /// Clones a function with its parameters, blocks, names and decorations; its linkage is not cloned,
     /// as a symbol has one definition. The clone stands behind the others of its kind.
     pub fn clone_function(&mut self, ids: &IdWords, func: Func) -> (Func, Clones) {
-        let results = self.function_insts(func).filter_map(InstRef::result);
-        let results: Vec<Id> = results.collect();
+        let known = self.function_insts(func);
+        let known = known.filter(|i| !ids.is_unknown_remark(*i));
+        let results: Vec<Id> = known.filter_map(InstRef::result).collect();
         let mut clones = self.fresh_clones(results.iter().copied());
         let from = self.function(func).clone();
         let def = self.clone_inst(ids, from.def, &clones);
@@ -194,7 +196,8 @@ impl Module {
     }
 
     fn clone_list(&mut self, ids: &IdWords, from: List, to: List, clones: &Clones) {
-        let all: Vec<Inst> = self.insts(from).map(InstRef::handle).collect();
+        let known = self.insts(from).filter(|i| !ids.is_unknown_remark(*i));
+        let all: Vec<Inst> = known.map(InstRef::handle).collect();
         for inst in all {
             let clone = self.clone_inst(ids, inst, clones);
             self.append(to, clone);

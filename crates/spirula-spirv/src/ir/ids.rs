@@ -4,15 +4,26 @@
 //! and whether the rest are ids too; only what has strings before ids, or extended instructions
 //! with literals, is split operand by operand.
 
+use super::module::is_silent_set;
 use super::{InstRef, Module, Section};
 use crate::grammar::{Category, ExtInst, ExtInstSet, Kind, Op, Operands, Rest, ResultForm};
 use crate::{Id, IdSet};
+
+/// A set of extended instructions that a module imports.
+#[derive(Clone, Debug)]
+struct Import {
+    id: u32,
+    /// Where the tables have it.
+    set: Option<&'static ExtInstSet>,
+    /// It describes the module and computes nothing.
+    is_silent: bool,
+}
 
 /// Finds the ids in a module's instructions. Made anew when the module's imports or the types of
 /// selectors have changed.
 #[derive(Clone, Debug)]
 pub struct IdWords {
-    sets: Vec<(u32, Option<&'static ExtInstSet>)>,
+    sets: Vec<Import>,
     /// The ids whose type is an integer wider than 32 bits, where there are such types and switches.
     wide: IdSet,
     /// The types of such values.
@@ -28,8 +39,12 @@ impl IdWords {
         let imports = module.section(Section::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
         let sets = imports.map(|i| {
-            let id = i.result().map_or(0, Id::word);
-            (id, ExtInstSet::by_name(&i.string(0)))
+            let name = i.string(0);
+            Import {
+                id: i.result().map_or(0, Id::word),
+                set: ExtInstSet::by_name(&name),
+                is_silent: is_silent_set(&name),
+            }
         });
         let mut found = IdWords {
             sets: sets.collect(),
@@ -71,9 +86,22 @@ impl IdWords {
 
     /// The extended instruction set that an `OpExtInst` names.
     pub fn set(&self, inst: InstRef<'_>) -> Option<&'static ExtInstSet> {
+        self.import(inst)?.set
+    }
+
+    fn import(&self, inst: InstRef<'_>) -> Option<&Import> {
         let id = *inst.operands().first()?;
-        let found = self.sets.iter().find(|(set, _)| *set == id);
-        found.and_then(|(_, set)| *set)
+        self.sets.iter().find(|import| import.id == id)
+    }
+
+    /// Whether an instruction is of a set that describes the module, but none that the tables know. It may be
+    /// about the place where it stands, so that copies of code are made without it.
+    pub fn is_unknown_remark(&self, inst: InstRef<'_>) -> bool {
+        let is_extended = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
+        let import = self.import(inst).filter(|i| is_extended && i.is_silent);
+        let number = inst.operands().get(1).copied();
+        let is_known = |set: &ExtInstSet| number.is_some_and(|n| set.instruction(n).is_some());
+        import.is_some_and(|import| !import.set.is_some_and(is_known))
     }
 
     /// Words of an `OpSwitch`'s literals: 2 where its selector is wider than 32 bits.

@@ -150,6 +150,7 @@ fn is_global(op: Op) -> bool {
         op,
         Op::Variable
             | Op::UntypedVariableKHR
+            | Op::ConstantFunctionPointerINTEL
             | Op::Undef
             | Op::Line
             | Op::NoLine
@@ -270,6 +271,11 @@ impl Module {
             },
             words: &words[1..length],
         }
+    }
+
+    /// The words that the module was read from, header included; none where it was made.
+    pub(crate) fn words_as_read(&self) -> &[u32] {
+        self.words.read()
     }
 
     /// The instructions in the order of their handles, where all of them are in the module: as long as it was
@@ -411,8 +417,7 @@ impl Module {
     pub fn silent_sets(&self) -> Vec<Id> {
         let imports = self.section(Section::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
-        let is_silent = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
-        let silent = imports.filter(|i| is_silent(&i.string(0)));
+        let silent = imports.filter(|i| is_silent_set(&i.string(0)));
         silent.filter_map(InstRef::result).collect()
     }
 
@@ -430,6 +435,11 @@ impl Module {
     pub(super) fn ends(&self, list: List) -> Ends {
         self.lists[list.index()]
     }
+}
+
+/// Whether a set of extended instructions describes the module and computes nothing.
+pub(super) fn is_silent_set(name: &str) -> bool {
+    name.starts_with("NonSemantic.") || name.contains("DebugInfo")
 }
 
 /// Gives back the room of a vector that was not needed, where it is more than a little, as its contents may have
