@@ -4,8 +4,8 @@
 //! the module disassembled with numbers and with friendly names, or the rendered faults.
 //! `BLESS=1` writes the expected files.
 
-use spirula_source::{Source, render};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_source::{Place, Source, render};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse, places, print};
 use spirula_testing::{Expected, files};
 use std::fs;
 use std::path::Path;
@@ -44,4 +44,19 @@ fn texts_become_what_is_expected() {
         expected.compare(&input.with_extension("expected"), &outcome(name, &source));
     }
     expected.finish();
+}
+
+#[test]
+fn words_have_places_in_their_text() {
+    let source = "; a comment\nOpCapability Shader\n\n%void = OpTypeVoid ; another\nOpNop\n";
+    let shown = |place: &Place| match *place {
+        Place::Text { start, end } => &source[start as usize..end as usize],
+        _ => "",
+    };
+    // The header has five words, the instructions two, two and one.
+    let found = places(source, &[0, 5, 6, 7, 8, 9, 99]);
+    let found: Vec<&str> = found.iter().map(shown).collect();
+    let (first, second) = ("OpCapability Shader", "%void = OpTypeVoid");
+    assert_eq!(found, ["", first, first, second, second, "OpNop", "OpNop"]);
+    assert_eq!(places("OpFrobnicate\n", &[5]), [Place::Unknown]);
 }

@@ -91,7 +91,8 @@ pub struct HeaderComment {
 }
 
 impl HeaderComment {
-    /// Reads the comment lines at the head of a text, from the line `; SPIR-V` on.
+    /// Reads the comment lines at the head of a text: the version wherever it stands, the rest from the line
+    /// `; SPIR-V` on.
     pub fn read(text: &str) -> HeaderComment {
         let mut found = HeaderComment::default();
         let lines = text.lines().map_while(|line| {
@@ -101,7 +102,9 @@ impl HeaderComment {
         let mut begun = false;
         for line in lines.map(str::trim) {
             begun |= line == "SPIR-V";
-            if let (true, Some((key, value))) = (begun, line.split_once(':')) {
+            if let Some((key, value)) = line.split_once(':')
+                && (begun || key == "Version")
+            {
                 found.take(key, value.trim());
             }
         }

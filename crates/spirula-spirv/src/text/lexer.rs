@@ -70,6 +70,16 @@ impl<'a> Lexer<'a> {
         next
     }
 
+    /// Where the next word begins, once it was looked at.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Where the last word that was read ended.
+    pub fn last_end(&self) -> usize {
+        self.last
+    }
+
     /// Everything from a word to the last one read, as one word.
     pub fn since(&self, first: Word<'a>) -> Word<'a> {
         Word {

@@ -27,5 +27,5 @@ mod suggest;
 mod symbols;
 
 pub use lexer::looks_like_assembly;
-pub use parse::{ParseOptions, parse};
+pub use parse::{ParseOptions, parse, places};
 pub use print::{Disassembly, PrintOptions, print};

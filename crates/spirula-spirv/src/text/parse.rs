@@ -20,9 +20,11 @@ const LONGEST: usize = 0xffff;
 /// How a text is assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseOptions {
-    /// Version in the module's header. If `None`, that of the header comment, or else
-    /// [`Version::NEWEST`]. The text is not checked against it.
+    /// Version in the module's header. If `None`, that of the header comment, or else the default. The text is
+    /// not checked against it.
     pub version: Option<Version>,
+    /// Version in the header where nothing else says one: [`Version::NEWEST`] unless set.
+    pub default_version: Version,
     /// Generator word of the module's header. If `None`, that of the header comment, or else 0.
     pub generator: Option<u32>,
     /// Whether to take what the options do not say from a disassembler's comment at the head of
@@ -34,6 +36,7 @@ impl Default for ParseOptions {
     fn default() -> Self {
         ParseOptions {
             version: None,
+            default_version: Version::NEWEST,
             generator: None,
             header_comment: true,
         }
@@ -48,6 +51,34 @@ impl Default for ParseOptions {
 /// # Errors
 /// Everything wrong with the text, up to a limit, in the order of the text.
 pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<Diagnostic>> {
+    parse_watched(source, options, |_, _| {})
+}
+
+/// Where in a text the instruction stands that each word of its module belongs to. The words are given by
+/// increasing position; all places are unknown where the text has faults.
+pub fn places(source: &str, words: &[u32]) -> Vec<Place> {
+    let mut found = vec![Place::Unknown; words.len()];
+    let (mut at, mut last) = (0, Place::Unknown);
+    let parsed = parse_watched(source, &ParseOptions::default(), |begin, place| {
+        while words.get(at).is_some_and(|word| (*word as usize) < begin) {
+            found[at] = last;
+            at += 1;
+        }
+        last = place;
+    });
+    if parsed.is_err() {
+        return vec![Place::Unknown; words.len()];
+    }
+    found[at..].fill(last);
+    found
+}
+
+/// The same, and tells of each instruction the position of its first word, and its place in the text.
+fn parse_watched(
+    source: &str,
+    options: &ParseOptions,
+    mut watch: impl FnMut(usize, Place),
+) -> Result<Vec<u32>, Vec<Diagnostic>> {
     let mut comment = HeaderComment::default();
     if options.header_comment {
         comment = HeaderComment::read(source);
@@ -55,7 +86,7 @@ pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<Diagn
     let version = options.version.or(comment.version);
     let generator = options.generator.or(comment.generator);
     let header = Header {
-        version: version.unwrap_or(Version::NEWEST),
+        version: version.unwrap_or(options.default_version),
         generator: generator.unwrap_or(0),
         bound: 0,
         schema: comment.schema.unwrap_or(0),
@@ -72,10 +103,13 @@ pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<Diagn
     let mut faults = Vec::new();
     while faults.len() < MOST_FAULTS && parser.lexer.peek().is_some() {
         let start = parser.words.len();
+        let begin = parser.lexer.position();
         if let Err(fault) = parser.instruction() {
             faults.push(*fault);
             parser.words.truncate(start);
             parser.skip_to_instruction();
+        } else {
+            watch(start, Place::text(begin, parser.lexer.last_end()));
         }
     }
     if !faults.is_empty() {
