@@ -28,7 +28,7 @@ pub(crate) use edges::{Edges, reverse_postorder};
 pub use frontiers::Frontiers;
 pub use layout::{Layouts, MemberLayout, TypeLayout};
 pub use loops::{Loop, Loops};
-pub use names::{Decorations, Names};
+pub use names::{Decorations, Names, function_name};
 pub(crate) use needs::ROUNDING;
 pub use needs::{Ceiling, Choice, Exceeded, Needs, Reason};
 pub use pointers::PointerBases;

@@ -31,6 +31,22 @@ impl Names {
     }
 }
 
+/// What messages call a function: the symbol that it is linked by, or its `OpName`, or else its id. One pass
+/// over names and decorations.
+pub fn function_name(module: &Module, function: Id) -> String {
+    let linkage = module.section(Section::Annotations).find(|i| {
+        i.op() == Op::Decorate
+            && i.id(0) == function
+            && i.word(1) == Decoration::LinkageAttributes.0
+    });
+    let name = module.section(Section::Names);
+    let mut name = name.filter(|i| i.op() == Op::Name && i.id(0) == function);
+    let found = linkage.map(|i| i.string(2));
+    let found = found.or_else(|| Some(name.next()?.string(1)));
+    let found = found.filter(|name| !name.is_empty());
+    found.unwrap_or_else(|| function.to_string())
+}
+
 /// The decorations of every id and structure member, groups resolved.
 #[derive(Clone, Debug)]
 pub struct Decorations {

@@ -2,6 +2,7 @@
 
 use super::context::{Check, Cx, ensure, fault};
 use super::rules::Rule;
+use crate::analysis::function_name;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn, Decoration, LinkageType, MemoryModel, StorageClass};
 use crate::ir::{InstRef, Section};
@@ -354,15 +355,24 @@ fn may_repeat(what: Decoration) -> bool {
     )
 }
 
+/// Decorations that do not stand together on a target or member.
+const EXCLUSIVE: &[[Decoration; 2]] = &[
+    [Decoration::Block, Decoration::BufferBlock],
+    [Decoration::RowMajor, Decoration::ColMajor],
+    [Decoration::Restrict, Decoration::Aliased],
+    [Decoration::RestrictPointer, Decoration::AliasedPointer],
+    [Decoration::Offset, Decoration::OffsetIdEXT],
+];
+
 /// Rules about all decorations of a target: none twice, none that exclude each other.
 pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
     let mut seen: FxHashSet<(u32, u32, u32)> = FxHashSet::default();
-    let excluded = |what: Decoration| match what {
-        Decoration::Block => Some(Decoration::BufferBlock),
-        Decoration::BufferBlock => Some(Decoration::Block),
-        Decoration::RowMajor => Some(Decoration::ColMajor),
-        Decoration::ColMajor => Some(Decoration::RowMajor),
-        _ => None,
+    let excluded = |what: Decoration| {
+        EXCLUSIVE.iter().find_map(|[a, b]| match what {
+            what if what == *a => Some(*b),
+            what if what == *b => Some(*a),
+            _ => None,
+        })
     };
     for inst in cx.module.section(Section::Annotations) {
         let (target, member, what) = match inst.op() {
@@ -418,10 +428,11 @@ pub(super) fn linkage(cx: &Cx<'_>, inst: InstRef<'_>, has_blocks: bool) -> Check
     let imported = is_imported(cx, id.word());
     match inst.op() {
         Op::Function => ensure(Rule::Functions, imported != has_blocks, || {
+            let name = function_name(cx.module, id);
             if imported {
-                "an imported function has no blocks".to_owned()
+                format!("{name} is imported, but has blocks")
             } else {
-                "a function without blocks is imported: LinkageAttributes with Import".to_owned()
+                format!("{name} has no blocks, and no LinkageAttributes with Import")
             }
         }),
         _ => ensure(Rule::Memory, !imported || inst.operands().len() < 2, || {

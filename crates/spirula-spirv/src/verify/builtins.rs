@@ -196,9 +196,12 @@ pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
             || "WorkgroupSize is no vector of three integers of 32 bits".to_owned(),
         );
     }
-    let Some((_, wanted, _)) = ROWS.iter().find(|r| r.0 == built_in) else {
+    let Some((_, wanted, places)) = ROWS.iter().find(|r| r.0 == built_in) else {
         return Ok(());
     };
+    if member.is_none() {
+        direction(cx, target, built_in, places)?;
+    }
     let is = |ty: u32| is_type(cx, ty, *wanted);
     // Inputs and outputs of some models have one more array around.
     let inner = cx.shape(ty);
@@ -206,6 +209,28 @@ pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
     ensure(Rule::BuiltIns, is(ty) || per_vertex, || {
         format!("{built_in} cannot be of {}", cx.describe(ty))
     })
+}
+
+/// A built-in variable is of a class that some execution model has it in.
+fn direction(cx: &Cx<'_>, variable: u32, built_in: B, places: Where) -> Check {
+    let class = cx.value_shape(variable).class;
+    let way = way_of(class);
+    let fits = if places.is_empty() {
+        way == IN
+    } else {
+        places.iter().any(|(_, d)| d & way != 0)
+    };
+    ensure(Rule::BuiltIns, fits, || {
+        format!("no variable of the class {class} has the built-in {built_in} in Vulkan")
+    })
+}
+
+fn way_of(class: StorageClass) -> u8 {
+    match class {
+        StorageClass::Input => IN,
+        StorageClass::Output => OUT,
+        _ => 0,
+    }
 }
 
 fn is_type(cx: &Cx<'_>, ty: u32, wanted: Ty) -> bool {
@@ -226,11 +251,7 @@ fn is_type(cx: &Cx<'_>, ty: u32, wanted: Ty) -> bool {
 /// Checks that an execution model has the built-in variables of a variable that it uses.
 pub(super) fn used(cx: &Cx<'_>, variable: Id, model: Model) -> Check {
     let shape = cx.value_shape(variable.word());
-    let direction = match shape.class {
-        StorageClass::Input => IN,
-        StorageClass::Output => OUT,
-        _ => 0,
-    };
+    let direction = way_of(shape.class);
     let whole = cx.decoration(variable.word(), Decoration::BuiltIn);
     if let Some([built_in, ..]) = whole {
         return stands(B(*built_in), model, direction);

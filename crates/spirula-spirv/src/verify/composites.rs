@@ -128,6 +128,34 @@ pub(super) fn construct(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     small_composite(cx, result)
 }
 
+/// A composite whose parts are all the same value.
+pub(super) fn replicated(cx: &Cx<'_>, rule: Rule, result: u32, value: u32) -> Check {
+    let shape = cx.shape(result);
+    let parts: &[u32] = match shape.op {
+        Op::TypeStruct => cx.members(result),
+        Op::TypeVector
+        | Op::TypeVectorIdEXT
+        | Op::TypeMatrix
+        | Op::TypeArray
+        | Op::TypeCooperativeMatrixKHR
+        | Op::TypeCooperativeMatrixNV
+        | Op::TypeTensorARM => std::slice::from_ref(&shape.part),
+        _ => {
+            let message = format!("{} is no composite", cx.describe(result));
+            return Err(fault(rule, message));
+        }
+    };
+    let found = cx.ty(value);
+    let wrong = parts.iter().find(|part| **part != 0 && **part != found);
+    ensure(rule, wrong.is_none(), || {
+        format!(
+            "the value is of {}, a part of the result of {}",
+            cx.describe(found),
+            cx.describe(*wrong.unwrap_or(&0))
+        )
+    })
+}
+
 /// The type that literal indices lead to.
 pub(super) fn walk(cx: &Cx<'_>, mut ty: u32, path: &[u32]) -> Result<u32, Fault> {
     if path.len() > 255 {

@@ -17,7 +17,10 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         }
         Op::Constant | Op::SpecConstant => scalar(cx, inst),
         Op::ConstantComposite | Op::SpecConstantComposite => composite(cx, inst),
-        Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT => Ok(()),
+        Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT => {
+            replicate(cx, inst)
+        }
+        Op::ConstantFunctionPointerINTEL => function_pointer(cx, inst),
         Op::ConstantNull => ensure(Rule::Constants, !shape.holds.any(Holds::NO_NULL), || {
             format!("{} has no null", cx.describe(ty))
         }),
@@ -132,6 +135,34 @@ fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             format!("its type is {}, which is no composite", cx.describe(ty)),
         )),
     }
+}
+
+fn replicate(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let value = inst.word(0);
+    ensure(
+        Rule::Constants,
+        cx.is_constant(value) || cx.op(value) == Op::Undef,
+        || format!("%{value} is no constant"),
+    )?;
+    super::composites::replicated(cx, Rule::Constants, inst.words()[0], value)
+}
+
+/// The pointer to a function: its type points to the function's type, or is that of a pointer whose pointee
+/// is not said.
+fn function_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (ty, function) = (cx.shape(inst.words()[0]), inst.word(0));
+    let Some(def) = cx.inst(function).filter(|f| f.op() == Op::Function) else {
+        let message = format!("%{function} is no function");
+        return Err(fault(Rule::Constants, message));
+    };
+    let fits = match ty.op {
+        Op::TypePointer => cx.op(ty.part) != Op::TypeFunction || ty.part == def.word(1),
+        Op::TypeUntypedPointerKHR => true,
+        _ => false,
+    };
+    ensure(Rule::Constants, fits, || {
+        format!("its type is no pointer to functions of the type of %{function}")
+    })
 }
 
 /// Operations on constants in any module.

@@ -558,6 +558,6 @@ impl<'m> Cx<'m> {
 
 /// Whether an opcode makes a constant, `OpUndef` not counted.
 pub(super) fn is_constant_op(op: Op) -> bool {
-    op.info()
-        .is_some_and(|i| i.class == Class::ConstantCreation)
+    let class = op.info().map(|i| i.class);
+    class == Some(Class::ConstantCreation) || op == Op::ConstantFunctionPointerINTEL
 }

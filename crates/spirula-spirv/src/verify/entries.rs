@@ -4,7 +4,7 @@ use super::context::{Check, Cx, ensure, fault};
 use super::modes::{self, Modes};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{CallGraph, Reach};
+use crate::analysis::{CallGraph, Reach, function_name};
 use crate::grammar::enumerants::{
     BuiltIn, Capability, Decoration, ExecutionMode as Mode, ExecutionModel as Model, StorageClass,
 };
@@ -56,8 +56,12 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
         }
     }
     if faults.is_empty() {
-        let reach = Reach::with(cx.module, &CallGraph::compute(cx.module), &cx.ids);
+        let graph = CallGraph::compute(cx.module);
+        let reach = Reach::with(cx.module, &graph, &cx.ids);
         uses(cx, &points, &reach, &modes, faults);
+        if let (Err(fault), Some(first)) = (calls(cx, &points, &reach, &graph), points.first()) {
+            faults.push(fault.about(*first));
+        }
     }
 }
 
@@ -97,7 +101,7 @@ fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
     let mut seen = FxHashSet::default();
     let all = cx.version >= Version::new(1, 4);
     let (mut inputs, mut outputs) = (0, 0);
-    let (mut blocks, mut aliased) = (0, 0);
+    let (mut shared, mut blocks, mut aliased) = (0, 0, 0);
     for id in ids {
         let op = cx.op(*id);
         ensure(
@@ -121,9 +125,12 @@ fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
             cx.member_decoration(shape.part, n, Decoration::BuiltIn)
                 .is_some()
         });
-        if class == StorageClass::Workgroup && cx.has_decoration(shape.part, Decoration::Block) {
-            blocks += 1;
-            aliased += u32::from(cx.has_decoration(*id, Decoration::Aliased));
+        if class == StorageClass::Workgroup {
+            shared += 1;
+            let data = super::variables::data_type(cx, *id);
+            let is_block = cx.has_decoration(data, Decoration::Block);
+            blocks += u32::from(is_block);
+            aliased += u32::from(is_block && cx.has_decoration(*id, Decoration::Aliased));
         }
         inputs += u32::from(is_block && class == StorageClass::Input);
         outputs += u32::from(is_block && class == StorageClass::Output);
@@ -137,13 +144,81 @@ fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
             || format!("%{id} is built-in and has a location"),
         )?;
     }
-    ensure(
-        Rule::EntryPoints,
-        blocks < 2 || blocks == aliased || cx.has(Capability::UntypedPointersKHR),
-        || "several blocks of workgroup memory in its interface are not all Aliased".to_owned(),
-    )?;
+    workgroup_blocks(cx, shared, blocks, aliased)?;
+    one_of_a_kind(cx, ids)?;
     ensure(Rule::EntryPoints, inputs <= 1 && outputs <= 1, || {
         "its interface has several structures of built-in variables".to_owned()
+    })
+}
+
+/// Checks the variables of workgroup memory of an interface: how many there are, how many of them are blocks,
+/// and how many of those are aliased.
+fn workgroup_blocks(cx: &Cx<'_>, shared: u32, blocks: u32, aliased: u32) -> Check {
+    let untyped = cx.has(Capability::UntypedPointersKHR);
+    ensure(
+        Rule::EntryPoints,
+        blocks < 2 || blocks == aliased || untyped,
+        || "several blocks of workgroup memory in its interface are not all Aliased".to_owned(),
+    )?;
+    ensure(
+        Rule::EntryPoints,
+        blocks == 0 || blocks == shared || untyped,
+        || "its interface has variables of workgroup memory that are blocks, and others".to_owned(),
+    )?;
+    let taken = cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR);
+    ensure(Rule::Capabilities, blocks == 0 || taken, || {
+        "blocks of workgroup memory need the capability WorkgroupMemoryExplicitLayoutKHR".to_owned()
+    })
+}
+
+/// An interface has one payload of tasks, and in Vulkan one input and one output of each built-in kind.
+fn one_of_a_kind(cx: &Cx<'_>, ids: &[u32]) -> Check {
+    let class = |id: u32| cx.value_shape(id).class;
+    let payloads = ids
+        .iter()
+        .filter(|id| class(**id) == StorageClass::TaskPayloadWorkgroupEXT);
+    ensure(Rule::EntryPoints, payloads.count() <= 1, || {
+        "its interface has several payloads of tasks".to_owned()
+    })?;
+    if !cx.is_vulkan() {
+        return Ok(());
+    }
+    let mut seen = FxHashSet::default();
+    for id in ids {
+        if let Some([built_in, ..]) = cx.decoration(*id, Decoration::BuiltIn)
+            && matches!(class(*id), StorageClass::Input | StorageClass::Output)
+        {
+            ensure(Rule::BuiltIns, seen.insert((class(*id), *built_in)), || {
+                format!(
+                    "its interface has several variables of the class {} for {}",
+                    class(*id),
+                    BuiltIn(*built_in)
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A function of an entry point is not called (specification, section 2.16.1), and in Vulkan no function that
+/// it reaches calls itself.
+fn calls(cx: &Cx<'_>, points: &[InstRef<'_>], reach: &Reach, graph: &CallGraph) -> Check {
+    let functions: FxHashSet<u32> = points.iter().map(|point| point.word(1)).collect();
+    for func in cx.module.functions() {
+        let own = cx.module.function_id(*func);
+        for callee in graph.callees(*func) {
+            let id = cx.module.function_id(*callee);
+            ensure(Rule::Functions, !functions.contains(&id.word()), || {
+                format!("{own} calls {id}, the function of an entry point")
+            })?;
+        }
+    }
+    let mut reached = (0..points.len()).flat_map(|n| reach.functions(n));
+    let recursive = reached.find(|func| cx.is_vulkan() && graph.is_recursive(**func));
+    ensure(Rule::Environment, recursive.is_none(), || {
+        let id = recursive.map(|func| cx.module.function_id(*func));
+        let name = id.map_or(String::new(), |id| function_name(cx.module, id));
+        format!("{name} may call itself, which functions do not in Vulkan")
     })
 }
 
@@ -311,7 +386,8 @@ fn runs(cx: &Cx<'_>, inst: InstRef<'_>, model: Model, function: u32, modes: &Mod
         let taken = matches!(
             model,
             Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
-        ) && groups.into_iter().any(|m| modes.has(function, m));
+        ) && (groups.into_iter().any(|m| modes.has(function, m))
+            || cx.has_extension("SPV_NV_compute_shader_derivatives"));
         let message = || format!("an entry point of {model} reaches it, which has no derivatives");
         ensure(Rule::EntryPoints, taken, message)?;
     }

@@ -7,6 +7,7 @@ use crate::analysis::{Edges, Graph, Tree};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, StorageClass};
 use crate::ir::{Block, Func, Inst, InstRef, switch_cases};
+use rustc_hash::FxHashSet;
 
 /// A function's control flow.
 pub(super) struct Flow<'m> {
@@ -59,6 +60,21 @@ pub(super) fn block(
             at(terminator(cx, func, inst))?;
         } else if matches!(op, Op::LoopMerge | Op::SelectionMerge) {
             at(merge(cx, block, inst))?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each block is the merge block of one header.
+pub(super) fn merge_blocks(cx: &Cx<'_>, func: Func) -> Result<(), (Inst, Fault)> {
+    let mut seen = FxHashSet::default();
+    for block in &cx.module.function(func).blocks {
+        if let Some(merge) = cx.module.merge(*block) {
+            let label = merge.word(0);
+            ensure(Rule::Structure, seen.insert(label), || {
+                format!("%{label} is the merge block of another header already")
+            })
+            .map_err(|fault| (merge.handle(), fault))?;
         }
     }
     Ok(())

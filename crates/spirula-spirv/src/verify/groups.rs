@@ -219,12 +219,9 @@ fn arithmetic(cx: &Cx<'_>, inst: InstRef<'_>, is: Is) -> Check {
     if clustered {
         let size = size.unwrap_or(0);
         unsigned(cx, size, "the size of clusters")?;
-        ensure(Rule::Groups, cx.is_constant(size), || {
+        // Other sizes than powers of two are undefined behaviour, which modules may have.
+        return ensure(Rule::Groups, cx.is_constant(size), || {
             "the size of clusters is no constant".to_owned()
-        })?;
-        let power = cx.constant(size).is_none_or(|s| s.is_power_of_two());
-        return ensure(Rule::Groups, power, || {
-            "the size of clusters is no power of two".to_owned()
         });
     }
     let partitioned = inst.word(1) >= GroupOperation::PartitionedReduceNV.0;

@@ -132,6 +132,7 @@ fn takes_type(op: Op) -> bool {
             | Op::UntypedPrefetchKHR
             | Op::UntypedImageTexelPointerEXT
             | Op::AsmINTEL
+            | Op::AbortKHR
             | Op::UntypedGroupAsyncCopyKHR
             | Op::UntypedVariableLengthArrayINTEL
     ) || op.info().is_some_and(|i| i.class == Class::Graph)

@@ -4,9 +4,11 @@ use super::context::{Check, Cx, Fault, ensure, fault};
 use super::rules::Rule;
 use super::signatures::parts;
 use super::{image_operands, image_queries};
-use crate::grammar::Op;
+use crate::Id;
 use crate::grammar::enumerants::{Capability, Dim};
-use crate::ir::InstRef;
+use crate::grammar::{Class, Op};
+use crate::ir::{Func, InstRef};
+use rustc_hash::FxHashMap;
 
 /// An image type's operands.
 pub(super) struct Image {
@@ -101,6 +103,47 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Op::ImageQueryLevels | Op::ImageQuerySamples => image_queries::query_number(cx, inst),
         _ => Ok(()),
     }
+}
+
+/// Instructions that take the result of `OpSampledImage`.
+fn takes_sampled_image(cx: &Cx<'_>, op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    matches!(class, Some(Class::Image | Class::Annotation | Class::Debug))
+        || op
+            .info()
+            .is_some_and(|i| i.class == Class::Reserved && i.name.starts_with("OpImage"))
+        || op == Op::CopyObject
+        || op == Op::Store && cx.has(Capability::BindlessTextureNV)
+}
+
+/// What `OpSampledImage` makes is used in its block, by instructions on images (specification, section
+/// 2.16.1).
+pub(super) fn consumers(cx: &Cx<'_>, func: Func, faults: &mut super::Faults<'_>) {
+    let mut blocks = FxHashMap::default();
+    for block in &cx.module.function(func).blocks {
+        for inst in cx.module.body(*block) {
+            let mut used = Ok(());
+            cx.ids.visit(inst, |_, id| {
+                let made = cx.op(id.word()) == Op::SampledImage;
+                if made && used.is_ok() && !super::ids::is_debug(cx, inst) {
+                    used = consumer(cx, inst, blocks.get(&id) == Some(block), id);
+                }
+            });
+            faults.add(inst, used);
+            if let (Op::SampledImage, Some(id)) = (inst.op(), inst.result()) {
+                blocks.insert(id, *block);
+            }
+        }
+    }
+}
+
+fn consumer(cx: &Cx<'_>, inst: InstRef<'_>, is_here: bool, id: Id) -> Check {
+    ensure(Rule::Images, is_here, || {
+        format!("{id} is made by OpSampledImage in another block")
+    })?;
+    ensure(Rule::Images, takes_sampled_image(cx, inst.op()), || {
+        format!("{id} is made by OpSampledImage, which only instructions on images use")
+    })
 }
 
 fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {

@@ -317,9 +317,11 @@ impl Walk<'_, '_> {
         for (at, n) in order {
             let (member, (matrix, _)) = (members[n], self.matrix(ty, n as u32));
             let shape = cx.shape(member);
-            let align = self.align(member, matrix, known, 0);
-            let size = self.size(member, matrix, 0);
             let relaxed = self.is_relaxed() && shape.op == Op::TypeVector;
+            // Only vectors that are members are aligned to their components; arrays and structures of them are not.
+            let aligned = if relaxed { shape.part } else { member };
+            let align = self.align(aligned, matrix, known, 0);
+            let size = self.size(member, matrix, 0);
             if at % align.max(1) != 0 || incoming.wrapping_add(at) % align.max(1) != 0 {
                 return Err(self.say(
                     ty,
@@ -366,7 +368,7 @@ impl Walk<'_, '_> {
         }
         let cx = self.cx;
         let shape = cx.shape(ty);
-        let scalar = self.rules == Rules::Scalar || self.is_relaxed();
+        let scalar = self.rules == Rules::Scalar;
         let rounded = |align: u32| {
             if self.rules == Rules::Extended {
                 align.next_multiple_of(16)

@@ -11,6 +11,7 @@ use crate::ir::InstRef;
 pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
     match inst.op() {
         Op::Variable => super::variables::check(cx, inst, in_function),
+        Op::UntypedVariableKHR => super::variables::untyped(cx, inst, in_function),
         Op::Load => load(cx, inst),
         Op::Store => store(cx, inst),
         Op::AccessChain
@@ -22,6 +23,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check 
         Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => compare(cx, inst),
         // The grammar counts it among memory's.
         Op::ImageTexelPointer => super::images::check(cx, inst),
+        op if super::cooperative::is_own(op) => super::cooperative::check(cx, inst),
         _ => Ok(()),
     }
 }
@@ -182,8 +184,31 @@ fn store(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
+/// Instructions that read what a pointer points to, and say how.
+const LOADS: &[Op] = &[
+    Op::Load,
+    Op::CooperativeMatrixLoadKHR,
+    Op::CooperativeMatrixLoadNV,
+    Op::CooperativeMatrixLoadTensorNV,
+    Op::CooperativeVectorLoadNV,
+];
+
+/// Those that write it.
+const STORES: &[Op] = &[
+    Op::Store,
+    Op::CooperativeMatrixStoreKHR,
+    Op::CooperativeMatrixStoreNV,
+    Op::CooperativeMatrixStoreTensorNV,
+    Op::CooperativeVectorStoreNV,
+];
+
 /// Checks the memory access operands that begin at a word.
-fn access(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, classes: [StorageClass; 2]) -> Check {
+pub(super) fn access(
+    cx: &Cx<'_>,
+    inst: InstRef<'_>,
+    at: usize,
+    classes: [StorageClass; 2],
+) -> Check {
     let physical = classes.contains(&StorageClass::PhysicalStorageBuffer);
     let Some(&mask) = inst.operands().get(at) else {
         return ensure(Rule::Memory, !physical, || {
@@ -196,14 +221,14 @@ fn access(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, classes: [StorageClass; 2])
         MemoryAccess::MakePointerVisible,
     );
     let private = MemoryAccess::NonPrivatePointer;
-    ensure(
-        Rule::Memory,
-        !mask.contains(match inst.op() {
-            Op::Load => available,
-            _ => visible,
-        }) || !matches!(inst.op(), Op::Load | Op::Store),
-        || format!("{mask} is for accesses the other way"),
-    )?;
+    let other_way = match inst.op() {
+        op if LOADS.contains(&op) => mask.contains(available),
+        op if STORES.contains(&op) => mask.contains(visible),
+        _ => false,
+    };
+    ensure(Rule::Memory, !other_way, || {
+        format!("{mask} is for accesses the other way")
+    })?;
     ensure(
         Rule::Memory,
         mask.contains(private) || !mask.contains(available) && !mask.contains(visible),

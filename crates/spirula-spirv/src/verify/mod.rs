@@ -24,11 +24,13 @@ mod casts;
 mod composites;
 mod constants;
 mod context;
+mod cooperative;
 mod declared;
 mod entries;
 mod environment;
 mod extended;
 mod flow;
+mod formats;
 mod functions;
 mod groups;
 mod ids;
@@ -37,12 +39,14 @@ mod image_queries;
 mod images;
 mod layouts;
 mod locations;
+mod logical;
 mod memory;
 mod modes;
 mod order;
 mod rules;
 mod scopes;
 mod signatures;
+mod small;
 mod storage;
 mod structural_graph;
 mod structure;
@@ -95,6 +99,17 @@ pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<Diagnosti
         Module::from_words(words).map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
     self::module(&module, options)?;
     Ok(module)
+}
+
+/// Verifies a module as it was read, the order of its sections included.
+///
+/// # Errors
+/// The faults that were found, in the order of the module, 20 at most.
+pub fn as_read(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>> {
+    if !module.words_as_read().is_empty() {
+        order::check(module.words_as_read()).map_err(|d| vec![d])?;
+    }
+    self::module(module, options)
 }
 
 /// Verifies a module. What only words can breach, the order of sections, is held by [`Module`].
@@ -234,7 +249,13 @@ fn operands(cx: &Cx<'_>, faults: &mut Faults<'_>) {
 fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
     let mut declared = types::Declared::default();
     let mut layouts = layouts::Checked::default();
-    let whole = environment::module(cx).and_then(|()| environment::memory_model(cx));
+    let limited = match cx.is_shader {
+        true => values::storage_only(cx),
+        false => context::Holds::NOTHING,
+    };
+    let whole = environment::module(cx)
+        .and_then(|()| environment::memory_model(cx))
+        .and_then(|()| cooperative::module(cx));
     if let Err(fault) = whole {
         let message = fault.message.clone();
         let found = Diagnostic::error(spirula_source::Place::Unknown, message);
@@ -263,9 +284,17 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
                 _ => Ok(()),
             },
             _ if inst.op() == Op::FunctionCall => functions::call(cx, inst),
+            _ if inst.op() == Op::ConstantFunctionPointerINTEL => constants::check(cx, inst),
+            _ if cooperative::is_own(inst.op()) => cooperative::check(cx, inst),
             _ => values::check(cx, inst),
         };
-        faults.add(inst, check);
+        faults.add(
+            inst,
+            check
+                .and_then(|()| formats::check(cx, inst))
+                .and_then(|()| small::check(cx, inst, limited))
+                .and_then(|()| logical::check(cx, inst)),
+        );
         if let Some(ty) = inst.result_type()
             && cx.op(ty.word()) == Op::TypePointer
         {
@@ -303,10 +332,12 @@ fn control_flow(
     for (n, block) in function.blocks.iter().enumerate() {
         flow::block(cx, func, *block, n == 0)?;
     }
+    flow::merge_blocks(cx, func)?;
     let flow = flow::Flow::new(cx, place, func)?;
     for block in 0..flow.blocks.len() as u32 {
         flow.phis(block)?;
     }
+    images::consumers(cx, func, faults);
     for (inst, fault) in ids::dominance(cx, &flow, place) {
         faults.push(inst, fault);
     }

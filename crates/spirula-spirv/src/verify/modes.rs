@@ -159,6 +159,7 @@ pub(super) fn together(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Ch
             })?,
         }
     }
+    workgroup_size(cx, id, modes)?;
     if cx.is_vulkan() && model == Model::GLCompute {
         let sized = modes.has(id, Mode::LocalSize)
             || modes.has(id, Mode::LocalSizeId)
@@ -169,6 +170,40 @@ pub(super) fn together(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Ch
         })?;
     }
     Ok(())
+}
+
+/// A workgroup has invocations, and derivatives are of groups of them. What `WorkgroupSize` says is said of
+/// all entry points.
+fn workgroup_size(cx: &Cx<'_>, function: u32, modes: &Modes<'_>) -> Check {
+    let sizes = [Mode::LocalSize, Mode::LocalSizeId];
+    let mut rows = modes.rows.iter().filter(|row| row.0 == function);
+    let Some((_, mode, inst)) = rows.find(|row| sizes.contains(&row.1)) else {
+        return Ok(());
+    };
+    let words = inst.operands().get(2..).unwrap_or(&[]);
+    let size: Option<Vec<u64>> = match mode {
+        &Mode::LocalSize => Some(words.iter().map(|word| u64::from(*word)).collect()),
+        _ => words.iter().map(|id| cx.constant(*id)).collect(),
+    };
+    let Some([x, y, z]) = size.as_deref().filter(|_| !has_workgroup_size(cx)) else {
+        return Ok(());
+    };
+    ensure(Rule::EntryPoints, x * y * z != 0, || {
+        format!("its workgroups of {x} by {y} by {z} have no invocations")
+    })?;
+    let quads = modes.has(function, Mode::DerivativeGroupQuadsKHR);
+    ensure(
+        Rule::EntryPoints,
+        !quads || x % 2 == 0 && y % 2 == 0,
+        || format!("its workgroups of {x} by {y} are not made of quads"),
+    )?;
+    let lines = modes.has(function, Mode::DerivativeGroupLinearKHR);
+    ensure(Rule::EntryPoints, !lines || x * y * z % 4 == 0, || {
+        format!(
+            "its workgroups of {} invocations are not made of fours",
+            x * y * z
+        )
+    })
 }
 
 fn has_workgroup_size(cx: &Cx<'_>) -> bool {

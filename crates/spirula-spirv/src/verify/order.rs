@@ -4,7 +4,7 @@
 use super::context::fault;
 use super::rules::Rule;
 use crate::binary::{RawInst, Stream};
-use crate::grammar::Op;
+use crate::grammar::{Class, Op};
 use crate::ir::Section;
 use spirula_source::Diagnostic;
 
@@ -83,13 +83,22 @@ impl Functions {
                 self.defined |= self.has_block;
             }
             Op::Label => self.has_block = true,
-            op if Section::of(op) < Section::Globals => {
+            op if Section::of(op) < Section::Globals || is_declaration(op) => {
                 return Err(misplaced(inst, "stands within a function"));
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Types and constants, which stand outside of functions.
+fn is_declaration(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    matches!(
+        class,
+        Some(Class::TypeDeclaration | Class::ConstantCreation)
+    ) || op == Op::ConstantFunctionPointerINTEL
 }
 
 fn misplaced(inst: &RawInst<'_>, message: &str) -> Diagnostic {

@@ -83,6 +83,13 @@ rules! {
         "The client interface that the module is for allows what the module does.";
     Groups = 24, "group operations fit",
         "Operations over groups of invocations have fitting types and scopes (sections 3.42.21 and 3.42.24).";
+    SmallNumbers = 25, "numbers of 8 and 16 bits are used as far as declared",
+        "Without Int8, Int16 or Float16 such numbers are stored, converted to another width and copied only \
+         (section 3.31, the capabilities for storage).";
+    CooperativeMatrices = 26, "cooperative matrices fit each other",
+        "Cooperative matrices have the scopes, sizes, uses and layouts that their extensions demand.";
+    LogicalPointers = 27, "logical pointers are no values",
+        "In logical addressing pointers are made and used by the instructions that section 2.16.1 lists.";
 }
 
 impl Rule {

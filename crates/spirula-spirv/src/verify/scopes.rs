@@ -7,6 +7,7 @@ use crate::grammar::enumerants::{
 };
 use crate::grammar::{Class, Kind, Op, Version};
 use crate::ir::InstRef;
+use crate::target::Environment;
 
 /// The value of a scope or of semantics, when it is a constant that nothing changes.
 fn value(cx: &Cx<'_>, id: u32, what: &str) -> Result<Option<u32>, super::context::Fault> {
@@ -55,9 +56,15 @@ pub(super) fn memory(cx: &Cx<'_>, id: u32) -> Check {
             || "the scope Device needs the capability VulkanMemoryModelDeviceScope".to_owned(),
         )?;
     }
-    if !cx.is_vulkan() {
+    let Environment::Vulkan(major, minor) = cx.options.target.environment else {
         return Ok(());
-    }
+    };
+    let subgroups = (major, minor) > (1, 0)
+        || cx.has(Capability::SubgroupBallotKHR)
+        || cx.has(Capability::SubgroupVoteKHR);
+    ensure(Rule::Atomics, scope != Scope::Subgroup || subgroups, || {
+        "Vulkan 1.0 has no memory scope Subgroup without a capability for subgroups".to_owned()
+    })?;
     ensure(
         Rule::Atomics,
         matches!(
@@ -80,22 +87,14 @@ pub(super) fn execution(cx: &Cx<'_>, inst: InstRef<'_>, id: u32) -> Check {
     };
     let class = inst.op().info().map(|i| i.class);
     if class == Some(Class::NonUniform) {
-        ensure(
-            Rule::Atomics,
-            matches!(scope, Scope::Workgroup | Scope::Subgroup),
-            || format!("the scope is {scope}, neither Workgroup nor Subgroup"),
-        )?;
+        let rotates = inst.op() == Op::GroupNonUniformRotateKHR && !cx.is_vulkan();
+        let taken = scope == Scope::Subgroup || rotates && scope == Scope::Workgroup;
+        ensure(Rule::Atomics, taken, || {
+            format!("the operation is for the scope Subgroup, not {scope}")
+        })?;
     }
     if !cx.is_vulkan() {
         return Ok(());
-    }
-    if class == Some(Class::NonUniform)
-        && !matches!(inst.op(), Op::GroupNonUniformRotateKHR)
-        && cx.version >= Version::new(1, 3)
-    {
-        ensure(Rule::Atomics, scope == Scope::Subgroup, || {
-            format!("Vulkan has this operation for the scope Subgroup, not {scope}")
-        })?;
     }
     ensure(
         Rule::Atomics,
@@ -117,8 +116,33 @@ const CLASSES: u32 = MemorySemantics::UniformMemory.0
     | MemorySemantics::ImageMemory.0
     | MemorySemantics::OutputMemory.0;
 
-/// Checks memory semantics. `failure` says that they are those of a comparison that failed.
-fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, failure: bool) -> Check {
+/// Classes of memory that Vulkan has semantics for.
+const VULKAN_CLASSES: u32 = MemorySemantics::UniformMemory.0
+    | MemorySemantics::WorkgroupMemory.0
+    | MemorySemantics::ImageMemory.0
+    | MemorySemantics::OutputMemory.0;
+
+/// Whether the rules of Vulkan's semantics hold: for its environment, and in its memory model.
+fn has_vulkan_semantics(cx: &Cx<'_>) -> bool {
+    cx.is_vulkan() || cx.memory_model == MemoryModel::Vulkan
+}
+
+/// Orders that an instruction does not have, and what it does not do.
+const WITHOUT: &[(&[Op], MemorySemantics, &str)] = &[
+    (
+        &[Op::AtomicLoad],
+        MemorySemantics(MemorySemantics::Release.0 | MemorySemantics::AcquireRelease.0),
+        "a load does not release",
+    ),
+    (
+        &[Op::AtomicStore, Op::AtomicFlagClear],
+        MemorySemantics(MemorySemantics::Acquire.0 | MemorySemantics::AcquireRelease.0),
+        "a store does not acquire",
+    ),
+];
+
+/// Checks memory semantics, with the scope that they stand beside.
+fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> Check {
     let Some(value) = value(cx, id, "semantics")? else {
         return Ok(());
     };
@@ -126,13 +150,9 @@ fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, failure: bool) -> Check {
     ensure(Rule::Atomics, (value & ORDERS).count_ones() <= 1, || {
         format!("the semantics {found} have more than one order")
     })?;
-    if cx.memory_model == MemoryModel::Vulkan
-        && value & MemorySemantics::SequentiallyConsistent.0 != 0
-    {
-        return Err(fault(
-            Rule::Atomics,
-            "the Vulkan memory model has no SequentiallyConsistent",
-        ));
+    let mut without = WITHOUT.iter().filter(|row| row.0.contains(&inst.op()));
+    if let Some((_, _, message)) = without.find(|row| value & row.1.0 != 0) {
+        return Err(fault(Rule::Atomics, *message));
     }
     let vulkan_only = MemorySemantics::OutputMemory.0
         | MemorySemantics::MakeAvailable.0
@@ -173,70 +193,88 @@ fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, failure: bool) -> Check {
             || value & CLASSES != 0,
         || "the semantics name no storage class".to_owned(),
     )?;
-    if failure {
-        ensure(Rule::Atomics, !releases, || {
-            "a comparison that failed does not release".to_owned()
-        })?;
-    }
-    if cx.is_vulkan() {
-        semantics_in_vulkan(inst, value)?;
+    if has_vulkan_semantics(cx) {
+        semantics_in_vulkan(cx, inst, value, scope)?;
     }
     Ok(())
 }
 
-fn semantics_in_vulkan(inst: InstRef<'_>, value: u32) -> Check {
-    let op = inst.op();
-    let has = |what: MemorySemantics| value & what.0 != 0;
-    let orders = value & ORDERS != 0;
-    let classes = value
-        & (MemorySemantics::UniformMemory.0
-            | MemorySemantics::WorkgroupMemory.0
-            | MemorySemantics::ImageMemory.0
-            | MemorySemantics::OutputMemory.0)
-        != 0;
-    match op {
-        Op::MemoryBarrier => {
-            ensure(Rule::Atomics, orders, || {
-                "a memory barrier has an order in Vulkan".to_owned()
-            })?;
-            ensure(Rule::Atomics, classes, || {
-                "a memory barrier names a storage class in Vulkan".to_owned()
-            })
-        }
-        Op::ControlBarrier => ensure(
-            Rule::Atomics,
-            !orders && value & CLASSES == 0 || orders && classes,
-            || "the barrier has an order and a storage class, or neither, in Vulkan".to_owned(),
-        ),
-        Op::AtomicLoad => ensure(
-            Rule::Atomics,
-            !has(MemorySemantics::Release)
-                && !has(MemorySemantics::AcquireRelease)
-                && !has(MemorySemantics::SequentiallyConsistent),
-            || "a load does not release".to_owned(),
-        ),
-        Op::AtomicStore => ensure(
-            Rule::Atomics,
-            !has(MemorySemantics::Acquire)
-                && !has(MemorySemantics::AcquireRelease)
-                && !has(MemorySemantics::SequentiallyConsistent),
-            || "a store does not acquire".to_owned(),
-        ),
-        _ => Ok(()),
+fn semantics_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, value: u32, scope: u32) -> Check {
+    let (ordered, classes) = (value & ORDERS != 0, value & VULKAN_CLASSES != 0);
+    let consistent = value & MemorySemantics::SequentiallyConsistent.0 != 0;
+    ensure(Rule::Atomics, !consistent, || {
+        "Vulkan has no SequentiallyConsistent".to_owned()
+    })?;
+    ensure(
+        Rule::Atomics,
+        inst.op() != Op::MemoryBarrier || ordered,
+        || "a memory barrier has an order in Vulkan".to_owned(),
+    )?;
+    ensure(Rule::Atomics, ordered == classes, || {
+        "an order and a storage class stand together in Vulkan".to_owned()
+    })?;
+    let alone = cx.constant(scope) == Some(Scope::Invocation.0.into());
+    ensure(Rule::Atomics, !alone || !ordered, || {
+        "an order has a wider scope than Invocation in Vulkan".to_owned()
+    })?;
+    let only = match inst.op() {
+        Op::ControlBarrierArriveEXT => MemorySemantics::Release,
+        Op::ControlBarrierWaitEXT => MemorySemantics::Acquire,
+        _ => return Ok(()),
+    };
+    ensure(Rule::Atomics, !ordered || value & ORDERS == only.0, || {
+        format!("the order is {only} or none in Vulkan")
+    })
+}
+
+/// Checks the semantics of a comparison that failed, beside those of one that did not.
+fn failure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let [scope, equal, unequal] = [1, 2, 3].map(|at| inst.word(at));
+    semantics(cx, inst, unequal, scope)?;
+    let known = |id: u32| cx.constant(id).map(|value| value as u32);
+    let (Some(equal), Some(unequal)) = (known(equal), known(unequal)) else {
+        return Ok(());
+    };
+    let has = |value: u32, what: MemorySemantics| value & what.0 != 0;
+    let releases =
+        has(unequal, MemorySemantics::Release) || has(unequal, MemorySemantics::AcquireRelease);
+    ensure(Rule::Atomics, !releases, || {
+        "a comparison that failed does not release".to_owned()
+    })?;
+    let consistent = MemorySemantics::SequentiallyConsistent;
+    let stronger = has(unequal, consistent) && !has(equal, consistent)
+        || has(unequal, MemorySemantics::Acquire) && equal & ORDERS == 0;
+    ensure(Rule::Atomics, !stronger, || {
+        "a comparison that failed has no stronger order than one that did not".to_owned()
+    })?;
+    if !has_vulkan_semantics(cx) {
+        return Ok(());
     }
+    let more = unequal & !equal & (VULKAN_CLASSES | MemorySemantics::MakeVisible.0);
+    ensure(Rule::Atomics, more == 0, || {
+        format!(
+            "a comparison that failed has {} beyond one that did not",
+            MemorySemantics(more)
+        )
+    })?;
+    ensure(
+        Rule::Atomics,
+        has(equal, MemorySemantics::Volatile) == has(unequal, MemorySemantics::Volatile),
+        || "both semantics of a comparison are Volatile, or neither".to_owned(),
+    )
 }
 
 /// Checks barriers.
 pub(super) fn barrier(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     match inst.op() {
-        Op::ControlBarrier => {
+        Op::ControlBarrier | Op::ControlBarrierArriveEXT | Op::ControlBarrierWaitEXT => {
             execution(cx, inst, inst.word(0))?;
             memory(cx, inst.word(1))?;
-            semantics(cx, inst, inst.word(2), false)
+            semantics(cx, inst, inst.word(2), inst.word(1))
         }
         Op::MemoryBarrier => {
             memory(cx, inst.word(0))?;
-            semantics(cx, inst, inst.word(1), false)
+            semantics(cx, inst, inst.word(1), inst.word(0))
         }
         Op::MemoryNamedBarrier => {
             ensure(
@@ -245,7 +283,7 @@ pub(super) fn barrier(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
                 || "the operand is no named barrier".to_owned(),
             )?;
             memory(cx, inst.word(1))?;
-            semantics(cx, inst, inst.word(2), false)
+            semantics(cx, inst, inst.word(2), inst.word(1))
         }
         _ => Ok(()),
     }
@@ -270,6 +308,9 @@ pub(super) fn atomic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     };
     let shape = cx.shape(data);
     if is_flag {
+        ensure(Rule::Atomics, pointer.op == Op::TypePointer, || {
+            "flags are not accessed by untyped pointers".to_owned()
+        })?;
         ensure(
             Rule::Atomics,
             shape.op == Op::TypeInt && shape.width == 32,
@@ -284,12 +325,12 @@ pub(super) fn atomic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
     class(cx, pointer.class)?;
     memory(cx, inst.word(1))?;
-    semantics(cx, inst, inst.word(2), false)?;
+    semantics(cx, inst, inst.word(2), inst.word(1))?;
     if matches!(
         inst.op(),
         Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
     ) {
-        semantics(cx, inst, inst.word(3), true)?;
+        failure(cx, inst)?;
         for at in [4, 5] {
             ensure(
                 Rule::Atomics,
@@ -360,6 +401,7 @@ fn numbers(cx: &Cx<'_>, inst: InstRef<'_>, data: u32) -> Check {
             || "atomics of 64 bits need the capability Int64Atomics".to_owned(),
         )?;
     }
+    float_capability(cx, inst.op(), &shape)?;
     if cx.is_vulkan() && part.op == Op::TypeInt {
         ensure(
             Rule::Environment,
@@ -368,6 +410,50 @@ fn numbers(cx: &Cx<'_>, inst: InstRef<'_>, data: u32) -> Check {
         )?;
     }
     Ok(())
+}
+
+/// What atomics on floats of each width need, sums first, then minima and maxima.
+const FLOATS: &[(u32, [Capability; 2])] = &[
+    (
+        16,
+        [
+            Capability::AtomicFloat16AddEXT,
+            Capability::AtomicFloat16MinMaxEXT,
+        ],
+    ),
+    (
+        32,
+        [
+            Capability::AtomicFloat32AddEXT,
+            Capability::AtomicFloat32MinMaxEXT,
+        ],
+    ),
+    (
+        64,
+        [
+            Capability::AtomicFloat64AddEXT,
+            Capability::AtomicFloat64MinMaxEXT,
+        ],
+    ),
+];
+
+/// The capability for arithmetic on floats of this width, not only of another.
+fn float_capability(cx: &Cx<'_>, op: Op, shape: &super::signatures::Parts) -> Check {
+    let which = match op {
+        Op::AtomicFAddEXT => 0,
+        Op::AtomicFMinEXT | Op::AtomicFMaxEXT => 1,
+        _ => return Ok(()),
+    };
+    let row = FLOATS.iter().find(|row| row.0 == shape.part.width);
+    let Some(needed) = row.map(|row| row.1[which]).filter(|_| shape.count == 0) else {
+        return Ok(());
+    };
+    ensure(Rule::Capabilities, !cx.is_shader || cx.has(needed), || {
+        format!(
+            "atomics on floats of {} bits need the capability {needed}",
+            shape.part.width
+        )
+    })
 }
 
 fn class(cx: &Cx<'_>, class: StorageClass) -> Check {

@@ -3,7 +3,7 @@
 use super::context::{Check, Cx, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::enumerants::{Capability, Decoration, Dim, ImageFormat, StorageClass};
-use crate::grammar::{Class, Op};
+use crate::grammar::{Class, Kind, Op};
 use crate::ir::InstRef;
 use rustc_hash::FxHashSet;
 
@@ -78,7 +78,11 @@ fn shape(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Op::TypeFunction => function(cx, inst),
         Op::TypeImage => image(cx, inst),
         Op::TypeSampledImage => sampled_image(cx, inst),
+        Op::TypeUntypedPointerKHR => untyped_pointer(cx, inst),
         Op::TypeForwardPointer => forward_pointer(cx, inst),
+        Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => {
+            super::cooperative::declaration(cx, inst)
+        }
         _ => Ok(()),
     }
 }
@@ -115,11 +119,9 @@ fn int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     ensure(Rule::Types, inst.word(1) <= 1, || {
         format!("the signedness {} is neither 0 nor 1", inst.word(1))
     })?;
-    ensure(
-        Rule::Types,
-        inst.word(1) == 0 || !cx.is_kernel || cx.is_shader,
-        || "integers have no signedness in kernels".to_owned(),
-    )
+    ensure(Rule::Types, inst.word(1) == 0 || !cx.is_kernel, || {
+        "integers have no signedness in kernels".to_owned()
+    })
 }
 
 fn float(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -309,6 +311,25 @@ fn pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
+/// Vulkan has untyped pointers to memory that is laid out explicitly.
+fn untyped_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let class = StorageClass(inst.word(0));
+    let taken = match class {
+        StorageClass::StorageBuffer
+        | StorageClass::PhysicalStorageBuffer
+        | StorageClass::Uniform
+        | StorageClass::PushConstant => true,
+        StorageClass::Workgroup => cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR),
+        StorageClass::UniformConstant | StorageClass::Image => {
+            cx.has(Capability::DescriptorHeapEXT)
+        }
+        _ => false,
+    };
+    ensure(Rule::Environment, taken || !cx.is_vulkan(), || {
+        format!("Vulkan has no untyped pointers of the class {class} here")
+    })
+}
+
 fn function(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     ensure(Rule::Types, cx.is_type(inst.word(0)), || {
         format!("its result %{} is no type", inst.word(0))
@@ -377,10 +398,34 @@ fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             return Err(say("Vulkan has no images of the dimension Rect"));
         }
     }
+    format_fits(cx, sampled_type, format)?;
     if ms == 1 && cx.is_vulkan() && matches!(dim, Dim::Cube | Dim::Dim3D | Dim::Buffer) {
         return Err(say("images of this dimension are not multisampled"));
     }
     image_capabilities(cx, dim, arrayed, ms, sampled)
+}
+
+/// In Vulkan texels are of the kind of numbers that the format says ("Image Format and Type Matching"). Formats of
+/// integers end in `i` or `ui`.
+fn format_fits(cx: &Cx<'_>, sampled_type: u32, format: u32) -> Check {
+    let row = Kind::ImageFormat.info().enumerant(format);
+    let known = row.filter(|row| row.value != ImageFormat::Unknown.0 && cx.is_vulkan());
+    let Some(row) = known else { return Ok(()) };
+    let part = cx.shape(sampled_type);
+    let integers = row.name.ends_with('i');
+    ensure(Rule::Images, integers == (part.op == Op::TypeInt), || {
+        format!(
+            "its format {} is not of {}",
+            row.name,
+            cx.describe(sampled_type)
+        )
+    })?;
+    let is_wide = row.name.starts_with("R64");
+    ensure(
+        Rule::Images,
+        !integers || is_wide == (part.width == 64),
+        || format!("its format {} is not of {} bits", row.name, part.width),
+    )
 }
 
 fn sampled_type_fits(cx: &Cx<'_>, sampled_type: u32) -> Check {

@@ -3,9 +3,9 @@
 use super::context::{Check, Cx, Holds, ensure, fault};
 use super::rules::Rule;
 use super::signatures::{self, parts};
-use super::{casts, composites};
-use crate::grammar::Op;
+use super::{casts, composites, cooperative};
 use crate::grammar::enumerants::Capability;
+use crate::grammar::{Class, Op};
 use crate::ir::InstRef;
 
 /// Checks an instruction that computes a value from values.
@@ -24,6 +24,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             *ty = cx.ty(*operand);
         }
         let types = &types[..operands.len().min(4)];
+        shapes_of_matrices(cx, inst, types)?;
         return signatures::types(cx, Rule::Values, inst.words()[0], *is, likes, types);
     }
     match inst.op() {
@@ -44,12 +45,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Op::VectorShuffle => composites::shuffle(cx, inst),
         Op::CompositeConstruct => composites::construct(cx, inst),
         Op::CompositeConstructReplicateEXT => {
-            let wanted = cx.shape(inst.words()[0]).part;
-            ensure(
-                Rule::Values,
-                wanted == 0 || cx.ty(inst.word(0)) == wanted,
-                || "the value is not of the result's element type".to_owned(),
-            )
+            composites::replicated(cx, Rule::Values, inst.words()[0], inst.word(0))
         }
         Op::CompositeExtract => {
             let found = composites::walk(cx, cx.ty(inst.word(0)), &inst.operands()[1..])?;
@@ -73,6 +69,19 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         }
         _ => Ok(()),
     }
+}
+
+/// Matrices that an instruction takes component by component have the shape of its result.
+fn shapes_of_matrices(cx: &Cx<'_>, inst: InstRef<'_>, types: &[u32]) -> Check {
+    let result = inst.words()[0];
+    let converts = inst.op().info().map(|i| i.class) == Some(Class::Conversion);
+    let matrices = types
+        .iter()
+        .filter(|ty| cooperative::is_matrix(cx.op(**ty)));
+    for ty in matrices {
+        cooperative::same_shape(cx, result, *ty, converts)?;
+    }
+    Ok(())
 }
 
 /// Checks an operation on constants by the row of its opcode.
@@ -191,14 +200,15 @@ pub(super) fn vector(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32)> {
 
 fn matrices(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let result = inst.words()[0];
-    if matches!(
-        cx.op(result),
-        Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV
-    ) {
-        return Ok(());
-    }
     let left = cx.ty(inst.word(0));
     let right = inst.operands().get(1).map_or(0, |id| cx.ty(*id));
+    if cooperative::is_matrix(cx.op(result)) {
+        let fits =
+            inst.op() == Op::MatrixTimesScalar && left == result && right == cx.shape(result).part;
+        return ensure(Rule::CooperativeMatrices, fits, || {
+            "a cooperative matrix is scaled by a number like its components".to_owned()
+        });
+    }
     let fits = match inst.op() {
         Op::MatrixTimesScalar => {
             matrix(cx, result).is_some_and(|(part, ..)| left == result && right == part)

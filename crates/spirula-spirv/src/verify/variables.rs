@@ -50,6 +50,44 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check 
     Ok(())
 }
 
+/// The type of what a variable holds; 0 where it is not known.
+pub(super) fn data_type(cx: &Cx<'_>, variable: u32) -> u32 {
+    match cx
+        .inst(variable)
+        .filter(|v| v.op() == Op::UntypedVariableKHR)
+    {
+        Some(untyped) => untyped.operands().get(1).copied().unwrap_or(0),
+        None => cx.value_shape(variable).part,
+    }
+}
+
+/// Checks a variable whose pointer has no pointee.
+pub(super) fn untyped(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+    let (shape, class) = (cx.shape(inst.words()[0]), StorageClass(inst.word(0)));
+    ensure(
+        Rule::Memory,
+        shape.op == Op::TypeUntypedPointerKHR && shape.class == class,
+        || format!("its type is no untyped pointer of the class {class}"),
+    )?;
+    ensure(
+        Rule::Memory,
+        in_function == (class == StorageClass::Function),
+        || {
+            format!(
+                "a variable of the class {class} stands {} a function",
+                if in_function { "in" } else { "outside of" }
+            )
+        },
+    )?;
+    let data = data_type(cx, inst.words()[1]);
+    let is_block = cx.op(data) == Op::TypeStruct && cx.has_decoration(data, Decoration::Block);
+    ensure(
+        Rule::Memory,
+        class != StorageClass::Workgroup || !cx.is_shader || is_block,
+        || "untyped variables of workgroup memory are blocks in shaders".to_owned(),
+    )
+}
+
 fn initializer(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
     let Some(&id) = inst.operands().get(1) else {
         return Ok(());

@@ -1,0 +1,41 @@
+//! Rule 10 for floats of other formats than IEEE's (`SPV_KHR_bfloat16`, `SPV_EXT_float8`): they are stored,
+//! converted and factors of products; other instructions do not compute with them.
+
+use super::context::{Check, Cx, ensure};
+use super::rules::Rule;
+use super::signatures::parts;
+use crate::grammar::{Class, Op};
+use crate::ir::InstRef;
+
+/// Whether an instruction computes with IEEE's floats only, or with others of 16 bits too.
+fn takes_ieee_only(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    match class {
+        Some(Class::Arithmetic) => !matches!(op, Op::Dot | Op::CooperativeMatrixMulAddKHR),
+        Some(Class::RelationalandLogical) => op != Op::Select,
+        Some(Class::Atomic) => op != Op::AtomicStore,
+        Some(Class::Derivative | Class::NonUniform) => true,
+        _ => op == Op::CooperativeMatrixMulAddNV,
+    }
+}
+
+/// Checks the types of an instruction's result and operands.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let op = inst.op();
+    let is_dot = op == Op::Dot;
+    if !is_dot && !takes_ieee_only(op) {
+        return Ok(());
+    }
+    let is_other = |ty: u32| {
+        let part = parts(cx, ty).part;
+        let is_matrix = cx.op(ty) == Op::TypeCooperativeMatrixKHR;
+        part.op == Op::TypeFloat && part.count > 0 && !is_matrix && !(is_dot && part.width == 16)
+    };
+    let result = inst.result_type().map_or(0, |ty| ty.word());
+    let mut operands = inst.operands().iter().map(|id| cx.ty(*id));
+    ensure(
+        Rule::Values,
+        !is_other(result) && !operands.any(is_other),
+        || "it does not compute with floats of this format".to_owned(),
+    )
+}

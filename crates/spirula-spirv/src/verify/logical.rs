@@ -1,0 +1,218 @@
+//! Rule 27: logical pointers: which instructions make and take them, and what variable pointers may point to
+//! (specification, section 2.16.1, and `SPV_KHR_variable_pointers`).
+
+use super::context::{Check, Cx, ensure};
+use super::memory::is_pointer;
+use super::rules::Rule;
+use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, StorageClass};
+use crate::grammar::{Class, Op};
+use crate::ir::InstRef;
+
+/// Instructions that make logical pointers in any module.
+const MAKERS: &[Op] = &[
+    Op::Variable,
+    Op::UntypedVariableKHR,
+    Op::AccessChain,
+    Op::InBoundsAccessChain,
+    Op::UntypedAccessChainKHR,
+    Op::UntypedInBoundsAccessChainKHR,
+    Op::RawAccessChainNV,
+    Op::FunctionParameter,
+    Op::ImageTexelPointer,
+    Op::UntypedImageTexelPointerEXT,
+    Op::CopyObject,
+    Op::Undef,
+    Op::ConstantFunctionPointerINTEL,
+    Op::AllocateNodePayloadsAMDX,
+    Op::BufferPointerEXT,
+];
+
+/// Those that make variable pointers.
+const VARIABLE_MAKERS: &[Op] = &[
+    Op::Select,
+    Op::Phi,
+    Op::FunctionCall,
+    Op::Function,
+    Op::PtrAccessChain,
+    Op::UntypedPtrAccessChainKHR,
+    Op::Load,
+    Op::ConstantNull,
+];
+
+/// Instructions that take variable pointers only.
+const VARIABLE_TAKERS: &[Op] = &[
+    Op::Select,
+    Op::Phi,
+    Op::ReturnValue,
+    Op::PtrAccessChain,
+    Op::UntypedPtrAccessChainKHR,
+    Op::PtrEqual,
+    Op::PtrNotEqual,
+    Op::PtrDiff,
+    Op::Variable,
+];
+
+/// Classes of instructions that compute with values, which logical pointers are not; copies are made of them.
+fn computes(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    op != Op::CopyObject
+        && matches!(
+            class,
+            Some(
+                Class::Arithmetic
+                    | Class::Bit
+                    | Class::Composite
+                    | Class::ConstantCreation
+                    | Class::Conversion
+                    | Class::Derivative
+                    | Class::Group
+                    | Class::NonUniform
+                    | Class::RelationalandLogical
+            )
+        )
+}
+
+/// Whether a module has logical pointers.
+fn applies(cx: &Cx<'_>) -> bool {
+    matches!(
+        cx.addressing,
+        AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
+    )
+}
+
+/// The storage class of a logical pointer type.
+fn class_of(cx: &Cx<'_>, ty: u32) -> Option<StorageClass> {
+    let shape = cx.shape(ty);
+    let is_logical = is_pointer(shape.op) && shape.class != StorageClass::PhysicalStorageBuffer;
+    is_logical.then_some(shape.class)
+}
+
+/// Whether pointers of a class may be variable.
+fn may_vary(cx: &Cx<'_>, class: StorageClass) -> bool {
+    match class {
+        StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
+        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        _ => false,
+    }
+}
+
+fn require(holds: bool, message: impl FnOnce() -> String) -> Check {
+    ensure(Rule::LogicalPointers, holds, message)
+}
+
+/// Checks what an instruction makes and takes.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    if !applies(cx) {
+        return Ok(());
+    }
+    takes(cx, inst)?;
+    let Some(class) = inst.result_type().and_then(|ty| class_of(cx, ty.word())) else {
+        return Ok(());
+    };
+    let op = inst.op();
+    if VARIABLE_MAKERS.contains(&op) {
+        require(may_vary(cx, class), || {
+            format!(
+                "it makes a pointer of the class {class}, which needs a capability for variable pointers"
+            )
+        })?;
+    } else {
+        let known = op.info().is_some_and(|i| i.class != Class::Reserved);
+        require(MAKERS.contains(&op) || !known, || {
+            "no such instruction makes a logical pointer".to_owned()
+        })?;
+    }
+    points_to(cx, inst, class)
+}
+
+fn takes(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let op = inst.op();
+    let varies = VARIABLE_TAKERS.contains(&op);
+    if !varies && !computes(op) {
+        return array_length(cx, inst);
+    }
+    let mut found = None;
+    cx.ids.visit(inst, |_, id| {
+        found = found.or_else(|| class_of(cx, cx.ty(id.word())));
+    });
+    let Some(class) = found else { return Ok(()) };
+    require(varies, || {
+        format!("it takes a logical pointer, of the class {class}, as a value")
+    })?;
+    require(may_vary(cx, class), || {
+        format!(
+            "it takes a pointer of the class {class}, which needs a capability for variable pointers"
+        )
+    })
+}
+
+/// The length of an array is asked of a buffer that is known.
+fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let pointer = match inst.op() {
+        Op::ArrayLength => inst.word(0),
+        Op::UntypedArrayLengthKHR => inst.word(1),
+        _ => return Ok(()),
+    };
+    require(!is_variable(cx, pointer), || {
+        format!("%{pointer} is a variable pointer")
+    })
+}
+
+/// Whether a pointer is made of a variable one. Parameters are taken not to be.
+fn is_variable(cx: &Cx<'_>, pointer: u32) -> bool {
+    let op = cx.op(super::memory::base(cx, pointer));
+    VARIABLE_MAKERS.contains(&op) || steps(cx, pointer)
+}
+
+/// Whether a step over elements of pointers lies between a pointer and its variable.
+fn steps(cx: &Cx<'_>, mut pointer: u32) -> bool {
+    for _ in 0..1 << 16 {
+        let Some(inst) = cx.inst(pointer) else { break };
+        match inst.op() {
+            Op::PtrAccessChain | Op::UntypedPtrAccessChainKHR => return true,
+            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => pointer = inst.word(0),
+            Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
+                pointer = inst.word(1);
+            }
+            _ => break,
+        }
+    }
+    false
+}
+
+/// Variable pointers point to no array of blocks and to nothing with a matrix in it, and without
+/// `VariablePointers` into one buffer.
+fn points_to(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass) -> Check {
+    let shape = cx.shape(inst.words()[0]);
+    if shape.op != Op::TypePointer || !VARIABLE_MAKERS.contains(&inst.op()) {
+        return Ok(());
+    }
+    let pointee = cx.shape(shape.part);
+    let is_block = |ty: u32| {
+        cx.has_decoration(ty, Decoration::Block) || cx.has_decoration(ty, Decoration::BufferBlock)
+    };
+    let blocks =
+        matches!(pointee.op, Op::TypeArray | Op::TypeRuntimeArray) && is_block(pointee.part);
+    require(!blocks, || {
+        "a variable pointer does not point to an array of blocks".to_owned()
+    })?;
+    require(pointee.op != Op::TypeMatrix, || {
+        "a variable pointer does not point to a matrix".to_owned()
+    })?;
+    let chosen: &[u32] = match inst.op() {
+        Op::Select => &inst.operands()[1..],
+        Op::Phi => inst.operands(),
+        _ => return Ok(()),
+    };
+    if cx.has(Capability::VariablePointers) || class != StorageClass::StorageBuffer {
+        return Ok(());
+    }
+    let mut buffers = chosen
+        .iter()
+        .map(|id| super::memory::base(cx, *id))
+        .filter(|id| cx.op(*id) == Op::Variable);
+    let first = buffers.next();
+    require(buffers.all(|other| Some(other) == first), || {
+        "pointers into several buffers are chosen by modules with VariablePointers only".to_owned()
+    })
+}

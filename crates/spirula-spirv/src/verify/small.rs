@@ -1,0 +1,45 @@
+//! Rule 25: numbers of 8 and 16 bits in shaders that can only store them (specification, sections 2.16.1 and
+//! 3.31: what the capabilities for storage allow): such a number is stored, converted to another width of its
+//! kind and copied, and nothing else.
+
+use super::context::{Check, Cx, Holds, ensure};
+use super::rules::Rule;
+use crate::grammar::{Class, Op};
+use crate::ir::InstRef;
+
+/// Instructions that may use such a number, or a composite with one.
+fn may_use(cx: &Cx<'_>, inst: InstRef<'_>) -> bool {
+    let op = inst.op();
+    let describes = op.info().is_some_and(|i| {
+        matches!(
+            i.class,
+            Class::Annotation | Class::Debug | Class::ModeSetting
+        )
+    });
+    describes
+        || matches!(
+            op,
+            Op::CopyObject | Op::Store | Op::FConvert | Op::UConvert | Op::SConvert
+        )
+        || super::ids::is_debug(cx, inst)
+}
+
+/// Checks the operands of an instruction. `limited` is what the module can only store.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, limited: Holds) -> Check {
+    if limited == Holds::NOTHING || may_use(cx, inst) {
+        return Ok(());
+    }
+    let from = usize::from(inst.result_type().is_some());
+    let mut found = None;
+    cx.ids.visit(inst, |at, id| {
+        let ty = cx.ty(id.word());
+        if at >= from && ty != 0 && cx.shape(ty).holds.any(limited) {
+            found = found.or(Some(id));
+        }
+    });
+    let message = || {
+        let id = found.map_or(String::new(), |id| id.to_string());
+        format!("{id} has 8 or 16 bits, and can be stored and converted only")
+    };
+    ensure(Rule::SmallNumbers, found.is_none(), message)
+}
