@@ -1,7 +1,7 @@
 //! What is known of the functions that are called: whether a copy can take the place of a call, and
 //! whether it should.
 
-use spirula_spirv::analysis::CallGraph;
+use spirula_spirv::analysis::{CallGraph, Decorations};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     Decoration, FunctionControl, FunctionParameterAttribute, StorageClass,
@@ -124,29 +124,26 @@ impl Callees {
                 self.seen_outside[func.index()] = true;
             }
         }
-        // By parameter, so that each is found by the function that has it.
-        let mut by_value = IdMap::new(0, false);
         for d in module.section(Section::Annotations) {
-            if d.op() != Op::Decorate {
-                continue;
-            }
-            match Decoration(d.word(1)) {
-                Decoration::LinkageAttributes => {
-                    if let Some(func) = self.by_id[d.id(0)] {
-                        self.seen_outside[func.index()] = true;
-                    }
-                }
-                Decoration::FuncParamAttr
-                    if d.operands().get(2) == Some(&FunctionParameterAttribute::ByVal.0) =>
-                {
-                    by_value.set(d.id(0), true);
-                }
-                _ => {}
+            if d.op() == Op::Decorate
+                && Decoration(d.word(1)) == Decoration::LinkageAttributes
+                && let Some(func) = self.by_id[d.id(0)]
+            {
+                self.seen_outside[func.index()] = true;
             }
         }
+        // What a parameter by value points to is a copy, which the call makes.
+        let decorations = Decorations::compute(module);
+        let by_value = |param: Id| {
+            let mut all = decorations.of(module, param, u32::MAX);
+            all.any(|(decoration, operands)| {
+                decoration == Decoration::FuncParamAttr
+                    && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
+            })
+        };
         for func in module.functions() {
             let mut params = module.insts(module.function(*func).params);
-            let barred = params.any(|p| p.result().is_some_and(|id| by_value[id]));
+            let barred = params.any(|p| p.result().is_some_and(by_value));
             self.barred[func.index()] |= barred;
         }
     }
