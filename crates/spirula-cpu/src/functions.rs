@@ -263,15 +263,22 @@ fn pointed_functions(module: &Module, by_id: &IdMap<Option<Func>>) -> Vec<Func> 
     found
 }
 
-/// Whether a function takes and gives what a call of a pointer does.
+/// Whether a function takes and gives what a call of a pointer does. What pointers point to does not
+/// matter: a module has pointers to functions of any such type, and front ends infer pointees one by one.
 fn fits(program: &Program<'_>, func: Func, call: InstRef<'_>) -> bool {
     let module = program.module;
     let def = module.inst(module.function(func).def);
     let params = module.insts(module.function(func).params);
     let params = params.filter(|p| p.op() == Op::FunctionParameter);
-    let types = params.map(|p| p.result_type());
-    def.result_type() == call.result_type()
-        && types.eq(call.ids(1).map(|argument| program.type_of(argument)))
+    let mut params = params.map(|p| p.result_type());
+    let alike = |a: Option<Id>, b: Option<Id>| match (a, b) {
+        (Some(a), Some(b)) => program.types.are_alike(a, b),
+        _ => false,
+    };
+    let mut arguments = call.ids(1).map(|argument| program.type_of(argument));
+    alike(def.result_type(), call.result_type())
+        && arguments.all(|argument| params.next().is_some_and(|param| alike(param, argument)))
+        && params.next().is_none()
 }
 
 impl CallGraph {

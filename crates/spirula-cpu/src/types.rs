@@ -8,6 +8,9 @@ use spirula_spirv::grammar::enumerants::{FPEncoding, Scope, StorageClass};
 use spirula_spirv::ir::{InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
+/// Most scalars of values of which two types can be alike.
+const MAX_ALIKE: usize = 64;
+
 /// Deepest nesting of types that is accepted (SPIR-V's universal limit for structures is 255).
 const MAX_DEPTH: u16 = 255;
 
@@ -280,6 +283,37 @@ impl Types {
             (Kind::Vector { .. }, Some(s)) => s.component,
             (Kind::Matrix { .. }, Some(s)) => s.column,
             _ => self.layouts.get(ty).stride,
+        }
+    }
+
+    /// Whether values of two types are passed in the same way: types are the same but for what pointers
+    /// in them point to. Values of more than 64 scalars lie in memory and need one type.
+    pub fn are_alike(&self, a: Id, b: Id) -> bool {
+        if a == b {
+            return true;
+        }
+        if self.scalars(a) != self.scalars(b) || self.scalars(a) > MAX_ALIKE {
+            return false;
+        }
+        match (self.kind(a), self.kind(b)) {
+            (Kind::Pointer { class, .. }, Kind::Pointer { class: other, .. }) => class == other,
+            (Kind::Array { element: a, .. }, Kind::Array { element: b, .. }) => {
+                self.are_alike(a, b)
+            }
+            (
+                Kind::Struct { first, count },
+                Kind::Struct {
+                    first: other,
+                    count: others,
+                },
+            ) => {
+                let members = self.members(first, count).iter();
+                count == others
+                    && members
+                        .zip(self.members(other, others))
+                        .all(|(a, b)| self.are_alike(*a, *b))
+            }
+            _ => false,
         }
     }
 
