@@ -5,7 +5,9 @@ use crate::check::Checks;
 use crate::count::Counters;
 use crate::groups::FrameLayout;
 use crate::jit::Code;
-use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, RowKind, Shared, Slot};
+use crate::lower::{
+    self, BindingSlot, Checking, Entered, Frame, Globals, PlacedVariables, RowKind, Shared, Slot,
+};
 use crate::print::Prints;
 use crate::program::{Entry, Program, Start};
 use crate::stream::Streams;
@@ -14,11 +16,12 @@ use crate::tally::Tallies;
 use crate::types::Kind;
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use rustc_hash::FxHashSet;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
-use spirula_spirv::ir::{Func, InstRef, Module};
+use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel, StorageClass};
+use spirula_spirv::ir::{Func, InstRef, Module, Section};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,6 +91,10 @@ pub struct Kernel {
     pub(crate) may_wait: bool,
     /// What it enqueues, and what that does, by the functions' numbers.
     pub(crate) blocks: Vec<(u64, Kernel)>,
+    /// The entry points that run once before it, in their order. Its variables lie in their memory, too.
+    initialisers: Vec<Kernel>,
+    /// Where its variables at module level are.
+    variables: PlacedVariables,
     /// What checks know of it, if it is checked.
     pub(crate) checks: Option<Checks>,
 }
@@ -106,16 +113,35 @@ impl Kernel {
         options: &Options,
     ) -> Result<Kernel, Vec<Diagnostic>> {
         let start = Start::Entry(entry_point, model);
-        let (mut kernel, mut wanted) = compile_one(module, start, spec, options)?;
+        let mut variables = PlacedVariables::default();
+        let mut initialisers = Vec::new();
+        let (first, surrounds) = initialisers_of(module, entry_point);
+        for name in first.iter().filter(|_| !surrounds) {
+            let start = Start::Entry(name, ExecutionModel::Kernel);
+            let (made, _) = compile_one(module, start, spec, options, &variables)?;
+            variables.extend(made.variables.iter().map(|(id, place)| (*id, *place)));
+            initialisers.push(made);
+        }
+        let (mut kernel, mut wanted) = compile_one(module, start, spec, options, &variables)?;
+        kernel.initialisers = initialisers;
+        variables.extend(kernel.variables.iter().map(|(id, place)| (*id, *place)));
         while let Some(func) = wanted.pop() {
             let number = module.function_id(func).index() as u64;
             if kernel.blocks.iter().all(|b| b.0 != number) {
-                let (block, more) = compile_one(module, Start::Block(func), spec, options)?;
+                let start = Start::Block(func);
+                let (block, more) = compile_one(module, start, spec, options, &variables)?;
+                variables.extend(block.variables.iter().map(|(id, place)| (*id, *place)));
                 kernel.blocks.push((number, block));
                 wanted.extend(more);
             }
         }
         Ok(kernel)
+    }
+
+    /// The entry points with the mode `Initializer`, which have to run once, by one invocation, before this one
+    /// runs first.
+    pub fn initialisers(&self) -> &[Kernel] {
+        &self.initialisers
     }
 
     /// Whether neighbouring invocations run at once, in vectors, where their number allows it.
@@ -139,19 +165,43 @@ impl Kernel {
     }
 }
 
+/// The entry points of a module that run before all others, and whether one runs before or after all others
+/// itself.
+fn initialisers_of(module: &Module, entry_point: &str) -> (Vec<String>, bool) {
+    let with = |mode: ExecutionMode| -> FxHashSet<Id> {
+        let modes = module.section(Section::ExecutionModes);
+        let those = modes.filter(|m| m.operands().get(1) == Some(&mode.0));
+        those.map(|m| m.id(0)).collect()
+    };
+    let (before, after) = (
+        with(ExecutionMode::Initializer),
+        with(ExecutionMode::Finalizer),
+    );
+    let mut found = Vec::new();
+    let mut surrounds = false;
+    for point in module.section(Section::EntryPoints) {
+        let (id, name) = (point.id(1), point.string(2));
+        let first = before.contains(&id);
+        surrounds |= name == entry_point && (first || after.contains(&id));
+        found.extend(first.then_some(name));
+    }
+    (found, surrounds)
+}
+
 /// A kernel, and the functions that it enqueues.
 fn compile_one(
     module: &Module,
     start: Start<'_>,
     spec: &[(u32, u64)],
     options: &Options,
+    variables: &PlacedVariables,
 ) -> Result<(Kernel, Vec<Func>), Vec<Diagnostic>> {
     // Whoever is alone with a bundle waits for nobody; where there can be no bundle, all is as ever.
     let is_plain = options.bundles && !options.count && !options.check;
-    if is_plain && let Some(made) = compile_for(module, start, spec, options, true)? {
+    if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
         return Ok(made);
     }
-    let made = compile_for(module, start, spec, options, false)?;
+    let made = compile_for(module, start, spec, options, variables, false)?;
     made.ok_or_else(Vec::new)
 }
 
@@ -161,13 +211,14 @@ fn compile_for(
     start: Start<'_>,
     spec: &[(u32, u64)],
     options: &Options,
+    variables: &PlacedVariables,
     bundles: bool,
 ) -> Result<Option<(Kernel, Vec<Func>)>, Vec<Diagnostic>> {
     let program = Program::new(module, start, spec, options.lanes(), bundles);
     let program = program.map_err(|fault| vec![fault])?;
     check(&program)?;
     // What is not valid may still confuse the code generator, whose assertions are panics.
-    let built = catch_unwind(AssertUnwindSafe(|| build(&program, options)));
+    let built = catch_unwind(AssertUnwindSafe(|| build(&program, options, variables)));
     let built = built.unwrap_or_else(|_| {
         let message = format!("no code could be made for {}", program.entry.name);
         let hint = "validate the module; if it is valid, this is a bug in the CPU device";
@@ -232,10 +283,14 @@ fn check(program: &Program<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// The kernel; none where it can be for bundles alone, and there can be none.
-fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Diagnostic> {
+fn build(
+    program: &Program<'_>,
+    options: &Options,
+    variables: &PlacedVariables,
+) -> Result<Option<Kernel>, Diagnostic> {
     let bug = |message: String| Diagnostic::error(Place::Unknown, message);
     let mut code = Code::new().map_err(bug)?;
-    let globals = Globals::compute(program, &mut code)?;
+    let globals = Globals::compute(program, &mut code, variables)?;
     let slots = lower::parameter_slots(program)?;
     let subgroup_size = options.lanes();
     let checking = options.check.then(|| Checking::new(program, &globals));
@@ -266,7 +321,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         in_order: false,
         streams: Streams::of(program, &globals),
         tallies: Tallies::of(program, &globals),
-        streamed: rustc_hash::FxHashSet::default(),
+        streamed: FxHashSet::default(),
         strings: Vec::new(),
     };
     let mut builders = FunctionBuilderContext::new();
@@ -331,6 +386,8 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         may_wait: may_wait(program, &tallies),
         tallies,
         blocks: Vec::new(),
+        initialisers: Vec::new(),
+        variables: globals.variables.clone(),
         checks,
     }))
 }

@@ -21,6 +21,8 @@ pub(crate) enum Bits {
     Plain(u64),
     /// The address of a global variable, plus bytes.
     Address { variable: Id, offset: i64 },
+    /// A component of an `OpSpecConstantOp` on addresses: see [`crate::address_arithmetic`].
+    Computed { id: Id, lane: u32 },
 }
 
 /// Where the scalars of a constant stand.
@@ -38,6 +40,8 @@ enum Row {
 pub(crate) struct Constants {
     rows: IdMap<Row>,
     pool: Vec<Bits>,
+    /// Operations on addresses, each behind those that it uses.
+    computed: Vec<Id>,
 }
 
 impl Constants {
@@ -58,6 +62,7 @@ impl Constants {
             out: Constants {
                 rows: IdMap::new(module.bound(), Row::None),
                 pool: Vec::new(),
+                computed: Vec::new(),
             },
         };
         for inst in module.section(Section::Globals) {
@@ -90,6 +95,11 @@ impl Constants {
             Row::Scalars { start, count } => &self.pool[start as usize..(start + count) as usize],
             _ => &[],
         }
+    }
+
+    /// Operations whose values depend on where variables are, each behind those that it uses.
+    pub fn computed(&self) -> &[Id] {
+        &self.computed
     }
 
     /// The value of a scalar constant.
@@ -282,6 +292,11 @@ impl Pass<'_> {
             }
             _ => self.lanes(inst, op, ty)?,
         };
+        let own =
+            |bits: &Bits| matches!(bits, Bits::Computed { id, .. } if Some(*id) == inst.result());
+        if out.iter().any(own) {
+            self.out.computed.extend(inst.result());
+        }
         Some(self.push(&out))
     }
 
@@ -323,6 +338,7 @@ impl Pass<'_> {
         let mut offset = match from {
             Bits::Address { offset, .. } => offset,
             Bits::Plain(address) => address as i64,
+            Bits::Computed { .. } => return None,
         };
         let mut indexes = inst.ids(at + 1);
         let by_element = matches!(
@@ -349,35 +365,53 @@ impl Pass<'_> {
         }
         Some(match from {
             Bits::Address { variable, .. } => Bits::Address { variable, offset },
-            Bits::Plain(_) => Bits::Plain(offset as u64),
+            _ => Bits::Plain(offset as u64),
         })
     }
 
     /// An instruction that works on each component by itself.
     fn lanes(&self, inst: InstRef<'_>, op: Op, ty: Id) -> Option<Vec<Bits>> {
         let to = self.types.component(ty)?;
-        let operands: Vec<(Id, Vec<Bits>)> = inst
+        let id = inst.result()?;
+        let operands: Vec<(Scalar, Vec<Bits>)> = inst
             .ids(1)
-            .map(|id| Some((self.type_of(id)?, self.operand(id)?)))
+            .map(|id| {
+                let scalar = self.types.component(self.type_of(id)?)?;
+                Some((scalar, self.operand(id)?))
+            })
             .collect::<Option<_>>()?;
         let lane = |n: usize| {
-            let values: Vec<fold::Value> = operands
-                .iter()
-                .map(|(ty, o)| {
-                    let scalar = self.types.component(*ty)?;
-                    match o.get(if o.len() == 1 { 0 } else { n })? {
-                        Bits::Plain(bits) => Some(fold::Value {
-                            ty: fold_type(scalar)?,
-                            bits: *bits,
-                        }),
-                        Bits::Address { .. } => None,
-                    }
-                })
-                .collect::<Option<_>>()?;
-            fold::eval(op.0.into(), fold_type(to)?, &values).map(Bits::Plain)
+            let mut values = Vec::with_capacity(operands.len());
+            for (scalar, bits) in &operands {
+                let Bits::Plain(bits) = *lane_of(bits, n)? else {
+                    let lane = n as u32;
+                    return Some(Bits::Computed { id, lane });
+                };
+                values.push((*scalar, bits));
+            }
+            eval(op, to, &values).map(Bits::Plain)
         };
         (0..self.types.scalars(ty)).map(lane).collect()
     }
+}
+
+/// The scalar of an operand that a component of a result is computed of.
+pub(crate) fn lane_of(bits: &[Bits], lane: usize) -> Option<&Bits> {
+    bits.get(if bits.len() == 1 { 0 } else { lane })
+}
+
+/// What an instruction makes of scalars; none where it cannot be computed.
+pub(crate) fn eval(op: Op, to: Scalar, operands: &[(Scalar, u64)]) -> Option<u64> {
+    let values: Vec<fold::Value> = operands
+        .iter()
+        .map(|(scalar, bits)| {
+            Some(fold::Value {
+                ty: fold_type(*scalar)?,
+                bits: truncate(*bits, scalar.bits()),
+            })
+        })
+        .collect::<Option<_>>()?;
+    fold::eval(op.0.into(), fold_type(to)?, &values)
 }
 
 /// The low bits of a value.

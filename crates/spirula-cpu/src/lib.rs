@@ -32,6 +32,7 @@
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`, `pages`: generated code and raw memory.
 
+mod address_arithmetic;
 mod arguments;
 mod bundle;
 mod check;

@@ -2,6 +2,7 @@
 
 use super::image::image_type;
 use super::scope::Shared;
+use crate::address_arithmetic::ComputedAddresses;
 use crate::constants::Bits;
 use crate::image::ImageType;
 use crate::jit::Code;
@@ -9,6 +10,7 @@ use crate::pipe::PipeShape;
 use crate::program::Program;
 use crate::promote::operand_ids;
 use crate::types::{Kind, Scalar};
+use rustc_hash::FxHashMap;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
@@ -82,6 +84,9 @@ pub(crate) struct BindingSlot {
     pub count: Option<u32>,
 }
 
+/// Addresses of variables at module level that have one for all invocations.
+pub(crate) type PlacedVariables = FxHashMap<Id, usize>;
+
 /// The module-level variables that the entry point reaches.
 pub(crate) struct Globals {
     rows: IdMap<Option<Global>>,
@@ -105,11 +110,19 @@ pub(crate) struct Globals {
     pub bound: Vec<(Id, u32)>,
     /// Constants in memory: addresses and sizes.
     pub data: Vec<(u64, u64)>,
+    /// Variables that have one address for all invocations.
+    pub variables: PlacedVariables,
+    /// Constants that are computed of addresses.
+    computed: ComputedAddresses,
 }
 
 impl Globals {
-    /// Places the variables that the reached functions use.
-    pub fn compute(program: &Program<'_>, code: &mut Code) -> Result<Globals, Diagnostic> {
+    /// Places the variables that the reached functions use; those that other kernels have already stay there.
+    pub fn compute(
+        program: &Program<'_>,
+        code: &mut Code,
+        placed: &PlacedVariables,
+    ) -> Result<Globals, Diagnostic> {
         let mut globals = Globals {
             rows: IdMap::new(program.module.bound(), None),
             bindings: Vec::new(),
@@ -122,21 +135,30 @@ impl Globals {
             workgroup: Vec::new(),
             bound: Vec::new(),
             data: Vec::new(),
+            variables: PlacedVariables::default(),
+            computed: ComputedAddresses::default(),
         };
         let used = used_ids(program);
-        globals.place_pipes(program, code, &used)?;
+        globals.place_pipes(program, code, &used, placed)?;
         let mut data = Vec::new();
         for inst in program.module.section(Section::Globals) {
             let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
-            let Some(id) = inst.result().filter(|id| is_variable && used[*id]) else {
+            // What other kernels have placed may be reached through pointers that they kept.
+            let is_used = |id: &Id| used[*id] || placed.contains_key(id);
+            let Some(id) = inst.result().filter(|id| is_variable && is_used(id)) else {
                 continue;
             };
-            let global = globals.place(program, code, inst, id)?;
+            let known = placed.get(&id).copied();
+            let global = globals.place(program, code, inst, id, known)?;
             globals.rows.set(id, Some(global));
-            if matches!(global, Global::Data { .. }) {
-                data.push((id, inst));
+            if let Global::Data { address } = global {
+                globals.variables.insert(id, address);
+                if known.is_none() {
+                    data.push((id, inst));
+                }
             }
         }
+        globals.computed = ComputedAddresses::compute(program, |id| globals.address(id));
         // Initialisers may have addresses of variables that come later.
         for (id, inst) in data {
             let (Some(Global::Data { address }), Some(init)) = (globals.get(id), initialiser(inst))
@@ -159,12 +181,18 @@ impl Globals {
         program: &Program<'_>,
         code: &mut Code,
         used: &IdMap<bool>,
+        placed: &PlacedVariables,
     ) -> Result<(), Diagnostic> {
         for inst in program.module.section(Section::Globals) {
             let is_pipe = inst.op() == Op::ConstantPipeStorage;
             let Some(id) = inst.result().filter(|id| is_pipe && used[*id]) else {
                 continue;
             };
+            if let Some(&address) = placed.get(&id) {
+                self.variables.insert(id, address);
+                self.rows.set(id, Some(Global::Data { address }));
+                continue;
+            }
             let shape = PipeShape {
                 packet: inst.word(0),
                 capacity: inst.word(2),
@@ -175,6 +203,7 @@ impl Globals {
             };
             let address = code.keep_zeros(bytes);
             code.fill(address, &shape.header());
+            self.variables.insert(id, address);
             self.rows.set(id, Some(Global::Data { address }));
         }
         Ok(())
@@ -185,12 +214,27 @@ impl Globals {
         self.rows[id]
     }
 
+    /// The address of a variable that has one for all invocations.
+    fn address(&self, id: Id) -> Option<u64> {
+        match self.get(id) {
+            Some(Global::Data { address }) => Some(address as u64),
+            _ => None,
+        }
+    }
+
+    /// The value of a scalar of a constant; none where it depends on the address of memory that workgroups or
+    /// invocations have one of each.
+    pub fn value(&self, bits: Bits) -> Option<u64> {
+        self.computed.value(bits, |id| self.address(id))
+    }
+
     fn place(
         &mut self,
         program: &Program<'_>,
         code: &mut Code,
         inst: InstRef<'_>,
         id: Id,
+        known: Option<usize>,
     ) -> Result<Global, Diagnostic> {
         let class = StorageClass(inst.word(0));
         let ty = inst.result().and_then(|id| program.variable_type(id));
@@ -255,7 +299,7 @@ impl Globals {
                 if program.decoration(id, Decoration::BuiltIn).is_some() {
                     return Ok(Global::BuiltIn);
                 }
-                let address = code.keep_zeros(room.size);
+                let address = known.unwrap_or_else(|| code.keep_zeros(room.size));
                 self.data.push((address as u64, room.size));
                 Global::Data { address }
             }
@@ -377,16 +421,15 @@ pub(crate) fn constant_bytes(
     if program.constants.is_zero(id) {
         return Ok(bytes);
     }
+    if !program.constants.contains(id) {
+        return Err(format!("{id} is no constant that can be computed"));
+    }
     let scalars = program.constants.scalars(id);
     let mut leaves = Vec::new();
     program.types.leaves(ty, 0, None, &mut leaves);
     for (leaf, bits) in leaves.iter().zip(scalars) {
-        let bits = match *bits {
-            Bits::Plain(bits) => bits,
-            Bits::Address { variable, offset } => match globals.get(variable) {
-                Some(Global::Data { address }) => (address as u64).wrapping_add_signed(offset),
-                _ => return Err(format!("the address of {variable} is no constant")),
-            },
+        let Some(bits) = globals.value(*bits) else {
+            return Err(format!("{id} depends on an address that is no constant"));
         };
         let (at, width) = (leaf.offset as usize, leaf.scalar.bytes() as usize);
         if let Some(to) = bytes.get_mut(at..at + width) {

@@ -40,7 +40,7 @@ pub(crate) use entry::{
     Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots, private_room,
 };
 pub(crate) use ext::check as check_extended;
-pub(crate) use globals::{BindingSlot, Global, Globals, What};
+pub(crate) use globals::{BindingSlot, Global, Globals, PlacedVariables, What};
 pub(crate) use scope::{Entered, Shared};
 pub(crate) use table::is_supported;
 

@@ -224,8 +224,19 @@ impl Lower<'_, '_, '_> {
                 Bits::Plain(bits) => self.scalar_constant(leaf.scalar, bits),
                 Bits::Address { variable, offset } => {
                     let base = self.global_address(variable)?;
-                    self.builder.ins().iadd_imm_s(base, offset)
+                    let address = self.builder.ins().iadd_imm_s(base, offset);
+                    match clif_type(leaf.scalar) {
+                        types::I64 => address,
+                        narrow => self.builder.ins().ireduce(narrow, address),
+                    }
                 }
+                Bits::Computed { .. } => match self.shared.globals.value(bits) {
+                    Some(value) => self.scalar_constant(leaf.scalar, value),
+                    None => {
+                        let text = format!("{id} depends on an address that is no constant");
+                        return Err(self.fault(text));
+                    }
+                },
             });
         }
         Ok(values)

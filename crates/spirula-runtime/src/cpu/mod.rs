@@ -133,6 +133,21 @@ impl CpuDriver {
         driver
     }
 
+    /// Runs what has to run once before a kernel.
+    fn initialise(&mut self, initialiser: &cpu::Kernel) -> Result<(), Error> {
+        let work = cpu::Launch {
+            size: cpu::Size::Groups([1; 3]),
+            arguments: &[],
+            bindings: &[],
+            push: &[],
+            threads: 1,
+            timeout: self.timeout,
+        };
+        let done = execute(initialiser, &work, self.checker.as_mut());
+        self.printed.extend(initialiser.take_printed());
+        done
+    }
+
     fn buffer(&mut self, buffer: Buffer) -> Result<&mut Memory, Error> {
         let found = self
             .buffers
@@ -222,11 +237,14 @@ impl Driver for CpuDriver {
     ) -> Result<(), Error> {
         let (name, model) = (&interface.name, interface.model);
         let compiled = cpu::Kernel::compile(module, name, model, spec, &self.options);
-        self.kernels.push(compiled.map_err(refused)?);
+        let kernel = compiled.map_err(refused)?;
+        for initialiser in kernel.initialisers() {
+            self.initialise(initialiser)?;
+        }
+        self.kernels.push(kernel);
         Ok(())
     }
 
-    #[allow(unsafe_code)]
     fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
         let lend = |buffer: Buffer, buffers: &mut [Option<Held>]| {
             let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
@@ -274,26 +292,13 @@ impl Driver for CpuDriver {
         };
         let kernel = self.kernels.get(launch.kernel.index());
         let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
-        // SAFETY: the memory is that of buffers of this device, which is borrowed mutably until the
-        // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
-        // is on every device without robust access.
         let start = self.times.is_some().then(Instant::now);
-        let done = match &mut self.checker {
-            Some(checker) => unsafe { kernel.run_checked(&work, checker) },
-            None => unsafe { kernel.run(&work) },
-        };
+        let done = execute(kernel, &work, self.checker.as_mut());
         if let (Some(times), Some(start)) = (&mut self.times, start) {
             times.push((launch.kernel, start.elapsed()));
         }
         self.printed.extend(kernel.take_printed());
-        let mut checker = self.checker.iter();
-        let found = checker.any(|c| !c.reports().is_empty());
-        match done {
-            // What was found says more, and is told when the launch is waited for.
-            Err(_) if found => Ok(()),
-            Err(cpu::RunError::Launch(problem)) => Err(Error::Launch(problem)),
-            done => done.map_err(|e| Error::Failed(e.to_string())),
-        }
+        done
     }
 
     fn instructions(&self) -> Option<u64> {
@@ -318,6 +323,29 @@ impl Driver for CpuDriver {
 
     fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+/// Runs a launch to its end.
+#[allow(unsafe_code)]
+fn execute(
+    kernel: &cpu::Kernel,
+    work: &cpu::Launch<'_>,
+    mut checker: Option<&mut cpu::Checker>,
+) -> Result<(), Error> {
+    // SAFETY: the memory is that of buffers of this device, which is borrowed mutably until the
+    // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
+    // is on every device without robust access.
+    let done = match &mut checker {
+        Some(checker) => unsafe { kernel.run_checked(work, checker) },
+        None => unsafe { kernel.run(work) },
+    };
+    let found = checker.is_some_and(|c| !c.reports().is_empty());
+    match done {
+        // What was found says more, and is told when the launch is waited for.
+        Err(_) if found => Ok(()),
+        Err(cpu::RunError::Launch(problem)) => Err(Error::Launch(problem)),
+        done => done.map_err(|e| Error::Failed(e.to_string())),
     }
 }
 

@@ -1,0 +1,71 @@
+//! Arithmetic on addresses of variables at module level, in constants: its values are known once it is known
+//! where the variables are.
+//!
+//! Cost: linear in the operations on addresses.
+
+use crate::constants::{Bits, eval, lane_of};
+use crate::program::Program;
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// The values of operations on addresses.
+#[derive(Default)]
+pub(crate) struct ComputedAddresses {
+    /// By operation and component; none of what depends on memory that has no fixed place.
+    values: FxHashMap<(Id, u32), u64>,
+}
+
+impl ComputedAddresses {
+    /// Computes all operations in their order. `address` says where a variable is.
+    pub fn compute(program: &Program<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
+        let mut computed = ComputedAddresses::default();
+        for &id in program.constants.computed() {
+            for bits in program.constants.scalars(id) {
+                if let Bits::Computed { id: of, lane } = *bits
+                    && of == id
+                    && let Some(value) = computed.lane(program, id, lane as usize, &address)
+                {
+                    computed.values.insert((id, lane), value);
+                }
+            }
+        }
+        computed
+    }
+
+    /// The value of a scalar, once it is known where variables are.
+    pub fn value(&self, bits: Bits, address: impl Fn(Id) -> Option<u64>) -> Option<u64> {
+        match bits {
+            Bits::Plain(bits) => Some(bits),
+            Bits::Address { variable, offset } => {
+                Some(address(variable)?.wrapping_add_signed(offset))
+            }
+            Bits::Computed { id, lane } => self.values.get(&(id, lane)).copied(),
+        }
+    }
+
+    fn lane(
+        &self,
+        program: &Program<'_>,
+        id: Id,
+        lane: usize,
+        address: &impl Fn(Id) -> Option<u64>,
+    ) -> Option<u64> {
+        let inst = program.definitions.get(program.module, id)?;
+        let op = Op(u16::try_from(inst.word(0)).ok()?);
+        let to = program.types.component(inst.result_type()?)?;
+        let mut operands = Vec::new();
+        for operand in inst.ids(1) {
+            let scalar = program.types.component(program.type_of(operand)?)?;
+            let bits = match program.constants.is_zero(operand) {
+                true => 0,
+                false => {
+                    let bits = *lane_of(program.constants.scalars(operand), lane)?;
+                    self.value(bits, address)?
+                }
+            };
+            operands.push((scalar, bits));
+        }
+        eval(op, to, &operands)
+    }
+}
