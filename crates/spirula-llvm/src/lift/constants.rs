@@ -49,11 +49,22 @@ impl Lifter<'_> {
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 return self.composite(ty, inst);
             }
-            Op::ConstantFunctionPointerINTEL => self.constant(inst.id(0))?,
+            Op::ConstantFunctionPointerINTEL => self.function_pointer(ty, inst.id(0))?,
             Op::SpecConstantOp => return self.operation(ty, inst),
             _ => return Ok(None),
         };
         Ok(Some(constant))
+    }
+
+    /// The address of a function, which comes later in the module.
+    fn function_pointer(&mut self, ty: Type, function: Id) -> Lifted<Const> {
+        let func = self.declared(function)?;
+        let address = self.function_address(func);
+        let address = address.as_const().ok_or("a function without an address")?;
+        match self.out.consts.ty(address) == ty {
+            true => Ok(address),
+            false => Ok(self.cast_constant(Opcode::AddrSpaceCast, ty, address)),
+        }
     }
 
     /// An integer or float by its words.

@@ -33,13 +33,29 @@ impl Lifter<'_> {
         let source = self.source;
         for &func in source.functions() {
             let def = source.inst(source.function(func).def);
-            if let Err(why) = self.signature(func) {
+            if let Err(why) = self.declared(source.function_id(func)) {
                 self.report(def, &why);
             }
         }
     }
 
-    fn signature(&mut self, func: spirv::Func) -> Lifted<()> {
+    /// Finds the functions of the module by their ids.
+    pub(super) fn find_bodies(&mut self) {
+        for &func in self.source.functions() {
+            self.bodies.set(self.source.function_id(func), Some(func));
+        }
+    }
+
+    /// A function, declared when it is first asked for.
+    pub(super) fn declared(&mut self, id: Id) -> Lifted<Func> {
+        if let Some(known) = self.functions[id] {
+            return Ok(known);
+        }
+        let func = self.bodies[id].ok_or_else(|| format!("{id} is no function"))?;
+        self.signature(func)
+    }
+
+    fn signature(&mut self, func: spirv::Func) -> Lifted<Func> {
         let source = self.source;
         let function = source.function(func);
         let def = source.inst(function.def);
@@ -60,10 +76,9 @@ impl Lifter<'_> {
             self.function_text(made, "hlsl.shader", "compute");
         }
         self.functions.set(id, Some(made));
-        self.bodies.set(id, Some(func));
         let address = self.function_address(made);
         self.values.set(id, Some(address));
-        Ok(())
+        Ok(made)
     }
 
     /// Name, calling convention and linkage. An entry point goes by the name that it is launched

@@ -28,6 +28,7 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<Diagnostic>> {
     let mut lifter = Lifter::new(source);
     lifter.header();
     lifter.find_entry_points();
+    lifter.find_bodies();
     lifter.module_level();
     lifter.signatures();
     lifter.entry_points();
@@ -186,7 +187,9 @@ impl<'s> Lifter<'s> {
                 Class::ConstantCreation => self.define_constant(inst),
                 Class::Memory => self.define_variable(inst),
                 Class::Debug => Ok(()),
-                _ if inst.op() == Op::Undef => self.define_constant(inst),
+                _ if matches!(inst.op(), Op::Undef | Op::ConstantFunctionPointerINTEL) => {
+                    self.define_constant(inst)
+                }
                 _ if inst.op() == Op::ExtInst => Ok(()),
                 _ => Err("it has no counterpart in LLVM IR".to_owned()),
             };
