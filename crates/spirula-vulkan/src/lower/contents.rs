@@ -10,6 +10,9 @@ use spirula_spirv::Id;
 /// Most bytes of a module's constants that may meet in one pointer.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Most elements that an instruction can list.
+const MOST_ELEMENTS: u64 = 65_532;
+
 impl Lower<'_> {
     /// The constant that the array of a class begins as.
     pub fn contents(&mut self, class: Class, array: Id) -> Result<Id, Diagnostic> {
@@ -17,7 +20,7 @@ impl Lower<'_> {
         let (size, element) = (memory.size_of(Region::Own), memory.element());
         let own = memory.objects.iter().filter(|o| o.region() == Region::Own);
         let objects: Vec<Object> = own.copied().collect();
-        if size > MOST_BYTES {
+        if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
             return Err(self.facts.refuse(objects[0].id, "so large a constant"));
         }
         let mut bytes = vec![0; size as usize];
@@ -44,7 +47,7 @@ impl Lower<'_> {
     ) -> Result<Vec<Id>, Diagnostic> {
         let ty = self.facts.pointee(variable)?;
         let size = self.facts.layouts.get(ty).size;
-        if size > MOST_BYTES {
+        if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
             return Err(self.facts.refuse(variable, "so large an initial value"));
         }
         let mut bytes = vec![0; size as usize];
