@@ -313,7 +313,10 @@ fn local_size(module: &Module, constants: &Constants, function: Id) -> Option<[u
                 Some(crate::constants::Bits::Plain(bits)) => Some(*bits as u32),
                 _ => None,
             };
-            return Some([bits(0)?, bits(1)?, bits(2)?]);
+            // Of kernels it is a variable, which demands no size.
+            if let (Some(x), Some(y), Some(z)) = (bits(0), bits(1), bits(2)) {
+                return Some([x, y, z]);
+            }
         }
     }
     let modes = module.section(Section::ExecutionModes);

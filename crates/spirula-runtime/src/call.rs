@@ -262,7 +262,7 @@ impl<'d> Call<'d> {
 
     fn launch(self) -> Result<(&'d mut Device, Launch), Error> {
         let interface = self.device.interface(self.kernel)?;
-        let is_kernel = !interface.params.is_empty() || !self.arguments.is_empty();
+        let is_kernel = interface.takes_arguments() || !self.arguments.is_empty();
         let own = interface.workgroup_size;
         for (number, (argument, given)) in self.arguments.iter().enumerate() {
             let wanted = self.device.element(self.kernel, number);

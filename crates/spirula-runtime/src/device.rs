@@ -18,7 +18,7 @@ use bytemuck::NoUninit;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Interface, Param, ParamKind};
+use spirula_spirv::reflect::{Interface, Param};
 use std::time::Duration;
 
 /// A device with its buffers and kernels.
@@ -359,12 +359,7 @@ impl Device {
             None => How::Driver(self.compile(module, &interface, spec, origin)?),
         };
         let types = TypeNames::compute(module);
-        let element = |p: &Param| match p.kind {
-            ParamKind::Value { ty, .. } if interface.passing.is_none() => {
-                types.value(ty).map(|v| v.element)
-            }
-            _ => None,
-        };
+        let element = |p: &Param| types.param_value(p).map(|v| v.element);
         let elements = interface.params.iter().map(element).collect();
         self.kernels.push(Slot {
             opaque: Takes::all(&interface, &types),

@@ -6,11 +6,29 @@ use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{Param, ParamKind};
 
 /// Deepest nesting of types that is looked through.
 const DEPTH: u32 = 16;
 /// Deepest nesting of types that is written out.
 const NAME_DEPTH: u32 = 3;
+
+/// Scalars of OpenCL C, by which shaders that were made of kernels say what these take.
+const OPENCL: &[(&str, Element)] = &[
+    ("bool", Element::Bool),
+    ("char", Element::I8),
+    ("uchar", Element::U8),
+    ("short", Element::I16),
+    ("ushort", Element::U16),
+    ("int", Element::I32),
+    ("uint", Element::U32),
+    ("long", Element::I64),
+    ("ulong", Element::U64),
+    ("bfloat16", Element::BF16),
+    ("half", Element::F16),
+    ("float", Element::F32),
+    ("double", Element::F64),
+];
 
 /// A value of one element or several of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +87,27 @@ impl<'a> TypeNames<'a> {
                 Some(Value { element, count })
             }
             _ => None,
+        }
+    }
+
+    /// The scalar or vector that a parameter takes by value.
+    pub fn param_value(&self, param: &Param) -> Option<Value> {
+        let ParamKind::Value { ty, .. } = param.kind else {
+            return None;
+        };
+        let named = || opencl_value(param.type_name.as_deref()?);
+        self.value(ty).or_else(named)
+    }
+
+    /// What a parameter's value is, or the elements are that it points to, as people write it.
+    pub fn param_name(&self, param: &Param) -> String {
+        let (ParamKind::Value { ty, .. }
+        | ParamKind::Buffer { pointee: ty, .. }
+        | ParamKind::Workgroup { pointee: ty }
+        | ParamKind::Opaque { ty }) = param.kind;
+        match &param.type_name {
+            Some(name) if self.op(ty) == Some(Op::TypeVoid) => opencl_name(name),
+            _ => self.name(ty),
         }
     }
 
@@ -133,5 +172,39 @@ impl<'a> TypeNames<'a> {
             Op::TypeUntypedPointerKHR => "anything".to_owned(),
             op => op.to_string(),
         }
+    }
+}
+
+/// The scalar or vector of a name in OpenCL C.
+fn opencl_value(name: &str) -> Option<Value> {
+    let digits = name
+        .find(|c: char| c.is_ascii_digit())
+        .unwrap_or(name.len());
+    let (scalar, lanes) = name.split_at(digits);
+    let (_, element) = *OPENCL.iter().find(|row| row.0 == scalar)?;
+    let count = match lanes {
+        "" => 1,
+        lanes => lanes.parse().ok()?,
+    };
+    Some(Value { element, count })
+}
+
+/// A type in OpenCL C, or what a pointer is to, with our names of scalars and vectors: `{u32, 4xf32}` for
+/// `{uint, float4}*`.
+fn opencl_name(name: &str) -> String {
+    let name = name.trim_end_matches('*').trim_end();
+    if let Some(Value { element, count }) = opencl_value(name) {
+        return match count {
+            1 => element.to_string(),
+            _ => format!("{count}x{element}"),
+        };
+    }
+    match name.strip_prefix('{').and_then(|n| n.strip_suffix('}')) {
+        Some(members) if !members.contains('{') => {
+            let members: Vec<_> = members.split(", ").map(opencl_name).collect();
+            format!("{{{}}}", members.join(", "))
+        }
+        _ if name == "void" => "anything".to_owned(),
+        _ => name.to_owned(),
     }
 }

@@ -49,6 +49,9 @@ pub struct Param {
     pub name: Option<String>,
     /// What is passed.
     pub kind: ParamKind,
+    /// What OpenCL C calls the type, where a shader that was made of a kernel says so: its own types are
+    /// those of its push constants.
+    pub type_name: Option<String>,
 }
 
 /// What a kernel's parameter takes.
@@ -165,6 +168,12 @@ pub fn spec_constants(
 }
 
 impl Interface {
+    /// Whether a launch gives arguments in order, as kernels and shaders that were made of kernels take them,
+    /// and no resources.
+    pub fn takes_arguments(&self) -> bool {
+        self.model == ExecutionModel::Kernel || self.passing.is_some()
+    }
+
     /// The interface of the entry point with the given name.
     ///
     /// # Errors
@@ -185,7 +194,7 @@ impl Interface {
         };
         if let Some((passing, params)) = Passing::of(module, &reflector.definitions, &interface) {
             if passing.workgroup_size.is_some() {
-                interface.workgroup_size = None;
+                interface.workgroup_size = passing.required_size;
             }
             interface.params = params;
             interface.passing = Some(passing);
@@ -268,6 +277,10 @@ impl<'a> Reflector<'a> {
             };
             if decoration == Decoration::BuiltIn.0 && builtin == BuiltIn::WorkgroupSize.0 {
                 let constant = self.def(Id::new(target)?)?;
+                // Of kernels it is a variable, which demands no size.
+                if constant.op() == Op::Variable {
+                    continue;
+                }
                 let mut parts = constant.ids(0).map(value);
                 return Some([parts.next()??, parts.next()??, parts.next()??]);
             }
@@ -341,7 +354,11 @@ impl<'a> Reflector<'a> {
             | Op::TypeMatrix => value(ty, false),
             _ => ParamKind::Opaque { ty },
         };
-        Some(Param { name, kind })
+        Some(Param {
+            name,
+            kind,
+            type_name: None,
+        })
     }
 
     fn is_by_value(&self, id: Id) -> bool {

@@ -65,7 +65,7 @@ pub fn launch(
 ) -> Result<(), Error> {
     size::check(interface, &launch.size, device)?;
     match &launch.inputs {
-        Inputs::Arguments(_) if interface.params.is_empty() && !interface.bindings.is_empty() => {
+        Inputs::Arguments(_) if !interface.takes_arguments() => {
             let text = format!(
                 "{} is a shader: it takes buffers by set and binding",
                 interface.name
@@ -73,7 +73,7 @@ pub fn launch(
             Err(Error::Launch(text))
         }
         Inputs::Arguments(given) => arguments(interface, opaque, given, device, buffers),
-        Inputs::Resources { .. } if !interface.params.is_empty() => {
+        Inputs::Resources { .. } if interface.takes_arguments() => {
             let text = format!(
                 "{} is a kernel: it takes arguments in order",
                 interface.name
@@ -446,6 +446,7 @@ mod tests {
         let param = |kind| Param {
             name: Some("p".to_owned()),
             kind,
+            type_name: None,
         };
         Interface {
             name: "f".to_owned(),

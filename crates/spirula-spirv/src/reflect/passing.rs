@@ -16,6 +16,8 @@ pub struct Passing {
     pub arguments: Vec<Passed>,
     /// `SpecId`s of the size of a workgroup.
     pub workgroup_size: Option<[u32; 3]>,
+    /// The size that the kernel demands.
+    pub required_size: Option<[u32; 3]>,
     /// `SpecId` of the number of dimensions.
     pub dimensions: Option<u32>,
     /// Byte of the push constants where three words with the global offset begin.
@@ -161,6 +163,9 @@ impl Passing {
                     passing.workgroup_size = reader.three(inst, 2);
                 }
                 reflection::SPEC_CONSTANT_WORK_DIM => passing.dimensions = reader.number(inst, 2),
+                reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE if is_own => {
+                    passing.required_size = reader.three(inst, 3);
+                }
                 reflection::PUSH_CONSTANT_GLOBAL_OFFSET => {
                     passing.global_offset = reader.number(inst, 2);
                 }
@@ -293,15 +298,14 @@ impl Reader<'_> {
         printf.texts.push(text);
     }
 
-    /// The name in the `ArgumentInfo` that is the last operand.
-    fn name(&self, info: Option<Id>) -> Option<String> {
+    /// An operand of the `ArgumentInfo` that is the last operand: the name, or what the type is called.
+    fn info(&self, info: Option<Id>, operand: usize) -> Option<String> {
         let info = self.definitions.get(self.module, info?)?;
-        let text = self.definitions.get(self.module, info.get_id(2)?)?;
-        Some(text.string(0)).filter(|t| text.op() == Op::String && !t.is_empty())
+        self.text(info.get_id(operand)).filter(|t| !t.is_empty())
     }
 
     fn argument(&self, inst: InstRef<'_>) -> Option<(u32, Passed, Param)> {
-        // Types are not written down; those of what is bound its binding has.
+        // Types are written down by name; those of what is bound its binding has.
         let ty = inst.result_type()?;
         let ordinal = self.number(inst, 3)?;
         let (a, b) = (self.number(inst, 4)?, self.number(inst, 5)?);
@@ -345,7 +349,11 @@ impl Reader<'_> {
             }
             _ => return None,
         };
-        let name = self.name(inst.get_id(6));
-        Some((ordinal, passed, Param { name, kind }))
+        let param = Param {
+            name: self.info(inst.get_id(6), 2),
+            type_name: self.info(inst.get_id(6), 3),
+            kind,
+        };
+        Some((ordinal, passed, param))
     }
 }

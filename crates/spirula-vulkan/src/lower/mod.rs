@@ -32,6 +32,7 @@ mod push;
 mod reflection;
 mod rounding;
 mod table;
+mod type_names;
 mod types;
 
 pub use extended::has_instruction;

@@ -6,6 +6,7 @@
 use super::Lower;
 use super::descriptors::{Picture, SET, Usage};
 use super::interface::Passed;
+use super::type_names::type_name;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::clspv_reflection as reflection;
@@ -32,8 +33,9 @@ impl Lower<'_> {
         for (ordinal, argument) in arguments.iter().enumerate() {
             let named = self.facts.names.get(self.facts.module, argument.id);
             let named = named.unwrap_or_default();
-            let text = self.text(named.as_bytes());
-            let info = self.say(set, reflection::ARGUMENT_INFO, &[text]);
+            let called = type_name(self.facts, argument.id);
+            let texts = [named, called].map(|text| self.text(text.as_bytes()));
+            let info = self.say(set, reflection::ARGUMENT_INFO, &texts);
             let ordinal = ordinal as u32;
             let (what, a, b) = match argument.way {
                 Passed::Value { ty, at } | Passed::Copy { ty, at } => {

@@ -16,5 +16,6 @@ mod programs;
 mod reduce;
 mod run;
 mod rust;
+mod shaders_of_kernels;
 mod stablehlo;
 mod val;

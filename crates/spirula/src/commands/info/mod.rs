@@ -15,7 +15,8 @@ use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Names, Needs};
 use spirula_spirv::grammar::enumerants::{AddressingModel, ExecutionMode, MemoryModel};
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::{
-    Binding, BindingKind, Details, Interface, Mode, Param, ParamKind, entry_points, spec_constants,
+    Binding, BindingKind, Details, Interface, Mode, Param, ParamKind, Passed, entry_points,
+    spec_constants,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -161,15 +162,24 @@ pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
     if let Some([x, y, z]) = interface.workgroup_size {
         let _ = writeln!(out, "  workgroup {x}x{y}x{z}");
     }
+    let passing = interface.passing.as_ref();
     for (number, param) in interface.params.iter().enumerate() {
         let name = param.name.as_deref().unwrap_or("");
+        let passed = passing.and_then(|p| p.arguments.get(number));
+        let passed = passed.map_or(String::new(), |p| describe_passed(*p));
         let _ = writeln!(
             out,
-            "  argument {number} {name}: {}",
+            "  argument {number} {name}: {}{passed}",
             describe_param(param, types)
         );
     }
-    for binding in &interface.bindings {
+    // What is bound for arguments is told with them.
+    let of_argument = |b: &&Binding| {
+        let mut arguments = passing.iter().flat_map(|p| &p.arguments);
+        let Binding { set, binding, .. } = **b;
+        arguments.any(|passed| *passed == Passed::Bound { set, binding })
+    };
+    for binding in interface.bindings.iter().filter(|b| !of_argument(b)) {
         let _ = writeln!(
             out,
             "  set {}, binding {} {}: {}",
@@ -190,11 +200,30 @@ pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
 }
 
 fn describe_param(param: &Param, types: &TypeNames<'_>) -> String {
+    let name = types.param_name(param);
     match param.kind {
-        ParamKind::Value { ty, size, .. } => format!("{}, {size} bytes", types.name(ty)),
-        ParamKind::Buffer { pointee, .. } => format!("buffer of {}", types.name(pointee)),
-        ParamKind::Workgroup { pointee } => format!("workgroup memory of {}", types.name(pointee)),
-        ParamKind::Opaque { ty } => types.name(ty),
+        ParamKind::Value { size, .. } => format!("{name}, {size} bytes"),
+        ParamKind::Buffer { .. } => format!("buffer of {name}"),
+        ParamKind::Workgroup { .. } => format!("workgroup memory of {name}"),
+        ParamKind::Opaque { .. } => name,
+    }
+}
+
+/// How a shader that was made of a kernel takes an argument.
+fn describe_passed(passed: Passed) -> String {
+    match passed {
+        Passed::Pushed { offset, size } => {
+            let end = offset.saturating_add(size);
+            format!(", at bytes {offset}..{end} of the push constants")
+        }
+        Passed::Address { offset } => {
+            let end = offset.saturating_add(8);
+            format!(", its address at bytes {offset}..{end} of the push constants")
+        }
+        Passed::Workgroup { spec_id, element } => {
+            format!(", specialisation constant {spec_id} says how many elements of {element} bytes")
+        }
+        Passed::Bound { set, binding } => format!(", at set {set}, binding {binding}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::values::{ArgSpec, Place, ValueSpec};
 use spirula_program::program::{Entry, EntryParameter};
-use spirula_spirv::reflect::{Interface, ParamKind};
+use spirula_spirv::reflect::{Interface, Param};
 
 /// What a buffer, argument or result is called.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +49,12 @@ impl Label {
 }
 
 /// A parameter or descriptor with what was given for it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Slot {
     /// What it is called.
     pub label: Label,
-    /// How a kernel's parameter takes its argument; `None` for descriptors and for programs.
-    pub kind: Option<ParamKind>,
+    /// A kernel's parameter; `None` for descriptors and for programs.
+    pub param: Option<Param>,
     /// What was given.
     pub value: ValueSpec,
 }
@@ -63,7 +63,7 @@ pub struct Slot {
 pub struct Free {
     name: Option<String>,
     binding: Option<(u32, u32, u32)>,
-    kind: Option<ParamKind>,
+    param: Option<Param>,
     /// Whether it belongs to an array of descriptors without a size, which arguments extend.
     open: bool,
 }
@@ -107,7 +107,7 @@ pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slo
             name: f.name,
             binding: f.binding,
         },
-        kind: f.kind,
+        param: f.param,
         value: value.clone(),
     };
     Ok(filled.enumerate().map(slot).collect())
@@ -118,7 +118,7 @@ pub fn parameters(entry: &Entry) -> Vec<Free> {
     let one = |p: &EntryParameter| Free {
         name: Some(p.name.clone()),
         binding: None,
-        kind: None,
+        param: None,
         open: false,
     };
     entry.parameters.iter().map(one).collect()
@@ -129,10 +129,15 @@ pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
     let params = interface.params.iter().map(|p| Free {
         name: p.name.clone(),
         binding: None,
-        kind: Some(p.kind),
+        param: Some(p.clone()),
         open: false,
     });
-    let bindings = interface.bindings.iter().flat_map(|b| {
+    // What a shader that was made of a kernel has bound is among the kernel's arguments, or its own.
+    let own = match interface.takes_arguments() {
+        true => &[][..],
+        false => &interface.bindings,
+    };
+    let bindings = own.iter().flat_map(|b| {
         // An array without a size has no more elements than there are arguments.
         let most = given.len() as u32;
         let count = if b.count == 0 {
@@ -143,7 +148,7 @@ pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
         (0..count).map(move |index| Free {
             name: b.name.clone(),
             binding: Some((b.set, b.binding, index)),
-            kind: None,
+            param: None,
             open: b.count == 0 && index > 0,
         })
     });
@@ -183,12 +188,13 @@ mod tests {
     use super::*;
     use spirula_spirv::Id;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
-    use spirula_spirv::reflect::{Binding, BindingKind, Param};
+    use spirula_spirv::reflect::{Binding, BindingKind, ParamKind};
 
     fn interface(params: &[&str], bindings: &[(u32, u32, u32)]) -> Interface {
         let param = |name: &&str| Param {
             name: Some((*name).to_owned()),
             kind: ParamKind::Opaque { ty: Id::MAX },
+            type_name: None,
         };
         let binding = |&(set, binding, count): &(u32, u32, u32)| Binding {
             set,
@@ -201,7 +207,10 @@ mod tests {
         };
         Interface {
             name: "f".to_owned(),
-            model: ExecutionModel::Kernel,
+            model: match params.is_empty() {
+                true => ExecutionModel::GLCompute,
+                false => ExecutionModel::Kernel,
+            },
             function: Id::MAX,
             workgroup_size: None,
             params: params.iter().map(param).collect(),

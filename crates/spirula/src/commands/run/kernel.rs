@@ -64,7 +64,10 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         Err(error) => return Err(told(error)),
     };
     let buffers = upload(&mut device, &values)?;
-    let inputs = inputs(&slots, &values, &buffers, push);
+    let inputs = match interface.takes_arguments() {
+        true => arguments(&values, &buffers),
+        false => resources(&slots, &buffers, push),
+    };
     let launch = Launch {
         kernel,
         size,
@@ -136,26 +139,27 @@ fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, F
     values.iter().map(one).collect()
 }
 
-fn inputs(slots: &[Slot], values: &[Made], buffers: &[Option<Buffer>], push: Vec<u8>) -> Inputs {
-    let is_shader = slots.iter().any(|s| s.label.binding.is_some());
-    let all = slots.iter().zip(values).zip(buffers);
-    if is_shader || slots.is_empty() {
-        let bound = |((slot, _), buffer): ((&Slot, _), &Option<Buffer>)| {
-            let (set, binding, index) = slot.label.binding?;
-            Some(Bound {
-                set,
-                binding,
-                index,
-                buffer: (*buffer)?,
-                region: None,
-            })
-        };
-        return Inputs::Resources {
-            bindings: all.filter_map(bound).collect(),
-            push,
-        };
+/// What a shader is given.
+fn resources(slots: &[Slot], buffers: &[Option<Buffer>], push: Vec<u8>) -> Inputs {
+    let bound = |(slot, buffer): (&Slot, &Option<Buffer>)| {
+        let (set, binding, index) = slot.label.binding?;
+        Some(Bound {
+            set,
+            binding,
+            index,
+            buffer: (*buffer)?,
+            region: None,
+        })
+    };
+    Inputs::Resources {
+        bindings: slots.iter().zip(buffers).filter_map(bound).collect(),
+        push,
     }
-    let argument = |((_, value), buffer): ((_, &Made), &Option<Buffer>)| match (value, buffer) {
+}
+
+/// What a kernel is given.
+fn arguments(values: &[Made], buffers: &[Option<Buffer>]) -> Inputs {
+    let argument = |(value, buffer): (&Made, &Option<Buffer>)| match (value, buffer) {
         (_, Some(buffer)) => Argument::Buffer(*buffer),
         (Made::Local(bytes), _) => Argument::Local(*bytes),
         (Made::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
@@ -164,5 +168,5 @@ fn inputs(slots: &[Slot], values: &[Made], buffers: &[Option<Buffer>], push: Vec
         }
         (Made::Sampler(_) | Made::Pipe(_), _) => Argument::Bytes(Vec::new()),
     };
-    Inputs::Arguments(all.map(argument).collect())
+    Inputs::Arguments(values.iter().zip(buffers).map(argument).collect())
 }

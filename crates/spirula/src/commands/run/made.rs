@@ -58,10 +58,14 @@ pub fn make(
         other => other,
     };
     let seed = seed.wrapping_add(slot.label.number as u64);
-    if let (Some(ParamKind::Value { ty, size, .. }), ValueSpec::Scalar(element, number)) =
-        (slot.kind, &slot.value)
+    let param = slot.param.as_ref();
+    let wanted = param.and_then(|p| types.param_value(p));
+    let name = param.map_or(String::new(), |p| types.param_name(p));
+    let kind = param.map(|p| p.kind);
+    if let (Some(ParamKind::Value { size, .. }), ValueSpec::Scalar(element, number)) =
+        (kind, &slot.value)
     {
-        return scalar(*element, *number, types.value(ty), size, &types.name(ty)).map_err(bad);
+        return scalar(*element, *number, wanted, size, &name).map_err(bad);
     }
     let array = match &slot.value {
         ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
@@ -75,9 +79,7 @@ pub fn make(
                 texels.map_err(told)?,
             ));
         }
-        ValueSpec::Bytes(bytes) if slot.label.binding.is_none() => {
-            return Ok(Made::Bytes(bytes.clone()));
-        }
+        ValueSpec::Bytes(bytes) if !is_buffer(slot) => return Ok(Made::Bytes(bytes.clone())),
         ValueSpec::Scalar(element, _) => {
             return Err(bad(format!(
                 "it takes a buffer: give its size, such as 16x{element}"
@@ -88,16 +90,21 @@ pub fn make(
         given => of_spec(given, seed, limit).map_err(told)?,
     };
     let is_binding = slot.label.binding.is_some();
-    match slot.kind {
-        Some(ParamKind::Value { ty, size, .. }) => {
-            by_value(array, types.value(ty), size, &types.name(ty)).map_err(bad)
-        }
+    match kind {
+        Some(ParamKind::Value { size, .. }) => by_value(array, wanted, size, &name).map_err(bad),
         Some(ParamKind::Workgroup { .. }) => {
             Err(bad("it takes workgroup memory: give local=BYTES".to_owned()))
         }
-        _ if is_binding || slot.kind.is_some() => Ok(Made::Buffer(array)),
+        _ if is_binding || kind.is_some() => Ok(Made::Buffer(array)),
         _ => Err(bad("it takes nothing".to_owned())),
     }
+}
+
+/// Whether a slot is a kernel's pointer to a buffer, or a descriptor.
+fn is_buffer(slot: &Slot) -> bool {
+    let param = slot.param.as_ref();
+    let is_pointer = param.is_some_and(|p| matches!(p.kind, ParamKind::Buffer { .. }));
+    is_pointer || slot.label.binding.is_some()
 }
 
 /// The array that a value is outside of any kernel; scalars are arrays of no dimension.

@@ -4,7 +4,6 @@ use crate::cli::Failure;
 use crate::cli::args::Run;
 use crate::cli::sizes::Sizes;
 use spirula_runtime::Size;
-use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::reflect::Interface;
 
 /// The size that the arguments mean for this entry point: shaders count workgroups, kernels
@@ -12,11 +11,9 @@ use spirula_spirv::reflect::Interface;
 pub fn of(args: &Run, interface: &Interface) -> Result<Size, Failure> {
     let local = args.local.as_ref().map(|l| narrow(l.three(1), "workgroup"));
     let local = local.transpose()?;
-    match interface.model {
-        ExecutionModel::GLCompute => {
-            groups(args, local, interface.workgroup_size.unwrap_or([1; 3]))
-        }
-        _ => items(args, local, interface.workgroup_size),
+    match interface.takes_arguments() {
+        true => items(args, local, interface.workgroup_size),
+        false => groups(args, local, interface.workgroup_size.unwrap_or([1; 3])),
     }
 }
 
