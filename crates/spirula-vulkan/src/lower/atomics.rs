@@ -286,8 +286,8 @@ impl Lower<'_> {
 /// Operations that take an operand or none and return what was.
 pub fn update(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let scalar = l.atomic_scalar(result(inst))?;
-    let semantics = l.semantics(inst.id(2), Order::Both)?;
-    let failure = l.semantics(inst.id(2), Order::Acquire)?;
+    let semantics = l.semantics(inst.id(2), inst.id(1), Order::Both)?;
+    let failure = l.semantics(inst.id(2), inst.id(1), Order::Acquire)?;
     let value = inst.get_id(3).map(|value| l.value(value)).transpose()?;
     let atomic = Atomic {
         op: inst.op(),
@@ -302,7 +302,7 @@ pub fn update(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 /// `OpAtomicLoad`.
 pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let scalar = l.atomic_scalar(result(inst))?;
-    let semantics = l.semantics(inst.id(2), Order::Acquire)?;
+    let semantics = l.semantics(inst.id(2), inst.id(1), Order::Acquire)?;
     let atomic = Atomic {
         op: Op::AtomicLoad,
         scalar,
@@ -316,7 +316,7 @@ pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 /// `OpAtomicStore`.
 pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
     let scalar = l.atomic_scalar(inst.id(3))?;
-    let semantics = l.semantics(inst.id(2), Order::Release)?;
+    let semantics = l.semantics(inst.id(2), inst.id(1), Order::Release)?;
     let relaxed = l.number(32, 0);
     let atomic = Atomic {
         op: Op::AtomicStore,
@@ -332,8 +332,8 @@ pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
 /// `OpAtomicCompareExchange`, weak or not.
 pub fn exchange(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let scalar = l.atomic_scalar(result(inst))?;
-    let equal = l.semantics(inst.id(2), Order::Both)?;
-    let unequal = l.semantics(inst.id(3), Order::Acquire)?;
+    let equal = l.semantics(inst.id(2), inst.id(1), Order::Both)?;
+    let unequal = l.semantics(inst.id(3), inst.id(1), Order::Acquire)?;
     let atomic = Atomic {
         op: Op::AtomicCompareExchange,
         scalar,
@@ -350,7 +350,7 @@ fn flag(l: &mut Lower<'_>, inst: InstRef<'_>, op: Op, value: u64) -> Lowered {
         Op::AtomicStore => Order::Release,
         _ => Order::Both,
     };
-    let semantics = l.semantics(inst.id(2), order)?;
+    let semantics = l.semantics(inst.id(2), inst.id(1), order)?;
     let atomic = Atomic {
         op,
         scalar: Scalar::Int(32),

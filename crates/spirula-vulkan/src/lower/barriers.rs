@@ -1,7 +1,9 @@
 //! Barriers, memory semantics and scopes.
 //!
 //! The Vulkan memory model has no sequential consistency, and an order makes memory available and
-//! visible only where it is told to; both are what OpenCL's acquire and release mean.
+//! visible only where it is told to; both are what OpenCL's acquire and release mean. What orders memory for
+//! the invocation alone orders nothing: Vulkan demands that it is relaxed (VUID-StandaloneSpirv-None-04641),
+//! and that a barrier of memory orders something (VUID-StandaloneSpirv-OpMemoryBarrier-04732).
 
 use super::Lower;
 use spirula_source::Diagnostic;
@@ -26,26 +28,47 @@ pub enum Order {
 impl Lower<'_> {
     /// A scope of the source as a constant.
     pub fn scope(&mut self, source: Id) -> Result<Id, Diagnostic> {
-        let scope = self.facts.constant(source);
-        let scope =
-            scope.ok_or_else(|| self.facts.refuse(source, "a scope that is no constant"))?;
-        let scope = match Scope(scope as u32) {
-            // One queue sees all that a kernel does, and needs no feature of its own.
-            Scope::CrossDevice | Scope::Device => Scope::QueueFamily,
-            scope => scope,
-        };
+        let scope = self.scope_of(source)?;
         Ok(self.b.constant_u32(scope.0))
     }
 
-    /// Semantics of the source as those that an operation may have.
-    pub fn semantics(&mut self, source: Id, order: Order) -> Result<Id, Diagnostic> {
+    fn scope_of(&self, source: Id) -> Result<Scope, Diagnostic> {
+        let scope = self.facts.constant(source);
+        let scope =
+            scope.ok_or_else(|| self.facts.refuse(source, "a scope that is no constant"))?;
+        Ok(match Scope(scope as u32) {
+            // One queue sees all that a kernel does, and needs no feature of its own.
+            Scope::CrossDevice | Scope::Device => Scope::QueueFamily,
+            scope => scope,
+        })
+    }
+
+    /// Semantics of the source as those that an operation of a scope may have.
+    pub fn semantics(&mut self, source: Id, scope: Id, order: Order) -> Result<Id, Diagnostic> {
+        let semantics = self.semantics_of(source, scope, order)?;
+        Ok(self.b.constant_u32(semantics.0))
+    }
+
+    fn semantics_of(&self, source: Id, scope: Id, order: Order) -> Result<Semantics, Diagnostic> {
         let value = self.facts.constant(source);
         let value = value.ok_or_else(|| {
             self.facts
                 .refuse(source, "memory semantics that are no constant")
         })?;
-        let value = semantics(Semantics(value as u32), order);
-        Ok(self.b.constant_u32(value.0))
+        Ok(match self.scope_of(scope)? {
+            Scope::Invocation => Semantics::None,
+            _ => semantics(Semantics(value as u32), order),
+        })
+    }
+
+    /// Has memory ordered for a scope, where that orders anything.
+    fn fence(&mut self, scope: Id, semantics: Id) -> Done {
+        let order = self.semantics_of(semantics, scope, Order::Both)?;
+        if order != Semantics::None {
+            let (scope, order) = (self.scope(scope)?, self.b.constant_u32(order.0));
+            self.effect(Op::MemoryBarrier, &[scope, order]);
+        }
+        Ok(())
     }
 }
 
@@ -76,20 +99,21 @@ fn semantics(source: Semantics, order: Order) -> Semantics {
     made
 }
 
-/// `OpControlBarrier`.
+/// `OpControlBarrier`: Vulkan has those of workgroups and subgroups. An invocation does not wait for itself.
 pub fn control(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
-    let execution = l.scope(inst.id(0))?;
-    // The memory of a barrier of the workgroup is ordered for the workgroup.
-    let memory = l.scope(inst.id(1))?;
-    let semantics = l.semantics(inst.id(2), Order::Both)?;
+    let (execution, memory, semantics) = (inst.id(0), inst.id(1), inst.id(2));
+    match l.scope_of(execution)? {
+        Scope::Workgroup | Scope::Subgroup => {}
+        Scope::Invocation => return l.fence(memory, semantics),
+        _ => return Err(crate::facts::refuse(inst, "a barrier beyond the workgroup")),
+    }
+    let semantics = l.semantics(semantics, memory, Order::Both)?;
+    let (execution, memory) = (l.scope(execution)?, l.scope(memory)?);
     l.effect(Op::ControlBarrier, &[execution, memory, semantics]);
     Ok(())
 }
 
 /// `OpMemoryBarrier`.
 pub fn memory(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
-    let scope = l.scope(inst.id(0))?;
-    let semantics = l.semantics(inst.id(1), Order::Both)?;
-    l.effect(Op::MemoryBarrier, &[scope, semantics]);
-    Ok(())
+    l.fence(inst.id(0), inst.id(1))
 }
