@@ -11,6 +11,7 @@ mod atomics;
 mod barriers;
 mod bits;
 mod builtins;
+mod carries;
 mod composites;
 mod constants;
 mod contents;

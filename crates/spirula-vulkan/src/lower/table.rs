@@ -1,6 +1,8 @@
 //! Which function lowers which instruction.
 
-use super::{Lower, access, arithmetic, atomics, barriers, bits, composites, control, convert};
+use super::{
+    Lower, access, arithmetic, atomics, barriers, bits, carries, composites, control, convert,
+};
 use super::{extended, fields, groups, images, pointers};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -41,6 +43,7 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::IEqual, Op::INotEqual, Op::ULessThan, Op::ULessThanEqual, Op::UGreaterThan, Op::UGreaterThanEqual,
         Op::SLessThan, Op::SLessThanEqual, Op::SGreaterThan, Op::SGreaterThanEqual], Row::Value(arithmetic::compare)),
     (&[Op::IsFinite, Op::IsNormal, Op::SignBitSet, Op::LessOrGreater, Op::Ordered, Op::Unordered], Row::Value(arithmetic::class)),
+    (&[Op::IAddCarry, Op::ISubBorrow, Op::UMulExtended, Op::SMulExtended], Row::Value(carries::pair)),
     (&[Op::VectorTimesScalar, Op::Dot], Row::Value(arithmetic::vector)),
     (&[Op::Any, Op::All], Row::Value(arithmetic::reduce)),
     (&[Op::BitCount], Row::Value(bits::count)),
