@@ -141,6 +141,11 @@ impl<'a> Facts<'a> {
         )
     }
 
+    /// Whether a value is null, whatever its type.
+    pub fn is_null(&self, value: Id) -> bool {
+        self.definitions.op(self.module, value) == Some(Op::ConstantNull)
+    }
+
     /// A constant of up to 64 bits.
     pub fn constant(&self, id: Id) -> Option<u64> {
         self.definitions.constant(self.module, id)

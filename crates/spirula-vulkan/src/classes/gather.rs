@@ -33,11 +33,13 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
                 }
             }
             Op::ConvertUToPtr => {
+                classes.meet_null(node);
                 if let Some(of) = origin(facts, inst.id(0)) {
                     join(classes, facts, node, of);
                 }
             }
             Op::Bitcast if !facts.is_pointer(inst.id(0)) => {
+                classes.meet_null(node);
                 if let Some(of) = origin(facts, inst.id(0)) {
                     join(classes, facts, node, of);
                 }
@@ -47,6 +49,9 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
                 facts.ids.visit(inst, |_, id| operands.push(id));
                 for id in operands {
                     join(classes, facts, node, id);
+                }
+                if inst.op() == Op::GenericCastToPtrExplicit {
+                    classes.meet_null(node);
                 }
             }
         }
@@ -68,6 +73,8 @@ fn node_of(classes: &mut Classes, facts: &Facts<'_>, value: Id) -> Option<u32> {
 fn join(classes: &mut Classes, facts: &Facts<'_>, node: u32, value: Id) {
     if let Some(other) = node_of(classes, facts, value) {
         classes.unify(node, other);
+    } else if facts.is_null(value) {
+        classes.meet_null(node);
     }
 }
 
@@ -105,6 +112,25 @@ fn effects(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) {
             if let (Some(to), Some(from)) = (to, from) {
                 let (to, from) = (classes.content(to), classes.content(from));
                 classes.unify(to, from);
+            }
+        }
+        // A pointer that is compared may be null, and so may a number be that is made of one.
+        Op::PtrEqual | Op::PtrNotEqual | Op::IEqual | Op::INotEqual => {
+            for (pointer, other) in [(inst.id(0), inst.id(1)), (inst.id(1), inst.id(0))] {
+                if facts.is_null(other)
+                    && let Some(node) = node_of(classes, facts, pointer)
+                {
+                    classes.meet_null(node);
+                }
+            }
+        }
+        Op::ConvertPtrToU | Op::Bitcast | Op::SpecConstantOp => {
+            let mut operands = Vec::new();
+            facts.ids.visit(inst, |_, id| operands.push(id));
+            for id in operands {
+                if let Some(node) = node_of(classes, facts, id) {
+                    classes.meet_null(node);
+                }
             }
         }
         _ => {}

@@ -7,7 +7,8 @@
 //! that are derived of each other, joined by a phi or select, or kept in the same memory are one
 //! *class*; a class has one class of pointers that its memory keeps.
 //!
-//! Null and undefined pointers belong to every class. A class that has no object is of addresses. One
+//! Null and undefined pointers belong to every class. Null is 0 in each, as memory is that was cleared: where
+//! one may meet the pointers of a class that are offsets, no object begins at 0. A class that has no object is of addresses. One
 //! whose pointers may be to several regions, buffers, memory of a workgroup, memory of an invocation,
 //! is *generic*: its pointers have 64 bits of which the highest two say which.
 //!
@@ -50,7 +51,9 @@ pub struct Memory {
     word: u32,
     /// Whether such words have to be integers.
     is_integral: bool,
-    /// Bytes of all objects whose size is known; of a generic class, of those of workgroups.
+    /// Whether null may be among its pointers, or they are seen as numbers.
+    has_null: bool,
+    /// Bytes up to the end of all objects whose size is known; of a generic class, of those of workgroups.
     pub size: u64,
     /// Of a generic class: bytes of the objects of invocations.
     own_size: u64,
@@ -171,9 +174,17 @@ impl Classes {
         let class = self.find(node) as usize;
         if self.contents[class] == NONE {
             let fresh = self.fresh();
+            // Memory may have been cleared.
+            self.memories[fresh as usize].has_null = true;
             self.contents[class] = fresh;
         }
         self.contents[class]
+    }
+
+    /// Notes that null may be among the pointers of a node.
+    fn meet_null(&mut self, node: u32) {
+        let class = self.find(node);
+        self.memories[class as usize].has_null = true;
     }
 
     fn unify(&mut self, a: u32, b: u32) {
@@ -190,6 +201,7 @@ impl Classes {
             let other = std::mem::take(&mut self.memories[gone as usize]);
             let memory = &mut self.memories[keep as usize];
             memory.is_physical |= other.is_physical;
+            memory.has_null |= other.has_null;
             memory.objects.extend(other.objects);
             match (self.contents[keep as usize], self.contents[gone as usize]) {
                 (NONE, content) => self.contents[keep as usize] = content,
@@ -264,6 +276,9 @@ impl Classes {
             if memory.is_physical || !memory.objects.iter().all(same) {
                 memory.generic = Some(memory.is_physical);
                 memory.is_physical = false;
+            }
+            if memory.has_null && memory.generic.is_none() {
+                memory.size = ALIGN;
             }
             for object in &mut memory.objects {
                 let size = match object.region() {

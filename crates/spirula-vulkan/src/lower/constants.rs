@@ -9,9 +9,6 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-/// What null pointers to other memory than buffers are: no offset is as large.
-pub const NOWHERE: u64 = u32::MAX as u64;
-
 impl Lower<'_> {
     /// An unsigned constant.
     pub fn number(&mut self, width: u32, value: u64) -> Id {
@@ -73,10 +70,8 @@ impl Lower<'_> {
     /// A pointer of the source as one of a class, null among them.
     pub fn pointer(&mut self, source: Id, class: Class) -> Result<Id, Diagnostic> {
         if self.facts.is_nothing(source) {
-            return Ok(match self.classes.memory(class).pointer_width() {
-                64 => self.number(64, 0),
-                _ => self.number(32, NOWHERE),
-            });
+            let width = self.classes.memory(class).pointer_width();
+            return Ok(self.number(width, 0));
         }
         self.value(source)
     }
@@ -147,15 +142,13 @@ impl Lower<'_> {
     /// What a constant pointer is in memory.
     pub fn pointer_bits(&mut self, source: Id) -> Result<u64, Diagnostic> {
         if self.facts.is_nothing(source) {
-            let class = self.classes.of(source);
-            let nowhere = class.is_some_and(|c| self.classes.memory(c).pointer_width() < 64);
-            return Ok(if nowhere { NOWHERE } else { 0 });
+            return Ok(0);
         }
         let (object, offset) = steps::origin(self.facts, source)?;
         let is_generic = self.classes.memory(self.class(object)?).is_generic();
         let object = self.object(object)?;
         let tag = if is_generic { object.region().tag() } else { 0 };
-        Ok(tag | (object.offset as i64 + offset) as u64 & NOWHERE)
+        Ok(tag | u64::from((object.offset as i64 + offset) as u32))
     }
 
     /// An operation on constants that are no pointers.

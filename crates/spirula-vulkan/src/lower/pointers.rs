@@ -2,7 +2,6 @@
 
 use super::Lower;
 use super::composites::result;
-use super::constants::NOWHERE;
 use crate::classes::{Class, Region};
 use crate::steps::Steps;
 use spirula_source::Diagnostic;
@@ -106,10 +105,9 @@ pub fn explicit(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         let (is_there, ty, null) = (l.is_to(pointer, wanted), l.int(64), l.number(64, 0));
         return Ok(l.op(Op::Select, ty, &[is_there, pointer, null]));
     }
-    match (memory.regions().contains(&wanted), memory.is_physical) {
-        (true, _) => l.pointer(inst.id(0), class),
-        (false, true) => Ok(l.number(64, 0)),
-        (false, false) => Ok(l.number(32, NOWHERE)),
+    match memory.regions().contains(&wanted) {
+        true => l.pointer(inst.id(0), class),
+        false => Ok(l.number(memory.pointer_width(), 0)),
     }
 }
 
