@@ -4,8 +4,8 @@ use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts, Names};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{IdWords, InstRef, Module};
+use spirula_spirv::grammar::enumerants::{FPEncoding, StorageClass};
+use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
 
 /// A module with its analyses.
 pub struct Facts<'a> {
@@ -21,6 +21,8 @@ pub struct Facts<'a> {
     pub layouts: Layouts,
     /// Names.
     pub names: Names,
+    /// Whether there are brain floats.
+    pub has_brains: bool,
 }
 
 /// Most scalars of a value that is loaded or stored as a whole.
@@ -33,15 +35,26 @@ pub enum Scalar {
     Int(u32),
     /// A float of so many bits.
     Float(u32),
+    /// A float of 16 bits with as many of its exponent as one of 32 has.
+    Brain,
     /// A boolean: a byte.
     Bool,
 }
 
 impl Scalar {
+    /// What it is kept as: brain floats are integers here.
+    pub fn kept(self) -> Scalar {
+        match self {
+            Scalar::Brain => Scalar::Int(16),
+            other => other,
+        }
+    }
+
     /// Bytes in memory.
     pub fn size(self) -> u32 {
         match self {
             Scalar::Int(width) | Scalar::Float(width) => width / 8,
+            Scalar::Brain => 2,
             Scalar::Bool => 1,
         }
     }
@@ -62,6 +75,9 @@ impl<'a> Facts<'a> {
             module,
             ids: IdWords::new(module),
             names: Names::compute(module),
+            has_brains: module.section(Section::Globals).any(|i| {
+                i.op() == Op::TypeFloat && i.operands().get(1) == Some(&FPEncoding::BFloat16KHR.0)
+            }),
             definitions,
             decorations,
             layouts,
@@ -151,13 +167,20 @@ impl<'a> Facts<'a> {
         self.definitions.constant(self.module, id)
     }
 
-    /// The scalar that a type is, if it is one.
+    /// The scalar that a type is, if it is one that shaders have or have something for.
     pub fn scalar(&self, ty: Id) -> Option<Scalar> {
         let def = self.definitions.get(self.module, ty)?;
         match def.op() {
             Op::TypeBool => Some(Scalar::Bool),
-            Op::TypeInt => Some(Scalar::Int(def.word(0))),
-            Op::TypeFloat => Some(Scalar::Float(def.word(0))),
+            Op::TypeInt => match def.word(0) {
+                width @ (8 | 16 | 32 | 64) => Some(Scalar::Int(width)),
+                _ => None,
+            },
+            Op::TypeFloat => match *def.operands() {
+                [width] => Some(Scalar::Float(width)),
+                [16, encoding] if encoding == FPEncoding::BFloat16KHR.0 => Some(Scalar::Brain),
+                _ => None,
+            },
             // Waiting for an event is a barrier, whichever it is.
             Op::TypeEvent => Some(Scalar::Int(64)),
             Op::TypePointer | Op::TypeUntypedPointerKHR => {

@@ -127,10 +127,10 @@ impl Lower<'_> {
 
     /// Zero.
     pub fn nothing(&mut self, scalar: Scalar) -> Id {
-        match scalar {
-            Scalar::Int(width) => self.number(width, 0),
+        match scalar.kept() {
             Scalar::Float(width) => self.real(width, 0.0),
             Scalar::Bool => self.b.constant_bool(false),
+            other => self.number(other.size() * 8, 0),
         }
     }
 

@@ -14,6 +14,9 @@ type Lowered = Result<Id, Diagnostic>;
 
 /// What Vulkan has as it is, component by component.
 pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    if let Some(made) = super::brains::computed(l, inst) {
+        return made;
+    }
     let op = inst.op();
     let operands: Vec<Id> = inst.ids(0).collect();
     let facts = l.facts;

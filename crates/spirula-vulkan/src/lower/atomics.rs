@@ -264,15 +264,35 @@ impl Lower<'_> {
             Op::AtomicUMin => chosen(self, Op::ULessThan),
             Op::AtomicSMax => chosen(self, Op::SGreaterThan),
             Op::AtomicUMax => chosen(self, Op::UGreaterThan),
-            Op::AtomicFAddEXT => self.op(Op::FAdd, ty, &[was, value]),
-            Op::AtomicFMinEXT => self.glsl(glsl::NMIN, ty, &[was, value]),
-            Op::AtomicFMaxEXT => self.glsl(glsl::NMAX, ty, &[was, value]),
+            Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => {
+                self.float_applied(atomic, [was, value])
+            }
             Op::AtomicCompareExchange => {
                 let is_same = self.op(Op::IEqual, truth, &[was, atomic.values[1]]);
                 self.op(Op::Select, ty, &[is_same, value, was])
             }
             _ => value,
         })
+    }
+
+    /// The same of floats.
+    fn float_applied(&mut self, atomic: &Atomic, v: [Id; 2]) -> Id {
+        let (op, is_brain) = (atomic.op, atomic.scalar == Scalar::Brain);
+        let of = if is_brain {
+            Scalar::Float(32)
+        } else {
+            atomic.scalar
+        };
+        let ty = self.scalar(of);
+        let make = |l: &mut Self, v: &[Id]| match op {
+            Op::AtomicFAddEXT => l.op(Op::FAdd, ty, v),
+            Op::AtomicFMinEXT => l.glsl(glsl::NMIN, ty, v),
+            _ => l.glsl(glsl::NMAX, ty, v),
+        };
+        match is_brain {
+            true => self.by_singles(&v, make),
+            false => make(self, &v),
+        }
     }
 
     fn atomic_scalar(&mut self, value: Id) -> Result<Scalar, Diagnostic> {

@@ -14,6 +14,7 @@ type Lowered = Result<Id, Diagnostic>;
 impl Lower<'_> {
     /// A scalar of as many bits as another.
     pub fn cast(&mut self, value: Id, from: Scalar, to: Scalar) -> Id {
+        let (from, to) = (from.kept(), to.kept());
         if from == to {
             return value;
         }

@@ -96,7 +96,7 @@ impl Lower<'_> {
                 if def.op() == Op::SpecConstant {
                     return self.spec_constant(source, ty, value);
                 }
-                match self.facts.scalar(ty) {
+                match self.facts.scalar(ty).map(Scalar::kept) {
                     Some(Scalar::Int(width)) => self.number(width, value),
                     Some(Scalar::Float(width)) => {
                         let ty = self.ty(ty)?;
@@ -108,7 +108,7 @@ impl Lower<'_> {
             }
             Op::ConstantTrue | Op::SpecConstantTrue => self.b.constant_bool(true),
             Op::ConstantFalse | Op::SpecConstantFalse => self.b.constant_bool(false),
-            Op::ConstantNull => match self.facts.scalar(ty) {
+            Op::ConstantNull => match self.facts.scalar(ty).map(Scalar::kept) {
                 Some(Scalar::Int(width)) => self.number(width, 0),
                 _ => {
                     let ty = self.ty(ty)?;

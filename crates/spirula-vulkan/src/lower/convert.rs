@@ -20,6 +20,9 @@ pub fn plain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         return l.value(inst.id(0));
     }
     let mode = rounding(l, inst);
+    if let Some(made) = super::brains::converted(l, inst, mode) {
+        return made;
+    }
     let (narrow, wide) = (to.size() * 8, from.size() * 8);
     match (mode.filter(|m| *m != FPRoundingMode::RTE), op) {
         (Some(mode), Op::FConvert) if narrow < wide => {

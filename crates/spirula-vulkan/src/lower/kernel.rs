@@ -172,6 +172,9 @@ impl Lower<'_> {
     fn inst(&mut self, inst: InstRef<'_>) -> Result<(), Diagnostic> {
         let row = super::table::row(inst.op());
         let refusal = || crate::facts::refuse(inst, &inst.op().to_string());
+        if self.facts.has_brains {
+            self.check_brains(inst)?;
+        }
         let lowered = match row.ok_or_else(refusal)? {
             Row::Nothing => return Ok(()),
             Row::Effect(make) => make(self, inst),

@@ -10,6 +10,7 @@ mod arithmetic;
 mod atomics;
 mod barriers;
 mod bits;
+mod brains;
 mod builtins;
 mod carries;
 mod composites;

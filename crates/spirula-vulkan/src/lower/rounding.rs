@@ -96,6 +96,28 @@ impl Lower<'_> {
         self.op(Op::FConvert, narrow, &[exact])
     }
 
+    /// A float of 64 bits as one of 32 whose lowest bit says that something was lost, so that it can be
+    /// rounded once more (S. Boldo and G. Melquiond, "When double rounding is odd", 2005).
+    pub fn single_to_odd(&mut self, value: Id) -> Id {
+        let (long, word, single) = (self.int(64), self.int(32), self.float(32));
+        let truth = self.b.bool();
+        let whole = self.cast(value, Scalar::Float(64), Scalar::Int(64));
+        let [top, rest] = [1 << 63, u64::MAX >> 1].map(|mask| self.number(64, mask));
+        let sign = self.op(Op::BitwiseAnd, long, &[whole, top]);
+        let size = self.op(Op::BitwiseAnd, long, &[whole, rest]);
+        let never = self.b.constant_bool(false);
+        let cut = self.cut(size, never, Narrowing::of(64, 32));
+        let is_cut = self.op(Op::INotEqual, truth, &[cut, size]);
+        let exact = self.op(Op::BitwiseOr, long, &[sign, cut]);
+        let exact = self.cast(exact, Scalar::Int(64), Scalar::Float(64));
+        let made = self.op(Op::FConvert, single, &[exact]);
+        let bits = self.cast(made, Scalar::Float(32), Scalar::Int(32));
+        let (one, zero) = (self.number(32, 1), self.number(32, 0));
+        let odd = self.op(Op::Select, word, &[is_cut, one, zero]);
+        let bits = self.op(Op::BitwiseOr, word, &[bits, odd]);
+        self.cast(bits, Scalar::Int(32), Scalar::Float(32))
+    }
+
     /// The bits of a positive float without what another format has no room for; the next larger
     /// where something is lost and it goes away from zero.
     fn cut(&mut self, size: Id, away: Id, n: Narrowing) -> Id {

@@ -1,7 +1,8 @@
 //! Which function lowers which instruction.
 
 use super::{
-    Lower, access, arithmetic, atomics, barriers, bits, carries, composites, control, convert,
+    Lower, access, arithmetic, atomics, barriers, bits, brains, carries, composites, control,
+    convert,
 };
 use super::{extended, fields, groups, images, pointers};
 use spirula_source::Diagnostic;
@@ -55,6 +56,8 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::UConvert, Op::SConvert], Row::Value(convert::integers)),
     (&[Op::FConvert, Op::ConvertSToF, Op::ConvertUToF], Row::Value(convert::plain)),
     (&[Op::ConvertFToS, Op::ConvertFToU], Row::Value(convert::from_float)),
+    (&[Op::ConvertBF16ToFINTEL], Row::Value(brains::of_bits)),
+    (&[Op::ConvertFToBF16INTEL], Row::Value(brains::as_bits)),
     (&[Op::SatConvertSToU, Op::SatConvertUToS], Row::Value(convert::between)),
     (&[Op::Bitcast], Row::Value(pointers::bitcast)),
     (&[Op::CompositeConstruct], Row::Value(composites::construct)),

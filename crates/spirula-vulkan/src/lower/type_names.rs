@@ -20,6 +20,7 @@ const SCALARS: &[(Scalar, &str)] = &[
     (Scalar::Int(16), "ushort"),
     (Scalar::Int(32), "uint"),
     (Scalar::Int(64), "ulong"),
+    (Scalar::Brain, "bfloat16"),
     (Scalar::Float(16), "half"),
     (Scalar::Float(32), "float"),
     (Scalar::Float(64), "double"),

@@ -36,17 +36,14 @@ impl Lower<'_> {
                 self.b.structure(&parts?)
             }
             op => match self.facts.scalar(source) {
-                Some(Scalar::Int(width))
-                    if !width.is_power_of_two() || !(8..=64).contains(&width) =>
-                {
-                    return Err(self
-                        .facts
-                        .refuse(source, &format!("an integer of {width} bits")));
+                Some(scalar) => self.scalar(scalar),
+                None if op == Op::TypeInt => {
+                    let text = format!("an integer of {} bits", def.word(0));
+                    return Err(self.facts.refuse(source, &text));
                 }
-                Some(Scalar::Float(_)) if def.operands().len() > 1 => {
+                None if op == Op::TypeFloat => {
                     return Err(self.facts.refuse(source, "this kind of float"));
                 }
-                Some(scalar) => self.scalar(scalar),
                 None => return Err(self.facts.refuse(source, &op.to_string())),
             },
         };
@@ -56,10 +53,10 @@ impl Lower<'_> {
 
     /// The type of a scalar's values.
     pub fn scalar(&mut self, scalar: Scalar) -> Id {
-        match scalar {
-            Scalar::Bool => self.b.bool(),
-            Scalar::Int(width) => self.int(width),
+        match scalar.kept() {
             Scalar::Float(width) => self.float(width),
+            Scalar::Bool => self.b.bool(),
+            other => self.int(other.size() * 8),
         }
     }
 
