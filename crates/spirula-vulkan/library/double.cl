@@ -35,6 +35,34 @@ static double exp_near_zero(double r, double low) {
   return 1.0 + (r + (low + r * r * p));
 }
 
+// The upper half of a number's bits: products of two such are exact.
+static double upper(double x) {
+  return as_double(as_ulong(x) & 0xfffffffff8000000UL);
+}
+
+// exp(r + low) for |r| <= ln(2) / 2, rounded once: what is lost of 1 + r + r * r / 2 is kept, and the rest is small.
+static double exp_rounded(double r, double low) {
+  double square = r * r, half_square = 0.5 * square;
+  double p = 1.0 / 87178291200.0;
+  p = p * r + 1.0 / 6227020800.0;
+  p = p * r + 1.0 / 479001600.0;
+  p = p * r + 1.0 / 39916800.0;
+  p = p * r + 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  double a = 1.0 + r, b = a + half_square;
+  double kept = (r - (a - 1.0)) + (half_square - (b - a));
+  double h = upper(r), l = r - h;
+  double lost = ((h * h - square) + 2.0 * h * l) + l * l;
+  double cube = square * r * p;
+  return b + (kept + (cube + (0.5 * lost + low * (b + cube))));
+}
+
 double f_exp_64(double x) {
   if (!(x < 710.0))
     return x > 0.0 ? INFINITY : x;
@@ -121,11 +149,6 @@ double f_log_64(double x) {
   double n = (double)e;
   double half_square = 0.5 * f * f;
   return n * LN2_HIGH - ((half_square - (log_rest(f) + n * LN2_LOW)) - f);
-}
-
-// The upper half of a number's bits: products of two such are exact.
-static double upper(double x) {
-  return as_double(as_ulong(x) & 0xfffffffff8000000UL);
 }
 
 // a + b and what its rounding loses.
@@ -217,8 +240,7 @@ static double power(double x, double y) {
   double near = product - n * LN2_HIGH;
   double r = near - n * LN2_LOW;
   double error = (near - r) - n * LN2_LOW;
-  double e = exp_near_zero(r, error);
-  return scaled(e + e * rest, (int)n);
+  return scaled(exp_rounded(r, error + rest), (int)n);
 }
 
 double f_pow_64(double x, double y) {

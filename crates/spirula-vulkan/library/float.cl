@@ -37,8 +37,24 @@ static float exp_less_one(float r, float low) {
   return r + (low + r * r * p);
 }
 
+// exp(r + low) for |r| <= 0.36, rounded once: what is lost of 1 + r + r * r / 2 is kept, and the rest is small.
+static float exp_rounded(float r, float low) {
+  float square = r * r, half_square = 0.5f * square;
+  float p = 2.48015873e-05f;
+  p = p * r + 1.98412698e-04f;
+  p = p * r + 1.38888889e-03f;
+  p = p * r + 8.33333333e-03f;
+  p = p * r + 4.16666667e-02f;
+  p = p * r + 1.66666667e-01f;
+  float a = 1.0f + r, b = a + half_square;
+  float kept = (r - (a - 1.0f)) + (half_square - (b - a));
+  float cube = square * r * p;
+  return b + (kept + (cube + (0.5f * lost(r, r, square) + low * (b + cube))));
+}
+
 #define LN2_HIGH 0.693359375f
 #define LN2_LOW -2.12194440e-4f
+#define LN2_REST 1.64659496e-12f
 
 // exp(x + low) * 2^k.
 static float exp_times(float x, float low, int k) {
@@ -206,7 +222,7 @@ static float log_exact(float x, float *low) {
   float total = sum + t;
   v = total - sum;
   error += (sum - (total - v)) + (t - v);
-  error += t_low + 2.0f * s_low + (k * LN2_LOW + k * 1.64659496e-12f);
+  error += t_low + 2.0f * s_low + (k * LN2_LOW + k * LN2_REST);
   float high = total + error;
   *low = error - (high - total);
   return high;
@@ -224,9 +240,9 @@ static float power(float x, float y, float y_low, int k) {
     return n > 0.0f ? INFINITY : 0.0f;
   float r = product - n * LN2_HIGH, t = n * LN2_LOW;
   float s = r - t;
-  float error = ((r - s) - t) + rest;
+  float error = ((r - s) - t) + (rest - (lost(n, LN2_LOW, t) + n * LN2_REST));
   float sum = s + error;
-  return scaled(1.0f + exp_less_one(sum, error - (sum - s)), (int)n + k);
+  return scaled(exp_rounded(sum, error - (sum - s)), (int)n + k);
 }
 
 // The power of any number, given what is known of the exponent.
