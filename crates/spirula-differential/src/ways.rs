@@ -6,6 +6,7 @@ use spirula_llvm::ir::Module;
 use spirula_runtime::{Argument, Device, DeviceOptions, Error, Inputs, Launch, Size};
 use spirula_source::Diagnostic;
 use spirula_spirv::ir as spirv;
+use spirula_spirv::verify;
 
 /// A way to run a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,11 @@ pub const WAYS: &[Way] = &[
         name: "lifted",
         device: "cpu",
         change: lifted,
+    },
+    Way {
+        name: "shader",
+        device: "cpu",
+        change: shader,
     },
     Way {
         name: "vulkan",
@@ -131,6 +137,22 @@ fn optimised(mut module: spirv::Module) -> Result<spirv::Module, String> {
     spirula_opt::optimise(&mut module, &pipeline, &mut Default::default())
         .map_err(|e| format!("optimiser: {e}"))?;
     Ok(module)
+}
+
+/// The shader that a module for Vulkan has, which is valid.
+fn shader(module: spirv::Module) -> Result<spirv::Module, String> {
+    let first = |faults: Vec<Diagnostic>| {
+        let first = faults.first().map(|f| f.to_string());
+        format!("lowering: {}", first.unwrap_or_default())
+    };
+    let options = spirula_vulkan::Options::default();
+    let made = spirula_vulkan::compile(&module, &options).map_err(first)?;
+    let options = verify::Options {
+        target: options.target,
+        ..verify::Options::default()
+    };
+    verify::module(&made, &options).map_err(first)?;
+    Ok(made)
 }
 
 fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {

@@ -1,5 +1,5 @@
 //! Programs made at random give on the CPU device what their evaluation gives: as they are
-//! translated, optimised, and lifted to LLVM IR and brought back.
+//! translated, optimised, made shaders for Vulkan, and lifted to LLVM IR and brought back.
 
 use proptest::prelude::*;
 use spirula_differential::{Fault, WAYS, differ, evaluate, generate};
@@ -38,6 +38,11 @@ proptest! {
     }
 
     #[test]
+    fn as_shader(text in program()) {
+        check(&text, "shader").map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
+    }
+
+    #[test]
     fn lifted(text in program()) {
         check(&text, "lifted").map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
     }
@@ -45,7 +50,7 @@ proptest! {
 
 /// Checks a program of a file, which is defined, in every way that needs no driver.
 fn check_file(text: &str) {
-    for way in ["cpu", "optimised", "lifted"] {
+    for way in ["cpu", "optimised", "lifted", "shader"] {
         check(text, way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
     }
     let module = spirula_llvm::read(text.as_bytes()).expect("it is read");

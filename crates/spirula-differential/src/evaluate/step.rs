@@ -72,7 +72,10 @@ impl Evaluator<'_> {
                         (Scalar::Bits(a), Scalar::Bits(b)) => {
                             Scalar::truth(integer::compare(predicate, width, a, b))
                         }
-                        (Scalar::Address(a), Scalar::Address(b)) => same(predicate, a, b),
+                        (Scalar::Address(a), Scalar::Address(b)) => same(predicate, a == b),
+                        // No object is at null.
+                        (Scalar::Address(_), Scalar::Bits(0))
+                        | (Scalar::Bits(0), Scalar::Address(_)) => same(predicate, false),
                         _ => Scalar::Any,
                     },
                 }))
@@ -299,12 +302,12 @@ fn pairs(operands: &[Value], make: impl Fn(Scalar, Scalar) -> Scalar) -> Value {
     both.map(|(a, b)| make(*a, *b)).collect()
 }
 
-/// Whether two addresses are equal or not; how they are ordered is not said.
-fn same(predicate: spirula_llvm::ir::Predicate, a: Address, b: Address) -> Scalar {
+/// Whether two addresses are equal or not, given whether they are one; how they are ordered is not said.
+fn same(predicate: spirula_llvm::ir::Predicate, is_one: bool) -> Scalar {
     use spirula_llvm::ir::Predicate;
     match predicate {
-        Predicate::Eq => Scalar::truth(a == b),
-        Predicate::Ne => Scalar::truth(a != b),
+        Predicate::Eq => Scalar::truth(is_one),
+        Predicate::Ne => Scalar::truth(!is_one),
         _ => Scalar::Any,
     }
 }

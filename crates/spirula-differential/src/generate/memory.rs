@@ -316,6 +316,68 @@ impl Generator<'_, '_> {
         );
     }
 
+    /// Whether an address, or null in its place, is null, by what is kept of it in memory.
+    pub fn null_pointer(&mut self) {
+        let Some(pointer) = self.some_pointer(|_| true) else {
+            return self.allocate();
+        };
+        let ty = pointer.ty();
+        let (condition, place) = (self.condition(), self.fresh("%a"));
+        let mut chosen = self.hidden(&format!(
+            "select i1 {condition}, {ty} {}, {ty} null",
+            pointer.name
+        ));
+        if self.one_in(2) {
+            let both = format!("[2 x {ty}]");
+            let allocated = format!("  {place} = alloca {both}\n");
+            self.body.allocas.push_str(&allocated);
+            self.line(&format!("store {both} zeroinitializer, ptr {place}"));
+            self.line(&format!("store {ty} {}, ptr {place}", pointer.name));
+            let at = self.hidden(&format!("zext i1 {condition} to i32"));
+            let place = self.hidden(&format!(
+                "getelementptr {both}, ptr {place}, i32 0, i32 {at}"
+            ));
+            chosen = self.hidden(&format!("load {ty}, ptr {place}"));
+        }
+        self.put(&Ty::BOOL, &format!("icmp eq {ty} {chosen}, null"));
+    }
+
+    /// An address from a table of constants, with null in it.
+    pub fn pointer_table(&mut self) {
+        let Some(pointer) = self.some_pointer(|p| p.space == 2 && p.name.starts_with('@')) else {
+            return self.allocate();
+        };
+        let (ty, table) = (pointer.ty(), self.fresh("@t"));
+        self.globals.push_str(&format!(
+            "{table} = internal addrspace(2) constant [3 x {ty}] [{ty} null, {ty} {0}, {ty} {0}]\n",
+            pointer.name
+        ));
+        let value = self.variable(&Ty::Int(32));
+        let at = self.hidden(&format!("urem i32 {value}, 3"));
+        let place = self.hidden(&format!(
+            "getelementptr [3 x {ty}], {ty} {table}, i32 0, i32 {at}"
+        ));
+        let found = self.hidden(&format!("load {ty}, {ty} {place}"));
+        let is_null = self.put(&Ty::BOOL, &format!("icmp eq {ty} {found}, null"));
+        let name = self.hidden(&format!(
+            "select i1 {is_null}, {ty} {}, {ty} {found}",
+            pointer.name
+        ));
+        self.body.pointers.push(Pointer { name, ..pointer });
+    }
+
+    /// A fence, of whatever scope and order.
+    pub fn fence(&mut self) {
+        let scopes = ["", "singlethread", "subgroup", "workgroup", "device"];
+        let scope = match scopes[self.c.below(scopes.len())] {
+            "" => String::new(),
+            scope => format!("syncscope(\"{scope}\") "),
+        };
+        let orders = ["acquire", "release", "acq_rel", "seq_cst"];
+        let order = orders[self.c.below(orders.len())];
+        self.line(&format!("fence {scope}{order}"));
+    }
+
     /// An atomic update.
     pub fn atomic(&mut self) {
         let wanted = |p: &Pointer| {
@@ -337,9 +399,15 @@ impl Generator<'_, '_> {
         }
         let op = RMW[self.c.below(RMW.len())];
         let value = self.value(&ty);
+        let orders = [
+            "monotonic",
+            "syncscope(\"singlethread\") seq_cst",
+            "acq_rel",
+        ];
+        let order = orders[self.c.below(orders.len())];
         self.put(
             &ty,
-            &format!("atomicrmw {op} {space} {name}, {ty} {value} monotonic"),
+            &format!("atomicrmw {op} {space} {name}, {ty} {value} {order}"),
         );
     }
 
