@@ -396,6 +396,7 @@ fn build(
 fn checks(checking: Checking, rows: &[RowKind], globals: &Globals) -> Checks {
     Checks {
         number: next_number(),
+        unknown_granule: checking.provenance.unknown_granule(),
         sites: checking.sites,
         group_granule: checking.group_granule,
         granules: rows.iter().map(|r| r.granule).collect(),

@@ -15,6 +15,7 @@ use super::copy::COPIER;
 use super::order::Order;
 use super::report::{Invocation, Kind, Report};
 use super::runtime::Row;
+use super::shadow::CellGranules;
 use super::touch::{Touch, invocation, local_id};
 use crate::compile::Kernel;
 use crate::context::Context;
@@ -342,6 +343,8 @@ impl Live {
     fn touch_global(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
         let phases = self.phases();
         let made = access.made(phases, linear, self.is_strict());
+        let checks = self.kernel().checks.as_ref();
+        let unknown_granule = checks.map_or(2, |c| c.unknown_granule);
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
         let Some(region) = checker.regions.find(access.address) else {
@@ -351,17 +354,16 @@ impl Live {
             return false;
         }
         let mut found = Found::Ordered;
-        region.each_cell(
-            access.address,
-            access.bytes,
-            access.granule,
-            |_, cell, prior| {
-                let what = made.on_global(cell, prior, phases);
-                if what != Found::Ordered {
-                    found = what;
-                }
-            },
-        );
+        let granules = match access.granule {
+            Some(granule) => CellGranules::One(granule),
+            None => CellGranules::UpTo(unknown_granule),
+        };
+        region.each_cell(access.address, access.bytes, granules, |_, cell, prior| {
+            let what = made.on_global(cell, prior, phases);
+            if what != Found::Ordered {
+                found = what;
+            }
+        });
         self.settle(context, linear, access, made, found);
         true
     }

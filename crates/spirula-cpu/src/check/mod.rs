@@ -68,6 +68,8 @@ pub(crate) struct Checks {
     pub group_granule: u32,
     /// Of each argument and binding: logarithm of the bytes of a cell.
     pub granules: Vec<u32>,
+    /// The same of memory of which only the address is known.
+    pub unknown_granule: u32,
     /// Constants in memory: addresses and sizes.
     pub constants: Vec<(u64, u64)>,
     /// Most bytes that are accessed at once.

@@ -108,6 +108,11 @@ impl Provenance {
         self.granules[root].min(self.unknown_granule)
     }
 
+    /// The same of what only an address leads to; no more than a word's, where nothing was found to.
+    pub fn unknown_granule(&self) -> u32 {
+        self.unknown_granule.min(2)
+    }
+
     /// Whether anything writes to what a root is.
     pub fn is_written(&self, root: Id) -> bool {
         self.written[root] || self.unknown_writes

@@ -14,6 +14,15 @@ struct Shadow {
     released: Vec<u64>,
 }
 
+/// The granules whose cells an access is noted in, as logarithms of bytes.
+#[derive(Clone, Copy)]
+pub(crate) enum CellGranules {
+    /// That of the argument or binding that is accessed.
+    One(u32),
+    /// That of the smallest access by an address of which nothing is known, and smaller ones.
+    UpTo(u32),
+}
+
 /// A piece of memory.
 pub(crate) struct Region {
     pub base: u64,
@@ -63,22 +72,25 @@ impl Region {
         }
     }
 
-    /// Calls a function with the cells of some bytes, in one granule or in all that there are.
+    /// Calls a function with the cells of some bytes: in one granule, or in all that there are up to another. Larger
+    /// ones are of other kernels, and neighbours have a cell in common there.
     pub fn each_cell(
         &mut self,
         address: u64,
         bytes: u64,
-        granule: Option<u32>,
+        granules: CellGranules,
         mut f: impl FnMut(u64, &mut u64, &mut u64),
     ) {
-        if let Some(granule) = granule {
-            self.shadow(granule);
-        } else if self.shadows.is_empty() {
-            self.shadow(2);
+        let range = match granules {
+            CellGranules::One(granule) => granule..=granule,
+            CellGranules::UpTo(most) => 0..=most,
+        };
+        if !self.shadows.iter().any(|s| range.contains(&s.granule)) {
+            self.shadow(*range.end());
         }
         let offset = address - self.base;
         for shadow in &mut self.shadows {
-            if granule.is_some_and(|g| g != shadow.granule) {
+            if !range.contains(&shadow.granule) {
                 continue;
             }
             let first = (offset >> shadow.granule) as usize;
@@ -150,5 +162,34 @@ impl Regions {
             self.next_phase = 1;
         }
         (self.next_phase, full)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells of four bytes that another kernel had, and of bytes that this one has.
+    #[test]
+    fn accesses_by_address_are_noted_in_cells_of_their_size() {
+        let mut regions = Regions::default();
+        regions.add(0x1000, 8);
+        let region = regions.find(0x1001).expect("it is there");
+        region.cells(2);
+        let mut noted = Vec::new();
+        region.each_cell(0x1001, 1, CellGranules::UpTo(0), |at, cell, _| {
+            *cell += 1;
+            noted.push(at);
+        });
+        assert_eq!(noted, [1]);
+        let mut cells = Vec::new();
+        region.each_cell(0x1000, 8, CellGranules::One(2), |_, cell, _| {
+            cells.push(*cell)
+        });
+        assert_eq!(cells, [0, 0]);
+        region.each_cell(0x1000, 2, CellGranules::UpTo(1), |_, cell, _| {
+            cells.push(*cell)
+        });
+        assert_eq!(cells[2..], [0, 1]);
     }
 }

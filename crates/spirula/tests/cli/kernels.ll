@@ -50,4 +50,26 @@ define spir_kernel void @sized(ptr addrspace(1) %out) !reqd_work_group_size !0 {
   ret void
 }
 
+define spir_kernel void @parts(ptr addrspace(1) %bytes, ptr addrspace(1) %halves) {
+  %id = call spir_func i64 @_Z13get_global_idj(i32 0)
+  %byte = getelementptr i8, ptr addrspace(1) %bytes, i64 %id
+  %half = getelementptr i16, ptr addrspace(1) %halves, i64 %id
+  %b = load i8, ptr addrspace(1) %byte
+  %h = load i16, ptr addrspace(1) %half
+  %c = add i8 %b, 1
+  %g = add i16 %h, 1
+  store i8 %c, ptr addrspace(1) %byte
+  store i16 %g, ptr addrspace(1) %half
+  ret void
+}
+
+define spir_kernel void @meeting(ptr addrspace(1) %bytes) {
+  %id = call spir_func i64 @_Z13get_global_idj(i32 0)
+  %half = lshr i64 %id, 1
+  %byte = getelementptr i8, ptr addrspace(1) %bytes, i64 %half
+  %c = trunc i64 %id to i8
+  store i8 %c, ptr addrspace(1) %byte
+  ret void
+}
+
 !0 = !{i32 4, i32 1, i32 1}

@@ -111,3 +111,25 @@ fn shaders_say_what_their_kernels_take() {
         );
     }
 }
+
+/// Neighbouring parts of a word are no race, whichever form is checked; who writes the same part is one.
+#[test]
+fn neighbours_within_words_are_checked_apart() {
+    let checked = ["--device", "cpu+san", "--global", "32", "--local", "8"];
+    let parts = [
+        "--entry",
+        "parts",
+        "--arg",
+        "32xu8=iota",
+        "--arg",
+        "32xu16=iota",
+    ];
+    let printed = same(&[&checked[..], &parts].concat());
+    assert!(printed.contains("1 2 3 4 5"), "{printed}");
+    let scratch = Scratch::new();
+    for form in forms(&scratch) {
+        let form: Vec<&str> = form.iter().map(String::as_str).collect();
+        let meeting = ["--entry", "meeting", "--arg", "32xu8"];
+        spirula(&[&["run"], &form[..], &checked, &meeting].concat()).fails(1, "race");
+    }
+}
