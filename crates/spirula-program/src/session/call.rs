@@ -1,13 +1,41 @@
 //! Calls of entry points: arguments in, results out.
 
 use super::{Frame, Run, Session};
-use crate::program::{Entry, EntrySize, EntryValue, Reg, Slot};
+use crate::program::{Entry, EntrySize, EntryValue, Reg, Slot, TensorType};
 use crate::value::type_name;
 use crate::{Machine, RunError, Scalar, Value};
 
 /// A type as messages show it, `[][]u8`.
 fn value_type(element: Scalar, unsigned: bool, rank: usize) -> String {
     "[]".repeat(rank) + &type_name(element, unsigned)
+}
+
+/// Refuses integers that a type of fewer than 8 bits, which elements of 8 bits hold, does not have.
+fn check_range(tensor: &TensorType, given: &Value) -> Result<(), String> {
+    let unsigned = tensor.element.strip_prefix("ui");
+    let digits = unsigned.or_else(|| tensor.element.strip_prefix('i'));
+    let width: u32 = match digits.and_then(|digits| digits.parse().ok()) {
+        Some(width @ 2..8) => width,
+        _ => return Ok(()),
+    };
+    let range = match unsigned {
+        Some(_) => 0..1 << width,
+        None => -(1 << (width - 1))..1 << (width - 1),
+    };
+    let number = |byte: u8| match unsigned {
+        Some(_) => i32::from(byte),
+        None => i32::from(byte as i8),
+    };
+    let mut numbers = given.bytes.iter().map(|byte| number(*byte));
+    match numbers.find(|number| !range.contains(number)) {
+        None => Ok(()),
+        Some(outside) => Err(format!(
+            "takes {}, numbers from {} to {}, not {outside}",
+            tensor.element,
+            range.start,
+            range.end - 1
+        )),
+    }
 }
 
 /// A value as calls take and give it.
@@ -150,6 +178,10 @@ impl<'p, M: Machine> Session<'p, M> {
             let name = &parameter.name;
             match (&parameter.value, &parameter.opaque, *given) {
                 (Some(value), _, Given::Plain(given)) => {
+                    if let Some(tensor) = &parameter.tensor {
+                        check_range(tensor, given)
+                            .map_err(|fault| RunError::Invalid(format!("{name} {fault}")))?;
+                    }
                     self.bind_value(name, (value, given), frame, &mut known)?;
                 }
                 (_, Some(opaque), Given::Opaque(ty, parts))
@@ -248,5 +280,44 @@ impl<'p, M: Machine> Session<'p, M> {
             shape,
             bytes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every byte, for each type of integers that are held in bytes.
+    #[test]
+    fn narrow_integers_have_a_range() {
+        for (element, low, high) in [
+            ("i2", -2, 1),
+            ("ui2", 0, 3),
+            ("i4", -8, 7),
+            ("ui4", 0, 15),
+            ("i8", -128, 127),
+            ("ui8", 0, 255),
+        ] {
+            let tensor = TensorType {
+                element: element.to_owned(),
+                shape: vec![Some(2)],
+            };
+            let unsigned = element.starts_with('u');
+            for byte in 0..=255u8 {
+                let number = if unsigned {
+                    byte.into()
+                } else {
+                    i32::from(byte as i8)
+                };
+                let given = Value {
+                    element: Scalar::I8,
+                    unsigned,
+                    shape: vec![2],
+                    bytes: vec![1, byte],
+                };
+                let fits = check_range(&tensor, &given).is_ok();
+                assert_eq!(fits, (low..=high).contains(&number), "{element} {number}");
+            }
+        }
     }
 }
