@@ -2,7 +2,7 @@
 
 use crate::ir::{
     Block, Body, Combiner, Constant, Demand, Destination, Dim, Function, Node, NodeData, Op,
-    OpKind, Reduction, Relation, Shape, Sort, Structured, TensorType, Value,
+    OpKind, Reduction, Relation, RunAssertion, Shape, Sort, Structured, TensorType, Value,
 };
 use rustc_hash::FxHashMap;
 use spirula_program::{Literal, Scalar};
@@ -278,6 +278,11 @@ impl Builder {
             body,
         };
         self.push(kind, types)
+    }
+
+    /// Ends the run with a message unless a condition holds.
+    pub fn assert(&mut self, assertion: RunAssertion) {
+        self.push(OpKind::Assert(Box::new(assertion)), Vec::new());
     }
 
     /// A fold of a tensor over some of its dimensions, from a tensor of rank 0.

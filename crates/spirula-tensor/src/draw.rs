@@ -112,6 +112,7 @@ impl Drawing<'_> {
                 None => self.node(&["host".to_owned()], "plaintext", &op.results),
             },
             OpKind::Sort(_) => self.node(&["sort".to_owned()], "box", &op.results),
+            OpKind::Assert(_) => self.node(&["assert".to_owned()], "octagon", &[]),
             OpKind::If { .. } => self.node(&["if".to_owned()], "diamond", &op.results),
             OpKind::While { .. } => self.node(&["while".to_owned()], "diamond", &op.results),
         };

@@ -16,8 +16,8 @@
 //! with operators.
 
 use crate::ir::{
-    AxisKind, Block, Body, Combiner, Constant, Destination, Dim, Function, Node, NodeData, Op,
-    OpKind, Structured, Value,
+    AxisKind, Block, Body, Combiner, Constant, Destination, Dim, Function, MessagePiece, Node,
+    NodeData, Op, OpKind, Structured, Value,
 };
 use spirula_program::{Literal, Op as ScalarOp, Scalar};
 use std::fmt::Write;
@@ -111,6 +111,13 @@ impl Printer<'_> {
                 let dimension = sort.dimension;
                 let line = format!("{results} = sort{stable} {operands} along {dimension} by {by}");
                 self.line(&line);
+            }
+            OpKind::Assert(assertion) => {
+                let message = list(&assertion.message, |piece| match piece {
+                    MessagePiece::Text(text) => format!("{text:?}"),
+                    MessagePiece::Value(value) => format!("{value:?}"),
+                });
+                self.line(&format!("assert {:?} else {message}", assertion.condition));
             }
             OpKind::If {
                 condition,

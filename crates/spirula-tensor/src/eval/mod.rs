@@ -8,11 +8,12 @@ mod combiner;
 mod point;
 
 use crate::ir::{
-    Block, Constant, Destination, Dim, Function, Op, OpKind, Sort, Structured, TensorType, Value,
+    Block, Constant, Destination, Dim, Function, MessagePiece, Op, OpKind, RunAssertion, Sort,
+    Structured, TensorType, Value,
 };
 use combiner::Call;
 use point::Point;
-use spirula_program::Scalar;
+use spirula_program::{Literal, Scalar};
 use spirula_source::Place;
 use std::fmt;
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub enum EvalError {
     Work,
     /// The function is not well formed at an operation.
     Malformed(Place),
+    /// An assertion does not hold; its message.
+    Failed(String),
 }
 
 impl fmt::Display for EvalError {
@@ -37,6 +40,7 @@ impl fmt::Display for EvalError {
             EvalError::Outside(place) => write!(f, "a read outside of a tensor at {place}"),
             EvalError::Work => f.write_str("more work than was allowed"),
             EvalError::Malformed(place) => write!(f, "a malformed operation at {place}"),
+            EvalError::Failed(message) => f.write_str(message),
         }
     }
 }
@@ -139,6 +143,10 @@ impl Machine<'_> {
                 vec![Rc::new(Constant { ty, bytes })]
             }
             OpKind::Sort(sort) => self.sort(sort)?,
+            OpKind::Assert(assertion) => {
+                self.assert(assertion)?;
+                Vec::new()
+            }
             OpKind::If {
                 condition,
                 then,
@@ -161,6 +169,25 @@ impl Machine<'_> {
             self.set(*value, tensor);
         }
         Ok(())
+    }
+
+    fn assert(&self, assertion: &RunAssertion) -> Result<(), EvalError> {
+        if self.get(assertion.condition)?.bits(0) != 0 {
+            return Ok(());
+        }
+        let mut message = String::new();
+        for piece in &assertion.message {
+            match piece {
+                MessagePiece::Text(text) => message.push_str(text),
+                MessagePiece::Value(value) => {
+                    let tensor = self.get(*value)?;
+                    let ty = tensor.ty.element;
+                    let text = Literal::new(ty, tensor.bits(0)).to_string();
+                    message.push_str(text.strip_suffix(ty.name()).unwrap_or(&text));
+                }
+            }
+        }
+        Err(EvalError::Failed(message))
     }
 
     fn repeat(

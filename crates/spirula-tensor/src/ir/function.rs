@@ -104,6 +104,28 @@ pub enum OpKind {
         /// Gives the parameters' next values.
         body: Block,
     },
+    /// Ends the run where a condition does not hold.
+    Assert(Box<RunAssertion>),
+}
+
+/// A condition that has to hold when the run comes to it, and the error where it does not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunAssertion {
+    /// A truth value of rank 0.
+    pub condition: Value,
+    /// The error's message.
+    pub message: Vec<MessagePiece>,
+    /// The place of the assertion as text, shown with the message; may be empty.
+    pub origin: String,
+}
+
+/// A piece of the message of a [`RunAssertion`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum MessagePiece {
+    /// Text.
+    Text(String),
+    /// The element of a tensor of rank 0.
+    Value(Value),
 }
 
 /// A tensor that is known.
@@ -204,7 +226,14 @@ impl OpKind {
             OpKind::Sort(sort) => sort.operands.clone(),
             OpKind::If { condition, .. } => vec![*condition],
             OpKind::While { initial, .. } => initial.clone(),
+            OpKind::Assert(assertion) => assertion.operands(),
         }
+    }
+
+    /// Whether the operation matters even where nothing uses its results: a loop may not end, an
+    /// assertion may fail.
+    pub fn has_effect(&self) -> bool {
+        matches!(self, OpKind::While { .. } | OpKind::Assert(_))
     }
 
     /// The blocks within.
@@ -219,5 +248,15 @@ impl OpKind {
             _ => (None, None),
         };
         first.into_iter().chain(second)
+    }
+}
+
+impl RunAssertion {
+    fn operands(&self) -> Vec<Value> {
+        let shown = self.message.iter().filter_map(|piece| match piece {
+            MessagePiece::Value(value) => Some(*value),
+            MessagePiece::Text(_) => None,
+        });
+        std::iter::once(self.condition).chain(shown).collect()
     }
 }

@@ -13,7 +13,8 @@ mod types;
 
 pub use body::{Body, Indices, NodeData};
 pub use function::{
-    BlockData, Constant, Demand, Entry, Function, Op, OpKind, Relation, Sort, ValueData,
+    BlockData, Constant, Demand, Entry, Function, MessagePiece, Op, OpKind, Relation, RunAssertion,
+    Sort, ValueData,
 };
 pub use id::{Block, Node, Value};
 pub use index::{Affine, unflatten};

@@ -5,13 +5,16 @@ mod sizes;
 use super::emit::{Emitter, Source};
 use super::kernel;
 use super::placement::placement;
-use crate::ir::{Block, Constant, Demand, Destination, Function, OpKind, Structured, Value};
+use crate::ir::{
+    Block, Constant, Demand, Destination, Function, MessagePiece, OpKind, RunAssertion, Structured,
+    Value,
+};
 use crate::schedule::{Dispatch, Strategy};
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{
     Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func, KernelData,
-    PlainValue, Program, Side, Space, StaticData, StmtKind, Type, Var,
+    MessageData, Part, PlainValue, Program, Side, Space, StaticData, StmtKind, Type, Var,
 };
 use spirula_program::{Literal, Op as ScalarOp, Scalar};
 
@@ -317,9 +320,24 @@ impl<'a> Host<'a> {
                 condition,
                 body,
             } => self.repeat(initial, *condition, *body, results),
+            OpKind::Assert(assertion) => self.assert(assertion),
             // Sorting was made structured operations of.
             OpKind::Sort(_) => {}
         }
+    }
+
+    fn assert(&mut self, assertion: &RunAssertion) {
+        let condition = self.as_scalar(assertion.condition);
+        let pieces = assertion.message.iter().map(|piece| match piece {
+            MessagePiece::Text(text) => Part::Text(text.clone()),
+            MessagePiece::Value(value) => Part::Value(self.as_scalar(*value)),
+        });
+        let parts = pieces.collect();
+        let message = self.b.message(MessageData {
+            parts,
+            backtrace: assertion.origin.clone(),
+        });
+        self.b.push(StmtKind::Assert { condition, message });
     }
 
     fn constant(&mut self, constant: &'a Constant, result: Value) {

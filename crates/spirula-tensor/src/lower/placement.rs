@@ -31,7 +31,7 @@ fn sweep(function: &Function, block: Block, host: &mut [bool]) -> bool {
                 moved |= demote(&op.results, |_| stays, host);
             }
             OpKind::Sort(_) => moved |= demote(&op.results, |_| false, host),
-            OpKind::Constant(_) => {}
+            OpKind::Constant(_) | OpKind::Assert(_) => {}
             OpKind::If {
                 then, otherwise, ..
             } => {

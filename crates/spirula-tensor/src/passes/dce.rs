@@ -1,8 +1,9 @@
 //! Dead code: operations whose values nothing uses, and results of structured operations likewise.
 //!
-//! Loops are kept: that one ends is nothing that is known here.
+//! Loops are kept: that one ends is nothing that is known here. So are assertions, and branches that
+//! have either.
 
-use crate::ir::{Block, Function, Op, OpKind, Value};
+use crate::ir::{Function, Op, OpKind, Value};
 
 /// Marks what is used from the end of each block backwards, then removes the rest.
 pub(super) fn run(function: &mut Function) {
@@ -11,16 +12,34 @@ pub(super) fn run(function: &mut Function) {
         let sizes = demand.sizes.iter().filter_map(|dim| dim.value());
         sizes.for_each(|size| live[size.index()] = true);
     }
-    mark(function, function.body(), &mut live);
+    let effects = blocks_with_effects(function);
+    mark(function, &effects, &mut live);
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
-        let kept = ops.into_iter().filter_map(|op| keep(op, &live));
+        let kept = ops.into_iter().filter_map(|op| keep(op, &effects, &live));
         function.block_mut(block).ops = kept.collect();
     }
 }
 
+/// Whether each block has, at any depth, an operation that matters without its results.
+fn blocks_with_effects(function: &Function) -> Vec<bool> {
+    let mut effects = vec![false; function.block_ids().count()];
+    let ids: Vec<_> = function.block_ids().collect();
+    // Blocks within stand after those around them.
+    for block in ids.into_iter().rev() {
+        let ops = &function.block(block).ops;
+        effects[block.index()] = ops.iter().any(|op| has_effect(&op.kind, &effects));
+    }
+    effects
+}
+
+fn has_effect(kind: &OpKind, effects: &[bool]) -> bool {
+    kind.has_effect() || kind.blocks().any(|block| effects[block.index()])
+}
+
 /// A block's blocks are marked with the operation that has them, so that uses come before makers.
-fn mark(function: &Function, block: Block, live: &mut [bool]) {
+fn mark(function: &Function, effects: &[bool], live: &mut [bool]) {
+    let block = function.body();
     let mut open = vec![(block, function.block(block).ops.len())];
     mark_values(function, &function.block(block).results, live);
     while let Some((block, at)) = open.pop() {
@@ -29,8 +48,7 @@ fn mark(function: &Function, block: Block, live: &mut [bool]) {
         };
         open.push((block, at));
         let op = &function.block(block).ops[at];
-        let is_loop = matches!(op.kind, OpKind::While { .. });
-        if is_loop || op.results.iter().any(|v| live[v.index()]) {
+        if has_effect(&op.kind, effects) || op.results.iter().any(|v| live[v.index()]) {
             mark_values(function, &op.kind.operands(), live);
             for inner in op.kind.blocks() {
                 mark_values(function, &function.block(inner).results, live);
@@ -50,9 +68,9 @@ fn mark_values(function: &Function, values: &[Value], live: &mut [bool]) {
     }
 }
 
-fn keep(mut op: Op, live: &[bool]) -> Option<Op> {
+fn keep(mut op: Op, effects: &[bool], live: &[bool]) -> Option<Op> {
     let is_live = |v: &Value| live[v.index()];
-    if matches!(op.kind, OpKind::While { .. }) {
+    if has_effect(&op.kind, effects) {
         return Some(op);
     }
     if !op.results.iter().any(is_live) {

@@ -7,11 +7,12 @@
 
 use super::split::{Chunk, Split};
 use crate::ir::{
-    AxisKind, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured, TensorType,
-    Value, Yield,
+    AxisKind, Body, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured,
+    TensorType, Value, Yield,
 };
 use crate::schedule::{Profile, is_adjacent, is_together, looks_back};
-use spirula_program::Op as ScalarOp;
+use rustc_hash::FxHashMap;
+use spirula_program::{Literal, Op as ScalarOp};
 use spirula_source::Place;
 
 /// Fewest points of a chunk.
@@ -153,6 +154,8 @@ impl Scans<'_> {
         copy.replace_roots(|_| copies.next());
         op.yields = copy.yields;
         let mut ends = ends.iter();
+        let mut whole = FxHashMap::default();
+        let mut first = 0;
         for mut reduction in copy.reductions {
             for (initial, value) in reduction.initial.iter_mut().zip(&mut reduction.values) {
                 if !split.is_even() {
@@ -165,10 +168,35 @@ impl Scans<'_> {
                     *initial = begin(&mut op, (split, &chunk), *end, *initial);
                 }
             }
+            if let Some(nothing) = rounded_sum(&op.body, &reduction) {
+                let before = reduction.initial[0];
+                reduction.initial[0] = op.body.literal(nothing);
+                let own = op.body.reduced(first, nothing.ty);
+                whole.insert(first, op.body.op(ScalarOp::FAdd, &[before, own]));
+            }
+            first += reduction.initial.len() as u32;
             op.reductions.push(reduction);
+        }
+        let values: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+        let own = op.body.clone();
+        let values = op.body.import(&own, &values, |_, _, data| match data {
+            NodeData::Reduced(number) => whole.get(number).copied(),
+            _ => None,
+        });
+        for (given, value) in op.yields.iter_mut().zip(values) {
+            given.value = value;
         }
         op
     }
+}
+
+/// What a sum of floats begins with that counts nothing. Its chunks are summed by themselves, and what is
+/// before a chunk is added to each result: so a result is rounded once where it is large, not once for
+/// each point of the chunk.
+fn rounded_sum(body: &Body, reduction: &Reduction) -> Option<Literal> {
+    let is_sum = reduction.combiner.operator() == Some(ScalarOp::FAdd);
+    let ty = body.ty(*reduction.initial.first()?);
+    reduction.combiner.neutral(ty).filter(|_| is_sum)
 }
 
 /// What a chunk begins with: the first as the scan does, others where the one before ends.
