@@ -1,5 +1,6 @@
 //! Calls, control flow, and operations on whole values.
 
+use super::assertion;
 use super::check;
 use super::error::Result;
 use super::lapack;
@@ -32,7 +33,7 @@ fn call_by(t: &mut Translator<'_>, op: Op, attribute: &str) -> Result<()> {
     t.give_items(op, results)
 }
 
-/// `custom_call`: checks, routines of LAPACK, and markers that say nothing about values.
+/// `custom_call`: assertions, checks, routines of LAPACK, and markers that say nothing about values.
 pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let target = t.module.text(op, "call_target_name").unwrap_or_default();
     if let Some(name) = target.strip_prefix("check.") {
@@ -42,11 +43,12 @@ pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
     match target {
         "stablehlo.dynamic_reduce_window" => reduction::dynamic_reduce_window(t, op),
         "ApproxTopK" => sort::approximate_top_k(t, op),
-        "shape_assertion" => t.give_items(op, Vec::new()),
+        "shape_assertion" => assertion::shape_assertion(t, op),
         "Sharding"
         | "SPMDFullToShardShape"
         | "SPMDShardToFullShape"
         | "annotate_device_placement" => identity(t, op),
+        _ if assertion::is_callback(target) => assertion::callback(t, op, target),
         _ => lapack::call(t, op, target)
             .unwrap_or_else(|| Err(t.unsupported(op, format!("custom_call @{target}")))),
     }

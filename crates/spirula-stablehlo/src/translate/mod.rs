@@ -9,6 +9,7 @@
 //!
 //! What a module asks for that is not known is an [`Error::Unsupported`] with its name.
 
+mod assertion;
 mod bits;
 mod check;
 mod constant;

@@ -2,8 +2,10 @@
 //! when the tensor IR is run by definition.
 
 use super::oracle::{Rule, Tally, first_difference};
+use spirula_program::Scalar;
 use spirula_stablehlo::mlir::{Module, parse, sections};
 use spirula_stablehlo::translate::{Likeness, Translated, translate};
+use spirula_tensor::ir::{Constant, TensorType};
 use spirula_tensor::{EvalError, evaluate};
 use spirula_testing::{corpus, files};
 use std::path::Path;
@@ -128,4 +130,72 @@ fn own_programs_are_right() {
     tally.show("right");
     let failed = tally.wrong.len() + tally.too_long.len() + tally.unsupported.len();
     assert!(failed == 0 && tally.right >= 10, "some are not right");
+}
+
+/// The module, run on numbers that are its arguments.
+fn run_on(text: &str, arguments: &[i32]) -> Result<Vec<u64>, EvalError> {
+    let module = parse(text.as_bytes()).expect("the module can be read");
+    let translated = translate(&module, "main").expect("it is known");
+    let arguments = arguments.iter().map(|number| Constant {
+        ty: TensorType::scalar(Scalar::I32),
+        bytes: number.to_le_bytes().to_vec(),
+    });
+    let results = evaluate(&translated.function, arguments.collect(), WORK)?;
+    Ok(results.iter().map(|result| result.bits(0)).collect())
+}
+
+/// Also in branches whose results nothing uses, and with braces that are no values.
+#[test]
+fn assertions_say_what_does_not_hold() {
+    let text = r#"
+func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {
+  %even = stablehlo.compare EQ, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %unused = "stablehlo.if"(%even) ({
+    %small = stablehlo.constant dense<3> : tensor<i32>
+    %is = stablehlo.compare LT, %a, %small, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.custom_call @shape_assertion(%is, %a) {api_version = 2 : i32, error_message = "{0} is {{large} {7}", has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+    stablehlo.return %a : tensor<i32>
+  }, {
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<i1>) -> tensor<i32>
+  %order = stablehlo.compare LE, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%order, %b, %a) {api_version = 2 : i32, error_message = "{0} < {1}, of {0}", has_side_effect = true} : (tensor<i1>, tensor<i32>, tensor<i32>) -> ()
+  return %a : tensor<i32>
+}"#;
+    let failed = |message: &str| Err(EvalError::Failed(message.to_owned()));
+    assert_eq!(run_on(text, &[1, 2]), Ok(vec![1]));
+    assert_eq!(run_on(text, &[2, 2]), Ok(vec![2]));
+    assert_eq!(run_on(text, &[5, -2]), failed("-2 < 5, of -2"));
+    assert_eq!(run_on(text, &[4, 4]), failed("4 is {large} {7}"));
+}
+
+/// A call of Python fails where a run comes to it, in loops and calls as well.
+#[test]
+fn callbacks_fail_where_they_are_reached() {
+    let text = r#"
+func.func @main(%a: tensor<i32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.while(%i = %a) : tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %i, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %n = func.call @asked(%i) : (tensor<i32>) -> tensor<i32>
+    stablehlo.return %n : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+func.func private @asked(%a: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%a) {backend_config = ""} : (tensor<i32>) -> tensor<i32>
+  return %0 : tensor<i32>
+}"#;
+    assert_eq!(run_on(text, &[7]), Ok(vec![7]));
+    let error = run_on(text, &[-1]).expect_err("it is reached").to_string();
+    assert!(error.contains("@xla_ffi_python_cpu_callback"), "{error}");
+    let direct = text
+        .replace("@main", "@other")
+        .replace("private @asked", "@main");
+    let module = parse(direct.as_bytes()).expect("the module can be read");
+    let error = translate(&module, "main").expect_err("it is always reached");
+    assert!(error.to_string().contains("callback"), "{error}");
 }

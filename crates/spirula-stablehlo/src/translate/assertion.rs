@@ -1,0 +1,111 @@
+//! What has to hold when the run comes to it: shape assertions, and calls that cannot be made.
+
+use super::element::Element;
+use super::error::Result;
+use super::scalar::{Calc, Val};
+use super::translator::{Item, Tensor, Translator};
+use crate::mlir::{Op, TypeKind};
+use spirula_program::Literal;
+use spirula_program::Scalar;
+use spirula_tensor::ir::{MessagePiece, RunAssertion, Shape};
+
+/// `custom_call @shape_assertion`: the first operand has to be true. The others are what
+/// `{0}`, `{1}` and so on in the message stand for.
+pub(super) fn shape_assertion(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.operands(op)?;
+    let scalars = operands.iter().all(|operand| t.shape(operand).is_empty());
+    let is_truth = operands
+        .first()
+        .is_some_and(|condition| condition.element == Element::Bool);
+    let shown = operands.iter().skip(1);
+    let are_integers = shown
+        .clone()
+        .all(|operand| matches!(operand.element, Element::Int { .. }));
+    t.ensure(
+        op,
+        scalars && is_truth && are_integers,
+        "asserts other than a truth value with integers to show",
+    )?;
+    let shown: Vec<Tensor> = shown.cloned().collect();
+    let condition = operands[0].part();
+    let holds = t.builder.scalar(condition);
+    if holds.is_none_or(|literal| literal.bits == 0) {
+        let text = t.module.text(op, "error_message").unwrap_or_default();
+        let message = message(t, text, &shown)?;
+        t.builder.assert(RunAssertion {
+            condition,
+            message,
+            origin: String::new(),
+        });
+    }
+    t.give_items(op, Vec::new())
+}
+
+/// The pieces of a message with `{0}` for a value; `{{` is a brace. What is no number of a value stays.
+fn message(t: &mut Translator<'_>, text: &str, shown: &[Tensor]) -> Result<Vec<MessagePiece>> {
+    let mut pieces = Vec::new();
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('{') {
+        plain.push_str(before);
+        let number = behind.split_once('}');
+        let value = number.and_then(|(number, after)| {
+            let at: usize = number.parse().ok()?;
+            Some((shown.get(at)?, after))
+        });
+        if let Some((tensor, after)) = value {
+            pieces.push(MessagePiece::Text(std::mem::take(&mut plain)));
+            pieces.push(MessagePiece::Value(shown_number(t, tensor)?.part()));
+            rest = after;
+        } else {
+            plain.push('{');
+            rest = behind.strip_prefix('{').unwrap_or(behind);
+        }
+    }
+    plain.push_str(rest);
+    pieces.push(MessagePiece::Text(plain));
+    Ok(pieces)
+}
+
+/// An integer as an `i64`, so that it is shown without a sign where its type has none.
+fn shown_number(t: &mut Translator<'_>, tensor: &Tensor) -> Result<Tensor> {
+    t.map(&Shape::new(), |t, s, _| {
+        let value = t.read(s, tensor, &[]).node();
+        let is_signed = !tensor.element.is_unsigned();
+        let wide = Calc::new(&mut s.body).resize(Scalar::I64, is_signed, value);
+        Ok(Val::new(Element::I64, wide))
+    })
+}
+
+/// Targets of custom calls that run a function of the host's Python.
+pub(super) fn is_callback(target: &str) -> bool {
+    target.contains("python") && target.contains("callback")
+}
+
+/// A call of Python within control flow: an error of the run that comes to it. Its results, which
+/// nothing sees, are zeros.
+pub(super) fn callback(t: &mut Translator<'_>, op: Op, target: &str) -> Result<()> {
+    if !t.is_nested() {
+        return Err(t.unsupported(op, format!("custom_call @{target}, a callback to Python,")));
+    }
+    let never = Literal::new(Scalar::Bool, 0);
+    let condition = t.builder.splat(never, &[]);
+    let text = format!("the run came to a callback to Python, custom_call @{target}");
+    t.builder.assert(RunAssertion {
+        condition,
+        message: vec![MessagePiece::Text(text)],
+        origin: String::new(),
+    });
+    let types: Vec<_> = t.module.results(op).map(|v| t.module.type_of(v)).collect();
+    let mut items = Vec::new();
+    for (at, ty) in types.into_iter().enumerate() {
+        items.push(match t.module.types.kind(ty) {
+            TypeKind::Tensor { .. } => {
+                let (element, shape) = t.result_type(op, at)?;
+                Item::Tensor(t.zeros(element, &shape))
+            }
+            _ => Item::Token,
+        });
+    }
+    t.give_items(op, items)
+}
