@@ -4,7 +4,8 @@ use super::element::Element;
 use super::error::Result;
 use super::scalar::{Calc, Call, Function, Val};
 use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
+use crate::mlir::Op as Mlir;
+use spirula_program::{Op, Scalar};
 use spirula_tensor::ir::{Node, Shape, Structured, Value};
 
 impl Translator<'_> {
@@ -20,11 +21,16 @@ impl Translator<'_> {
         }
     }
 
-    /// The element of a tensor of rank 0 as an index.
+    /// The integer at a position of a tensor as an index. What only `ui64` holds is the largest index,
+    /// which is beyond the end of every tensor.
     pub fn read_index(&self, s: &mut Structured, tensor: &Tensor, position: &[Node]) -> Node {
-        let value = self.read(s, tensor, position);
-        let is_signed = !tensor.element.is_unsigned();
-        Calc::new(&mut s.body).resize(spirula_program::Scalar::I64, is_signed, value.node())
+        let value = self.read(s, tensor, position).node();
+        let mut c = Calc::new(&mut s.body);
+        let is_unsigned = tensor.element.is_unsigned();
+        if is_unsigned && c.ty(value) == Scalar::I64 {
+            return c.with(Op::UMin, value, i64::MAX as u64);
+        }
+        c.resize(Scalar::I64, !is_unsigned, value)
     }
 
     /// A structured operation that gives one value at each point.
@@ -81,7 +87,7 @@ impl Call<'_> {
 /// Translates an operation that a row of the scalar table computes.
 pub(super) fn elementwise(
     t: &mut Translator<'_>,
-    op: Op,
+    op: Mlir,
     arity: usize,
     function: Function,
 ) -> Result<()> {
