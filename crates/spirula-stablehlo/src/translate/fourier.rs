@@ -5,7 +5,7 @@
 //! times `w_n^(j2 k1)` is followed by one of length `b` over `j2`. Each is a product with a constant
 //! matrix.
 
-use super::element::{Element, native};
+use super::element::Element;
 use super::error::Result;
 use super::scalar::Calc;
 use super::translator::{Tensor, Translator};
@@ -18,6 +18,8 @@ use spirula_tensor::ir::{AxisKind, Constant, Dim, Shape, Structured, TensorType}
 const RADIX: u64 = 16;
 /// Longest transform that is not taken apart whose matrix is a constant.
 const MATRIX: u64 = 64;
+/// Longest transform of a prime length that is a product with a matrix; longer ones are convolutions.
+const DIRECT: u64 = 128;
 /// Longest transform.
 const LONGEST: u64 = 1 << 24;
 
@@ -147,36 +149,35 @@ fn stage(
 ) -> Result<Tensor> {
     let a = factor(n);
     let b = n / a;
-    let matrix = matrix(t, tensor.element, a, direction);
     let twiddle = (b > 1).then(|| twiddles(t, tensor.element, [a, b], direction));
-    let mut s = Structured::parallel(&[outer, a, b, inner].map(Dim::Static));
-    let point = s.point();
-    let [o, k1, j2, i] = [0, 1, 2, 3].map(|at| point[at]);
-    let j1 = s.axis(Dim::Static(a), AxisKind::Reduction);
-    let mut c = Calc::new(&mut s.body);
-    let (by, modulus) = (c.body.i64(b as i64), c.body.i64(a as i64));
-    let j = c.mul(j1, by);
-    let j = c.add(j, j2);
-    let turn = c.mul(j1, k1);
-    let turn = c.op2(Scalar::SMod, turn, modulus);
-    let element = t.read(&mut s, tensor, &[o, j, i]);
-    let position = if a <= MATRIX {
-        vec![j1, k1]
-    } else {
-        vec![turn]
-    };
-    let root = t.read(&mut s, &matrix, &position);
-    let mut value = t.sum_of_products(op, &mut s, (&element, &root), None, tensor.element)?;
-    if let Some(twiddle) = &twiddle {
-        let root = t.read(&mut s, twiddle, &[k1, j2]);
-        value = Calc::new(&mut s.body).product(&value, &root);
-    } else if scale != 1.0 {
-        let mut c = Calc::new(&mut s.body);
-        for node in &mut value.nodes {
-            *node = c.times(*node, scale);
+    let scale_here = if b > 1 { 1.0 } else { scale };
+    let done = match a > DIRECT {
+        true => {
+            let shape = [outer, a, b * inner];
+            let whole = t.reshaped(op, tensor, shape.map(Dim::Static).into_iter().collect())?;
+            let sums = chirped(t, op, &whole, shape, (direction, scale_here))?;
+            let shape: Shape = [outer, a, b, inner].map(Dim::Static).into_iter().collect();
+            let sums = t.reshaped(op, &sums, shape.clone())?;
+            match &twiddle {
+                Some(twiddle) => t.map(&shape, |t, s, point| {
+                    let value = t.read(s, &sums, point);
+                    let root = t.read(s, twiddle, &point[1..3]);
+                    Ok(Calc::new(&mut s.body).product(&value, &root))
+                })?,
+                None => sums,
+            }
         }
-    }
-    let done = t.finish(s, &value);
+        false => {
+            let lengths = [outer, a, b, inner];
+            multiplied(
+                t,
+                op,
+                (tensor, twiddle.as_ref()),
+                lengths,
+                (direction, scale_here),
+            )?
+        }
+    };
     if b == 1 {
         let shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
         return t.reshaped(op, &done, shape);
@@ -196,6 +197,143 @@ fn stage(
     })
 }
 
+/// Transforms of length `a` as products with a matrix, times roots of unity.
+fn multiplied(
+    t: &mut Translator<'_>,
+    op: Op,
+    (tensor, twiddle): (&Tensor, Option<&Tensor>),
+    [outer, a, b, inner]: [u64; 4],
+    (direction, scale): (Direction, f64),
+) -> Result<Tensor> {
+    let matrix = matrix(t, tensor.element, a, direction);
+    let mut s = Structured::parallel(&[outer, a, b, inner].map(Dim::Static));
+    let point = s.point();
+    let [o, k1, j2, i] = [0, 1, 2, 3].map(|at| point[at]);
+    let j1 = s.axis(Dim::Static(a), AxisKind::Reduction);
+    let mut c = Calc::new(&mut s.body);
+    let (by, modulus) = (c.body.i64(b as i64), c.body.i64(a as i64));
+    let j = c.mul(j1, by);
+    let j = c.add(j, j2);
+    let turn = c.mul(j1, k1);
+    let turn = c.op2(Scalar::SMod, turn, modulus);
+    let element = t.read(&mut s, tensor, &[o, j, i]);
+    let position = if a <= MATRIX {
+        vec![j1, k1]
+    } else {
+        vec![turn]
+    };
+    let root = t.read(&mut s, &matrix, &position);
+    let mut value = t.sum_of_products(op, &mut s, (&element, &root), None, tensor.element)?;
+    if let Some(twiddle) = twiddle {
+        let root = t.read(&mut s, twiddle, &[k1, j2]);
+        value = Calc::new(&mut s.body).product(&value, &root);
+    }
+    if scale != 1.0 {
+        let mut c = Calc::new(&mut s.body);
+        for node in &mut value.nodes {
+            *node = c.times(*node, scale);
+        }
+    }
+    Ok(t.finish(s, &value))
+}
+
+/// Transforms of any length `n` along the middle dimension by a convolution (L. I. Bluestein, "A linear
+/// filtering approach to the computation of discrete Fourier transform", 1970): as
+/// j k = (j² + k² − (k − j)²) / 2, elements times a chirp are convolved with its conjugate.
+fn chirped(
+    t: &mut Translator<'_>,
+    op: Op,
+    tensor: &Tensor,
+    [outer, n, inner]: [u64; 3],
+    (direction, scale): (Direction, f64),
+) -> Result<Tensor> {
+    let length = convolution_length(2 * n - 1);
+    let turns = (0..n).map(move |j| j * j % (2 * n));
+    let chirp = roots(t, tensor.element, (&[n], 2 * n), direction, turns);
+    let spectrum = chirp_spectrum(n, length, direction, scale);
+    let spectrum = complex_constant(t, tensor.element, &[length], &spectrum);
+    let shape: Shape = [outer, length, inner]
+        .map(Dim::Static)
+        .into_iter()
+        .collect();
+    let modulated = t.map(&shape, |t, s, point| {
+        let mut c = Calc::new(&mut s.body);
+        let (zero, size) = (c.body.i64(0), c.body.i64(n as i64));
+        let is_given = c.lt(point[1], size);
+        let at = c.cond(is_given, point[1], zero);
+        let value = t.read(s, tensor, &[point[0], at, point[2]]);
+        let root = t.read(s, &chirp, &[at]);
+        let mut c = Calc::new(&mut s.body);
+        let value = c.product(&value, &root);
+        let nothing = c.known(tensor.element, 0.0);
+        Ok(c.choice(is_given, &value, &nothing))
+    })?;
+    let lengths = [outer, length, inner];
+    let found = stage(t, op, &modulated, lengths, (Direction::Forward, 1.0))?;
+    let product = t.map(&shape, |t, s, point| {
+        let value = t.read(s, &found, point);
+        let by = t.read(s, &spectrum, &point[1..2]);
+        Ok(Calc::new(&mut s.body).product(&value, &by))
+    })?;
+    let convolved = stage(t, op, &product, lengths, (Direction::Inverse, 1.0))?;
+    let shape: Shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
+    t.map(&shape, |t, s, point| {
+        let value = t.read(s, &convolved, point);
+        let root = t.read(s, &chirp, &point[1..2]);
+        Ok(Calc::new(&mut s.body).product(&value, &root))
+    })
+}
+
+/// The least length from a number on that is a power of two times 1, 3, 5 or 9.
+fn convolution_length(least: u64) -> u64 {
+    let lengths = [1, 3, 5, 9].map(|odd: u64| least.div_ceil(odd).next_power_of_two() * odd);
+    lengths.into_iter().min().unwrap_or(least)
+}
+
+/// What a convolution of a length with the conjugate of a chirp multiplies transforms by.
+fn chirp_spectrum(n: u64, length: u64, direction: Direction, scale: f64) -> Vec<[f64; 2]> {
+    let sign = match direction {
+        Direction::Forward => 1.0,
+        Direction::Inverse => -1.0,
+    };
+    let mut chirp = vec![[0.0; 2]; length as usize];
+    let scale = scale / length as f64;
+    for j in 0..n {
+        let turns = (j * j % (2 * n)) as f64 / (2 * n) as f64;
+        let root = [cosine(turns) * scale, sign * sine(turns) * scale];
+        chirp[j as usize] = root;
+        chirp[((length - j) % length) as usize] = root;
+    }
+    let roots = (0..length).map(|turn| turn as f64 / length as f64);
+    let roots: Vec<[f64; 2]> = roots.map(|turns| [cosine(turns), -sine(turns)]).collect();
+    transformed(&chirp, 1, &roots)
+}
+
+/// The forward transform of every `step`-th of some values, as many as there are roots of unity.
+fn transformed(values: &[[f64; 2]], step: usize, roots: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let count = values.len().div_ceil(step);
+    let Some(radix) = [2, 3, 5]
+        .into_iter()
+        .find(|radix| count.is_multiple_of(*radix))
+    else {
+        return values.iter().step_by(step).copied().collect();
+    };
+    let parts: Vec<Vec<[f64; 2]>> = (0..radix)
+        .map(|part| transformed(&values[part * step..], step * radix, roots))
+        .collect();
+    let point = |k: usize| {
+        let mut sum = [0.0; 2];
+        for (part, values) in parts.iter().enumerate() {
+            let [a, b] = values[k % (count / radix)];
+            let [x, y] = roots[part * k % count * step];
+            sum[0] += a * x - b * y;
+            sum[1] += a * y + b * x;
+        }
+        sum
+    };
+    (0..count).map(point).collect()
+}
+
 /// The factor that is transformed first: the largest up to [`RADIX`], or the least.
 fn factor(n: u64) -> u64 {
     let small = (2..=RADIX).rev().find(|a| n.is_multiple_of(*a));
@@ -213,31 +351,39 @@ fn roots(
     element: Element,
     (shape, n): (&[u64], u64),
     direction: Direction,
-    turns: impl Iterator<Item = u64> + Clone,
+    turns: impl Iterator<Item = u64>,
 ) -> Tensor {
     let sign = match direction {
         Direction::Forward => -1.0,
         Direction::Inverse => 1.0,
     };
-    let Element::Complex(float) = element else {
-        return Tensor::of(element, &[]);
-    };
-    let part = |t: &mut Translator<'_>, of: fn(f64) -> f64, sign: f64| {
-        let bytes = turns.clone().flat_map(|turn| {
-            let value = sign * of(turn as f64 / n as f64);
-            let bits = match native(float) {
-                Some(Ty::F64) => value.to_bits().to_le_bytes().to_vec(),
-                _ => (value as f32).to_le_bytes().to_vec(),
-            };
-            bits.into_iter()
+    let values = turns.map(|turn| {
+        let turns = turn as f64 / n as f64;
+        [cosine(turns), sign * sine(turns)]
+    });
+    let values: Vec<[f64; 2]> = values.collect();
+    complex_constant(t, element, shape, &values)
+}
+
+/// Complex numbers as a constant.
+fn complex_constant(
+    t: &mut Translator<'_>,
+    element: Element,
+    shape: &[u64],
+    values: &[[f64; 2]],
+) -> Tensor {
+    let is_double = element.storage() == Ty::F64;
+    let parts = [0, 1].map(|part| {
+        let bytes = values.iter().flat_map(|value| match is_double {
+            true => value[part].to_le_bytes().to_vec(),
+            false => (value[part] as f32).to_le_bytes().to_vec(),
         });
         let bytes = bytes.collect();
         t.builder.constant(Constant {
             ty: TensorType::new(element.storage(), shape),
             bytes,
         })
-    };
-    let parts = [part(t, cosine, 1.0), part(t, sine, sign)];
+    });
     Tensor::of(element, &parts)
 }
 
