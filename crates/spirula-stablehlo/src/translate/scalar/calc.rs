@@ -40,6 +40,13 @@ impl<'a> Calc<'a> {
         self.number(self.ty(node), value)
     }
 
+    /// The largest finite number of the type of a float.
+    pub fn largest(&mut self, node: Node) -> Node {
+        let ty = self.ty(node);
+        let bits = ty.format().map_or(0, |format| format.infinity() - 1);
+        self.bits(ty, bits)
+    }
+
     /// An integer of a type by its bits.
     pub fn bits(&mut self, ty: Scalar, bits: u64) -> Node {
         self.body.literal(Literal::new(ty, bits))

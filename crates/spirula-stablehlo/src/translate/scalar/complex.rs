@@ -22,7 +22,7 @@ pub fn mul(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
     [c.sub(ax, by), c.add(ay, bx)]
 }
 
-/// By R. Smith's method, which does not overflow in between.
+/// By R. Smith's method, which does not overflow in between. By what is infinite a finite number gives zero.
 pub fn div(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
     let (x_size, y_size) = (c.abs(x), c.abs(y));
     let is_steep = c.lt(x_size, y_size);
@@ -43,7 +43,16 @@ pub fn div(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
         let (flat, steep) = (c.sub(b, a_ratio), c.sub(b_ratio, a));
         c.cond(is_steep, steep, flat)
     };
-    [c.div(re, divisor), c.div(im, divisor)]
+    let size = c.abs(large);
+    let infinity = c.like(a, f64::INFINITY);
+    let is_infinite = c.eq(size, infinity);
+    let (a_finite, b_finite) = (c.is_finite(a), c.is_finite(b));
+    let is_finite = c.and(a_finite, b_finite);
+    let is_nothing = c.and(is_infinite, is_finite);
+    [re, im].map(|part| {
+        let quotient = c.div(part, divisor);
+        c.cond(is_nothing, zero, quotient)
+    })
 }
 
 pub fn neg(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
@@ -145,7 +154,7 @@ pub fn log1p(c: &mut Calc<'_>, z: Complex) -> Complex {
 
 pub fn sqrt(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
     let (a_size, b_size) = (c.abs(a), c.abs(b));
-    let largest = c.op2(Op::FMax, a_size, b_size);
+    let whole = c.add(a_size, b_size);
     // Scaled by 1/4, so that the sum does not overflow.
     let (a_part, b_part) = (c.times(a, 0.25), c.times(b, 0.25));
     let size = c.op2(Op::Hypot, a_part, b_part);
@@ -160,7 +169,7 @@ pub fn sqrt(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
     let is_left = c.lt(a, zero);
     let re = c.cond(is_left, other, t);
     let im = c.cond(is_left, t, other);
-    let is_zero = c.eq(largest, zero);
+    let is_zero = c.eq(whole, zero);
     let re = c.cond(is_zero, zero, re);
     let im = c.cond(is_zero, zero, im);
     let infinity = c.like(a, f64::INFINITY);
@@ -333,7 +342,14 @@ pub fn atanh(c: &mut Calc<'_>, [x, y]: Complex) -> Complex {
     let re = c.op1(Op::Log1p, ratio);
     let product = c.mul(less, more);
     let across = c.sub(product, y_square);
+    // Below infinity, as that is far to the left, too.
     let twice = c.times(y, 2.0);
+    let most = c.largest(y);
+    let twice = {
+        let size = c.abs(twice);
+        let size = c.op2(Op::FMin, size, most);
+        c.copy_sign(size, twice)
+    };
     let angle = c.op2(Op::Atan2, twice, across);
     [c.times(re, 0.25), c.times(angle, 0.5)]
 }

@@ -5,20 +5,21 @@ use spirula_program::{Op, Scalar};
 use spirula_tensor::ir::Node;
 
 impl Calc<'_> {
-    /// `e^x - 1` without cancellation near 0 (Kahan's correction by the logarithm).
+    /// `e^x - 1`: near 0 by its power series, where the difference cancels.
     pub fn expm1(&mut self, x: Node) -> Node {
         let exp = self.op1(Op::Exp, x);
-        let less = self.plus(exp, -1.0);
-        let log = self.op1(Op::Log, exp);
-        let ratio = self.div(x, log);
-        let corrected = self.mul(less, ratio);
-        let one = self.like(x, 1.0);
-        let is_one = self.eq(exp, one);
+        let far = self.plus(exp, -1.0);
+        let terms = if self.ty(x) == Scalar::F64 { 19 } else { 12 };
+        let mut coefficients: Vec<f64> = (2..=terms).map(|n| 1.0 / factorial(n)).collect();
+        coefficients.reverse();
+        let series = self.polynomial(x, &coefficients);
+        let square = self.square(x);
+        let series = self.mul(series, square);
+        let near = self.add(x, series);
+        let near = self.copy_sign(near, x);
         let size = self.abs(x);
-        let is_far = self.below(size, 1.0);
-        let is_far = self.not(is_far);
-        let value = self.cond(is_far, less, corrected);
-        self.cond(is_one, x, value)
+        let is_near = self.below(size, 1.0);
+        self.cond(is_near, near, far)
     }
 
     /// `1 / (1 + e^-x)`
@@ -155,9 +156,9 @@ impl Calc<'_> {
         let value = self.sub(log, half_inverse);
         let value = self.sub(value, series);
         let right = self.add(value, sum);
-        // psi(x) = psi(1 - x) - pi / tan(pi x)
-        let floor = self.op1(Op::Floor, x);
-        let fraction = self.sub(x, floor);
+        // psi(x) = psi(1 - x) - pi / tan(pi x); next to a pole the distance to it counts.
+        let whole = self.op1(Op::Round, x);
+        let fraction = self.sub(x, whole);
         let angle = self.times(fraction, std::f64::consts::PI);
         let (sine, cosine) = (self.op1(Op::Sin, angle), self.op1(Op::Cos, angle));
         let cotangent = self.div(cosine, sine);
@@ -243,6 +244,10 @@ impl Calc<'_> {
         let nan = self.like(n, f64::NAN);
         self.cond(is_order, value, nan)
     }
+}
+
+fn factorial(n: u32) -> f64 {
+    (1..=n).map(f64::from).product()
 }
 
 /// For `w = -log(1 - x²)` below 5, in `w - 2.5`.
