@@ -43,8 +43,9 @@ impl Elements {
 }
 
 impl Types {
-    /// Elements of a type from the bytes that MLIR keeps, in which `i1` is a bit: those of all
-    /// elements, or of one that stands for all.
+    /// Elements of a type from bytes as MLIR writes them: those of all elements, or of one that stands
+    /// for all, also where there are none. Integers of 1, 2 or 4 bits have a byte each, as text since
+    /// LLVM 23 has them, or stand densely from the lowest bit on, as in bytecode.
     ///
     /// # Errors
     /// What is wrong.
@@ -54,26 +55,26 @@ impl Types {
             return Err("the type has no elements of a fixed number and size".to_owned());
         };
         let length = bytes.len() as u64;
-        if let TypeKind::Integer { width: 1, .. } = self.kind(element) {
-            return match bytes.as_slice() {
-                // One byte of equal bits stands for all elements.
-                [all @ (0 | 0xFF)] if count > 0 => Ok(Elements::splat(ty, &[all & 1])),
-                _ if length == count.div_ceil(8) => {
-                    Ok(Elements::new(ty, 1, unpack_bits(&bytes, count as usize)))
-                }
-                _ => Err(format!(
-                    "{length} bytes stand where {} should",
-                    count.div_ceil(8)
-                )),
-            };
-        }
         let needed = count.saturating_mul(width as u64);
+        let bits = match *self.kind(element) {
+            TypeKind::Integer { width, .. } if width < 8 => u64::from(width),
+            _ => 8 * width as u64,
+        };
+        let dense = count.saturating_mul(bits).div_ceil(8);
+        let is_splat = length == width as u64;
+        if is_splat && count == 0 {
+            return Ok(Elements::new(ty, width, Vec::new()));
+        }
+        // Up to eight truth values are one byte, in which equal bits are a splat as well.
+        let is_splat = is_splat && !(bits == 1 && count <= 8 && !matches!(bytes[..], [0 | 0xFF]));
         match length {
+            _ if is_splat => Ok(Elements::splat(ty, &self.clean(element, bytes))),
             _ if length == needed => Ok(Elements::new(ty, width, self.clean(element, bytes))),
-            _ if length == width as u64 && count > 0 => {
-                Ok(Elements::splat(ty, &self.clean(element, bytes)))
+            _ if length == dense => {
+                let elements = unpack(&bytes, bits as u32, count as usize);
+                Ok(Elements::new(ty, width, elements))
             }
-            _ => Err(format!("{length} bytes stand where {needed} should")),
+            _ => Err(format!("{length} bytes stand where {dense} should")),
         }
     }
 
@@ -102,14 +103,15 @@ fn is_splat(data: &[u8], width: usize) -> bool {
     rest.is_empty() || (rest.starts_with(first) && data[width..] == data[..data.len() - width])
 }
 
-/// Puts bits of `i1` elements, eight to a byte from the lowest, into bytes.
-fn unpack_bits(packed: &[u8], count: usize) -> Vec<u8> {
-    (0..count)
-        .map(|at| packed[at / 8] >> (at % 8) & 1)
-        .collect()
+/// Puts elements of 1, 2 or 4 bits, which follow each other from the lowest bit on, into bytes.
+fn unpack(packed: &[u8], bits: u32, count: usize) -> Vec<u8> {
+    let in_byte = (8 / bits.max(1)) as usize;
+    let mask = u8::MAX >> (8 - bits);
+    let element = |at: usize| packed[at / in_byte] >> (at % in_byte * bits as usize) & mask;
+    (0..count).map(element).collect()
 }
 
-/// The reverse of [`unpack_bits`].
+/// The bits of `i1` elements, eight to a byte: the reverse of [`unpack`].
 pub(crate) fn pack_bits(bytes: &[u8]) -> Vec<u8> {
     let pack = |chunk: &[u8]| {
         let bits = chunk.iter().enumerate();
@@ -134,6 +136,45 @@ mod tests {
     fn bits_are_packed_and_unpacked() {
         let bytes = [1, 0, 1, 1, 0, 0, 0, 1, 1];
         assert_eq!(pack_bits(&bytes), [0b1000_1101, 1]);
-        assert_eq!(unpack_bits(&pack_bits(&bytes), 9), bytes);
+        assert_eq!(unpack(&pack_bits(&bytes), 1, 9), bytes);
+        assert_eq!(unpack(&[0b0001_1011, 0b10], 2, 5), [3, 2, 1, 0, 2]);
+        assert_eq!(unpack(&[0x21, 0x43, 0x05], 4, 5), [1, 2, 3, 4, 5]);
+    }
+
+    /// Both forms of narrow integers, at every number of elements, and what is neither.
+    #[test]
+    fn narrow_integers_have_a_byte_each_or_are_dense() {
+        let mut types = Types::default();
+        for bits in [1, 2, 4] {
+            let element = types.integer(bits);
+            for count in 0..40usize {
+                let ty = types.tensor(&[count as u64], element);
+                let wanted: Vec<u8> = (0..count)
+                    .map(|at| (at * 7 / 3 % (1 << bits)) as u8)
+                    .collect();
+                let in_byte = 8 / bits as usize;
+                let fold = |all, (at, v): (usize, &u8)| all | v << (at * bits as usize);
+                let dense = wanted
+                    .chunks(in_byte)
+                    .map(|chunk| chunk.iter().enumerate().fold(0, fold));
+                let dense: Vec<u8> = dense.collect();
+                let is_ambiguous = dense.len() == 1 && wanted.len() > 1 && bits > 1;
+                let mut forms = vec![wanted.clone()];
+                forms.extend((!is_ambiguous).then_some(dense));
+                for form in forms {
+                    let length = form.len();
+                    let found = types.elements_of_bytes(ty, form).unwrap();
+                    let expected = Elements::new(ty, 1, wanted.clone());
+                    assert_eq!(found, expected, "{count} of i{bits} in {length} bytes");
+                }
+                let splat = types.elements_of_bytes(ty, vec![0]).unwrap();
+                assert_eq!(splat.splat, count > 0);
+                assert!(types.elements_of_bytes(ty, vec![0; count + 2]).is_err());
+            }
+        }
+        let real = types.float(crate::mlir::Float::F32);
+        let ty = types.tensor(&[0, 3], real);
+        let none = types.elements_of_bytes(ty, vec![0, 0, 128, 63]).unwrap();
+        assert!(!none.splat && none.data.is_empty());
     }
 }
