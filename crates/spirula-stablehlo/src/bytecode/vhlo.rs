@@ -9,11 +9,13 @@ use crate::dialect::{self, FieldKind, Structure};
 use crate::mlir::{Attr, AttributeKind, DialectBody, Module, Named, Op, Symbol, TypeKind};
 
 const COLLECTIVE: &str = "replica_groups channel_id use_global_device_ids";
-const CONVOLUTION: &str = "window_strides padding lhs_dilation rhs_dilation window_reversal \
+const CONVOLUTION: &str = "window_strides lhs_dilation rhs_dilation window_reversal \
     input_batch_dimension input_feature_dimension input_spatial_dimensions \
     kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions \
     output_batch_dimension output_feature_dimension output_spatial_dimensions \
     feature_group_count batch_group_count precision_config";
+const CUSTOM_CALL: &str = "call_target_name has_side_effect backend_config api_version \
+    called_computations operand_layouts result_layouts output_operand_aliases";
 const DOT: &str = "lhs_batching_dimensions rhs_batching_dimensions lhs_contracting_dimensions \
     rhs_contracting_dimensions precision_config";
 const GATHER: &str = "offset_dims collapsed_slice_dims start_index_map index_vector_dim \
@@ -39,8 +41,12 @@ const ATTRIBUTES: &[(&str, u32, &str, &str)] = &[
         "lhs_precision_type rhs_precision_type accumulation_type lhs_component_count \
          rhs_component_count num_primitive_operations allow_imprecise_accumulation",
     ),
-    ("convolution", 1, CONVOLUTION, ""),
-    ("dynamic_conv", 1, CONVOLUTION, ""),
+    ("convolution", 1, CONVOLUTION, "padding"),
+    ("dynamic_conv", 1, CONVOLUTION, "padding"),
+    // Padding is an operand alone.
+    ("dynamic_conv", 2, CONVOLUTION, ""),
+    ("custom_call", 1, CUSTOM_CALL, ""),
+    ("custom_call", 2, CUSTOM_CALL, "result_tilings"),
     ("gather", 1, GATHER, "slice_sizes"),
     (
         "gather",
@@ -72,6 +78,12 @@ const ATTRIBUTES: &[(&str, u32, &str, &str)] = &[
         "split_dimension concat_dimension split_count",
     ),
     ("collective_broadcast", 1, "replica_groups channel_id", ""),
+    (
+        "collective_broadcast",
+        2,
+        "replica_groups channel_id",
+        "has_dynamic_root",
+    ),
     (
         "collective_permute",
         1,

@@ -67,7 +67,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     row(
         "stablehlo",
         &["collective_broadcast", "cross-replica-sum"],
-        "replica_groups:any channel_handle:channel_handle?",
+        "replica_groups:any channel_handle:channel_handle? has_dynamic_root:bool?",
         Form::Generic,
     ),
     row(

@@ -44,7 +44,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &["custom_call"],
         "call_target_name:string has_side_effect:bool? backend_config:any? api_version:i32? \
          called_computations:any? operand_layouts:any? result_layouts:any? \
-         output_operand_aliases:any?",
+         output_operand_aliases:any? result_tilings:any?",
         functional("<call_target_name:name> (%*)"),
     ),
     row(

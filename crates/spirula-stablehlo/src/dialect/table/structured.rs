@@ -12,6 +12,11 @@ const CONVOLUTION: &str = "window_strides:i64s? padding:elements? lhs_dilation:i
     rhs_dilation:i64s? window_reversal:bools? dimension_numbers:conv feature_group_count:i64 \
     batch_group_count:i64 precision_config:precisions?";
 
+/// Padding is an operand.
+const DYNAMIC_CONVOLUTION: &str = "window_strides:i64s? lhs_dilation:i64s? rhs_dilation:i64s? \
+    window_reversal:bools? dimension_numbers:conv feature_group_count:i64 batch_group_count:i64 \
+    precision_config:precisions?";
+
 pub(super) const OPERATIONS: &[Operation] = &[
     checked(
         "1 1",
@@ -79,7 +84,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         row(
             "stablehlo",
             &["dynamic_conv"],
-            CONVOLUTION,
+            DYNAMIC_CONVOLUTION,
             Form::Custom(custom::convolution),
         ),
     ),
