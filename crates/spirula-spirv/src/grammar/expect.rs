@@ -118,10 +118,14 @@ impl Expected {
         }
     }
 
-    /// Behind an extended instruction's number stand that instruction's own operands.
+    /// Behind an extended instruction's number stand that instruction's own operands. Those of non-semantic sets
+    /// are ids, and later versions have more of them.
     pub fn enter_ext(&mut self, set: Option<&'static ExtInstSet>, number: u32) {
-        if let Some(row) = set.and_then(|set| set.instruction(number)) {
-            self.depth = 0;
+        let Some(set) = set else { return };
+        if let Some(row) = set.instruction(number) {
+            if !set.name.starts_with("NonSemantic.") {
+                self.depth = 0;
+            }
             self.push(row.operands);
         }
     }

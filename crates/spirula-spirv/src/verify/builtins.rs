@@ -70,6 +70,15 @@ const ROWS: &[(B, Ty, Where)] = &[
     (B::CullDistance, Ty::F32Array, DISTANCES),
     (B::VertexIndex, Ty::I32, VERTEX),
     (B::InstanceIndex, Ty::I32, VERTEX),
+    (
+        B::InstanceId,
+        Ty::I32,
+        &[
+            (Model::IntersectionKHR, IN),
+            (Model::AnyHitKHR, IN),
+            (Model::ClosestHitKHR, IN),
+        ],
+    ),
     (B::BaseVertex, Ty::I32, VERTEX),
     (B::BaseInstance, Ty::I32, VERTEX),
     (

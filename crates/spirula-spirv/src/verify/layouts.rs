@@ -174,7 +174,7 @@ impl Walk<'_, '_> {
             stride: stride.and_then(<[u32]>::first).copied().unwrap_or(0),
             row_major: row,
         };
-        (matrix, stride.is_some() && (row || column))
+        (matrix, matrix.stride != 0 && (row || column))
     }
 
     /// Every member has an offset, every array a stride, every matrix both of its.
