@@ -1,5 +1,6 @@
 //! Global variables, and which of them a function uses.
 
+use super::instructions::WORD;
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use crate::ir::{Const, ConstKind, Global, GlobalKind, Linkage, Variable};
@@ -81,24 +82,30 @@ impl Translator<'_> {
             class != StorageClass::Workgroup
                 && !matches!(kind, ConstKind::Undef | ConstKind::Poison)
         });
-        let pointee = self.contents_type(data.value_type, contents)?;
-        let pointer = self.pointer_type(class, pointee);
-        let initializer = match contents {
+        let mut pointee = self.contents_type(data.value_type, contents)?;
+        let mut pointer = self.pointer_type(class, pointee);
+        let mut initializer = match contents {
             Some(constant) => Some(self.initial_contents(data.value_type, constant)?),
             None => None,
         };
+        let size = module.layout.alloc_size(&module.types, data.value_type);
+        let mut align = data.align.bytes();
+        if data.linkage.is_local()
+            && !variable.constant
+            && let Some(padding) = self.padding(size)?
+        {
+            pointee = self.struct_type("", &[pointee, padding], false);
+            pointer = self.pointer_type(class, pointee);
+            initializer = initializer.map(|contents| self.padded(pointee, contents, padding));
+            align = align.max(Some(WORD));
+        }
         let id = self.b.global_variable(pointer, class, initializer);
         self.name(id, name);
         if variable.constant && !self.is_shader() {
             self.b.decorate(id, Decoration::Constant, &[]);
         }
         let kernel = !self.is_shader();
-        if let Some(align) = data
-            .align
-            .bytes()
-            .filter(|_| kernel)
-            .and_then(|a| u32::try_from(a).ok())
-        {
+        if let Some(align) = align.filter(|_| kernel).and_then(|a| u32::try_from(a).ok()) {
             self.b.decorate(id, Decoration::Alignment, &[align]);
         }
         if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {

@@ -10,6 +10,7 @@ use super::functions::Signature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
 use super::hosted::hosted;
+use super::instructions::has_small_atomics;
 use super::merged::merged;
 use super::order::order_globals;
 use super::shader::Shader;
@@ -88,6 +89,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         (None, Some(latest)) => latest.min(Target::default().version),
         (None, None) => Target::default().version,
     };
+    let small_atomics = shader.is_none() && has_small_atomics(module);
     let mut translator = Translator {
         module,
         options,
@@ -114,6 +116,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         assembly_target: None,
         debug: Debug::new(module),
         aliasing: Aliasing::new(module),
+        small_atomics,
         flat: hosted.as_ref().map_or(&[][..], |hosted| &hosted.flat),
         generic,
         texts: FxHashMap::default(),
@@ -182,6 +185,8 @@ pub(super) struct Translator<'m> {
     pub(super) assembly_target: Option<Id>,
     pub(super) debug: Debug,
     pub(super) aliasing: Aliasing,
+    /// Whether parts of words are accessed atomically.
+    pub(super) small_atomics: bool,
     /// Types of pointers that got their address spaces from what they lead to, and are generic in memory.
     pub(super) flat: &'m [Type],
     /// Parameters of kernels that are made generic.

@@ -32,6 +32,12 @@ impl Translator<'_> {
         }
     }
 
+    /// Contents of a variable with zeros behind them.
+    pub(in crate::translate) fn padded(&mut self, whole: Id, contents: Id, padding: Id) -> Id {
+        let zeros = self.b.constant_null(padding);
+        self.composite(whole, &[contents, zeros])
+    }
+
     /// Whether an array with too many elements for one instruction is part of a type.
     fn has_long_array(&mut self, ty: Type) -> bool {
         if let Some(known) = self.consts.long.get(&ty) {

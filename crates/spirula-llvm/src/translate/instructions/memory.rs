@@ -1,5 +1,6 @@
 //! Allocations, loads, stores and address computations.
 
+use super::parts_of_words::WORD;
 use crate::infer::gep_element;
 use crate::ir::{
     Align, Block, Extra, Flags, Inst, Opcode, Ordering, Symbol, Type, TypeKind, Value,
@@ -122,9 +123,19 @@ impl Body<'_, '_> {
         };
         let count = self.function.operands(inst)[0];
         let mut pointee = self.t.memory_type(ty)?;
+        let natural = self.t.module.layout.abi_align(&self.t.module.types, ty);
+        let needed = match self.t.small_atomics {
+            true => natural.max(WORD),
+            false => natural,
+        };
         if let Some(count) = self.t.module.as_u64(count) {
             if count != 1 {
                 pointee = self.t.array_type(pointee, count)?;
+            }
+            let size = self.t.module.layout.alloc_size(&self.t.module.types, ty);
+            let size = size.map(|size| size.saturating_mul(count));
+            if let Some(padding) = self.t.padding(size)? {
+                pointee = self.t.struct_type("", &[pointee, padding], false);
             }
         } else if let Some(count) = self.special_count(count)? {
             pointee = self.t.b.array(pointee, count);
@@ -134,8 +145,8 @@ impl Body<'_, '_> {
         let pointer = self.t.pointer_type(StorageClass::Function, pointee);
         let class = StorageClass::Function.0;
         let id = self.t.b.value(Op::Variable, pointer, &[class]);
-        let natural = self.t.module.layout.abi_align(&self.t.module.types, ty);
-        if let Some(align) = align.bytes().filter(|a| *a > natural)
+        let align = align.bytes().unwrap_or(1).max(needed);
+        if align > natural
             && let Ok(align) = u32::try_from(align)
         {
             self.t

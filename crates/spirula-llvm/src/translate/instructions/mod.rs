@@ -12,6 +12,8 @@ mod parts_of_words;
 mod updates;
 mod vector;
 
+pub(super) use parts_of_words::{WORD, has_small_atomics};
+
 use super::body::Body;
 use super::refusal::{Lowered, refuse};
 use crate::ir::{Inst, Opcode};

@@ -1,16 +1,60 @@
 //! Atomic accesses to what is narrower than a word, which few devices have: the word around is exchanged.
 //!
 //! A word that is aligned lies within the page, and within the allocation where that ends at a
-//! multiple of four bytes, as those of devices do.
+//! multiple of four bytes, as those of devices do. So do variables of modules with such accesses.
 
 use super::atomic::AtomicSite;
-use crate::ir::{Ordering, Symbol, Value};
+use crate::ir::{Extra, Inst, Module, Opcode, Ordering, Symbol, Value};
 use crate::translate::body::Body;
 use crate::translate::constants::mask;
 use crate::translate::refusal::Lowered;
+use crate::translate::translator::Translator;
 use crate::translate::types::Shape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+
+/// Bytes of a word.
+pub(in crate::translate) const WORD: u64 = 4;
+
+/// Whether a module has atomic accesses to what is narrower than a word.
+pub(in crate::translate) fn has_small_atomics(module: &Module) -> bool {
+    let is_small = |ty| {
+        let bits = module.layout.size_in_bits(&module.types, ty);
+        bits.is_some_and(|bits| bits < 8 * WORD)
+    };
+    module.functions.iter().any(|function| {
+        (0..function.insts.len()).map(Inst::new).any(|inst| {
+            let data = function.inst(inst);
+            let operand = |at: usize| function.type_of(module, function.operands(inst)[at]);
+            match (data.opcode, data.extra) {
+                (Opcode::AtomicRmw | Opcode::CmpXchg, _) => is_small(operand(1)),
+                (
+                    _,
+                    Extra::Access {
+                        ordering: Ordering::NotAtomic | Ordering::Unordered,
+                        ..
+                    },
+                ) => false,
+                (Opcode::Load, Extra::Access { .. }) => is_small(data.ty),
+                (Opcode::Store, Extra::Access { .. }) => is_small(operand(0)),
+                _ => false,
+            }
+        })
+    })
+}
+
+impl Translator<'_> {
+    /// The type of what has to stand behind a variable of so many bytes, so that it ends with a word, where parts
+    /// of words are accessed atomically.
+    pub(in crate::translate) fn padding(&mut self, bytes: Option<u64>) -> Lowered<Option<Id>> {
+        let rest = bytes.map_or(0, |bytes| bytes % WORD);
+        if !self.small_atomics || rest == 0 {
+            return Ok(None);
+        }
+        let byte = self.byte();
+        self.array_type(byte, WORD - rest).map(Some)
+    }
+}
 
 /// A part of a word.
 #[derive(Clone, Copy)]
