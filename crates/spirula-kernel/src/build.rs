@@ -110,8 +110,9 @@ impl Builder {
         &self.program
     }
 
-    /// The finished program.
-    pub fn finish(self) -> Program {
+    /// The finished program, whose kernels use what functions that they call see of it.
+    pub fn finish(mut self) -> Program {
+        crate::uses::complete(&mut self.program);
         self.program
     }
 

@@ -16,6 +16,7 @@ mod host;
 pub mod ir;
 mod lower;
 mod text;
+mod uses;
 
 pub use build::Builder;
 pub use check::check;

@@ -7,7 +7,7 @@
 //! | 3 | operators exist at their types and have operands of these types |
 //! | 4 | targets have the type of what they are given; conditions are truth values; sizes and indices are `i64`s |
 //! | 5 | host statements stand on the host, kernel statements in kernels and in functions that they call |
-//! | 6 | a kernel sees nothing of the host but its uses |
+//! | 6 | a kernel, and a function that it calls, sees nothing of the host but its uses |
 //! | 7 | memory is referred to by variables of its space; private arrays and shared memory are the kernel's, host memory the host's |
 //! | 8 | a launch has one to three dimensions, and as many block sizes |
 //! | 9 | constants, constant block sizes and the shapes of private arrays depend on parameters, limits, literals and constants only |
@@ -462,6 +462,11 @@ impl Checker<'_> {
     }
 
     fn kernel(&mut self, kernel: Kernel) -> Checked {
+        let missing = crate::uses::missing(self.program, kernel);
+        self.demand(6, missing.is_empty(), || {
+            let name = missing.first().map_or("", |var| self.name(*var));
+            format!("a function of the kernel sees %{name}, which the kernel does not use")
+        })?;
         let kernel = self.program.kernel(kernel);
         let ranks = (kernel.blocks.len(), kernel.block_size.len());
         self.demand(8, ranks.0 == ranks.1 && (1..=3).contains(&ranks.0), || {

@@ -1,0 +1,155 @@
+//! What kernels use of the whole program through the functions that they call.
+//!
+//! A function sees the program's own variables, and on a device it is put in place where it is called: there they have
+//! to be among what the kernel uses.
+
+use crate::calls;
+use crate::ir::{
+    Argument, Block, Expr, FragmentOp, Func, Kernel, Part, Program, Space, StmtKind, Type, Use, Var,
+};
+use rustc_hash::FxHashSet;
+
+/// Adds to the uses of each kernel the program's variables that its functions mention.
+pub(crate) fn complete(program: &mut Program) {
+    if program.globals.is_empty() {
+        return;
+    }
+    for kernel in program.kernel_ids() {
+        for var in missing(program, kernel) {
+            let used = match program.var(var).ty {
+                Type::Scalar(_) => Use::Scalar(var),
+                _ => Use::Memory(var),
+            };
+            program.kernels[kernel.index()].uses.push(used);
+        }
+    }
+}
+
+/// The program's variables on the device that functions called from a kernel mention, and that it does not use, in
+/// their order.
+pub(crate) fn missing(program: &Program, kernel: Kernel) -> Vec<Var> {
+    let data = program.kernel(kernel);
+    let mut wanted: FxHashSet<Var> = FxHashSet::default();
+    for function in called(program, data.body) {
+        if let Some(body) = program.function(function).body {
+            each_mentioned(program, body, &mut |var| {
+                wanted.insert(var);
+            });
+        }
+    }
+    for used in &data.uses {
+        let (Use::Scalar(var) | Use::Memory(var) | Use::Constant(var, _)) = used;
+        wanted.remove(var);
+    }
+    let is_usable = |var: &Var| {
+        let ty = program.var(*var).ty;
+        wanted.contains(var) && matches!(ty, Type::Scalar(_) | Type::Memory(Space::Device))
+    };
+    let globals = program.globals.iter().copied();
+    globals.filter(is_usable).collect()
+}
+
+/// The functions that a block calls, itself or through others.
+fn called(program: &Program, block: Block) -> Vec<Func> {
+    let mut seen = vec![false; program.functions.len()];
+    let (mut open, _) = calls::found(program, block);
+    let mut all = Vec::new();
+    while let Some(function) = open.pop() {
+        if std::mem::replace(&mut seen[function.index()], true) {
+            continue;
+        }
+        all.push(function);
+        if let Some(body) = program.function(function).body {
+            open.extend(calls::found(program, body).0);
+        }
+    }
+    all
+}
+
+/// Calls a function with every variable that a block and the blocks within mention, but for those of launches.
+fn each_mentioned(program: &Program, block: Block, seen: &mut impl FnMut(Var)) {
+    for stmt in program.block(block) {
+        let mut exprs: Vec<Expr> = Vec::new();
+        mention(program, &stmt.kind, seen, &mut exprs);
+        for expr in exprs {
+            program.each_var(expr, seen);
+        }
+        for inner in stmt.kind.blocks() {
+            each_mentioned(program, inner, seen);
+        }
+    }
+}
+
+/// The variables of a statement itself, and its expressions.
+fn mention(program: &Program, stmt: &StmtKind, seen: &mut impl FnMut(Var), exprs: &mut Vec<Expr>) {
+    match stmt {
+        StmtKind::Assign { value, .. } | StmtKind::Shuffle { value, .. } => exprs.push(*value),
+        StmtKind::Alias { from, .. } => seen(*from),
+        StmtKind::Alloc { bytes, .. } => exprs.push(*bytes),
+        StmtKind::Read { from, .. } | StmtKind::ReadVector { from, .. } => {
+            seen(from.memory);
+            exprs.push(from.index);
+        }
+        StmtKind::Write { to, value } => {
+            seen(to.memory);
+            exprs.extend([to.index, *value]);
+        }
+        StmtKind::WriteVector { to, values } => {
+            seen(to.memory);
+            exprs.push(to.index);
+            exprs.extend(values);
+        }
+        StmtKind::Fragment(op) => {
+            if let FragmentOp::Load { from: patch, .. } | FragmentOp::Store { to: patch, .. } =
+                &**op
+            {
+                seen(patch.first.memory);
+                exprs.push(patch.first.index);
+            }
+        }
+        StmtKind::Copy(copy) => {
+            exprs.extend(&copy.shape);
+            for side in [&copy.to, &copy.from] {
+                seen(side.memory);
+                exprs.push(side.offset);
+                exprs.extend(&side.strides);
+            }
+        }
+        StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => {
+            exprs.push(*condition);
+        }
+        StmtKind::For { bound, .. } => exprs.push(*bound),
+        StmtKind::Call(call) => {
+            for input in &call.inputs {
+                match *input {
+                    Argument::Scalar(expr) => exprs.push(expr),
+                    Argument::Memory(var) => seen(var),
+                }
+            }
+        }
+        StmtKind::Assert { condition, message } => {
+            exprs.push(*condition);
+            exprs.extend(values(program, *message));
+        }
+        StmtKind::Trace(message) => exprs.extend(values(program, *message)),
+        StmtKind::Atomic(atomic) => {
+            seen(atomic.element.memory);
+            exprs.extend([atomic.element.index, atomic.value]);
+            exprs.extend(atomic.expected);
+        }
+        StmtKind::Declare(_)
+        | StmtKind::Free(_)
+        | StmtKind::Static { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Where { .. }
+        | StmtKind::Sync { .. } => {}
+    }
+}
+
+fn values(program: &Program, message: crate::ir::Message) -> impl Iterator<Item = Expr> + '_ {
+    let parts = program.message(message).parts.iter();
+    parts.filter_map(|part| match part {
+        Part::Value(expr) => Some(*expr),
+        Part::Text(_) => None,
+    })
+}
