@@ -552,6 +552,7 @@ impl Checker<'_> {
 
     fn plain_value(&self, value: &PlainValue, vars: &[&[Var]]) -> Checked {
         let known = |var: &Var| vars.iter().any(|list| list.contains(var));
+        let globals = &self.program.globals;
         let fits = match (&value.shape, self.program.var(value.var).ty) {
             (None, Type::Scalar(ty)) => ty == value.element,
             (Some(_), Type::Memory(Space::Device)) => true,
@@ -562,7 +563,8 @@ impl Checker<'_> {
         })?;
         for size in value.shape.iter().flatten() {
             if let Dimension::Var(var) = size {
-                let is_size = self.program.scalar(*var) == Some(Scalar::I64) && known(var);
+                let is_size = self.program.scalar(*var) == Some(Scalar::I64)
+                    && (known(var) || globals.contains(var));
                 self.demand(11, is_size, || format!("%{} is no size", self.name(*var)))?;
             }
         }

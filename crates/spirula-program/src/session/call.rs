@@ -1,7 +1,7 @@
 //! Calls of entry points: arguments in, results out.
 
 use super::{Frame, Run, Session};
-use crate::program::{Entry, EntrySize, EntryValue, Reg, Slot, TensorType};
+use crate::program::{Entry, EntrySize, EntryValue, GLOBAL, Reg, Slot, TensorType};
 use crate::value::type_name;
 use crate::{Machine, RunError, Scalar, Value};
 
@@ -223,7 +223,10 @@ impl<'p, M: Machine> Session<'p, M> {
         for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
             let wanted = match *size {
                 EntrySize::Known(size) => Some(size),
-                EntrySize::Scalar(reg) if known.contains(&reg) => Some(self.get(frame, reg)),
+                // What the program's initialisation computed is known before all calls.
+                EntrySize::Scalar(reg) if reg.0 & GLOBAL != 0 || known.contains(&reg) => {
+                    Some(self.get(frame, reg))
+                }
                 EntrySize::Scalar(reg) => {
                     self.set(frame, reg, *found);
                     known.push(reg);
