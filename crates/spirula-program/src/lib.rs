@@ -3,7 +3,7 @@
 //! - [`Program`]: kernels, steps of the host, entry points. [`program`] has its parts.
 //! - [`archive`]: programs as files.
 //! - [`Session`]: runs the steps on a [`Machine`].
-//! - [`Value`]: what entry points take and give.
+//! - [`Value`]: what entry points take and give; [`read_string`] reads literals of strings.
 //! - [`Scalar`], [`Literal`]: types and values of scalars.
 //! - [`Operator`]: the scalar operators, one table for compilers and for the steps of the host.
 //! - [`Parameter`]: tuning parameters.
@@ -13,6 +13,7 @@ pub mod archive;
 mod blocks;
 mod check;
 mod copy;
+mod escapes;
 mod eval;
 mod machine;
 mod operator;
@@ -25,6 +26,7 @@ mod session;
 mod value;
 
 pub use check::ProgramFault;
+pub use escapes::read_string;
 pub use machine::{Given, Machine, Part, Request, RunError};
 pub use operator::{Class, Op, Operator, ROWS, Row, Shape};
 pub use parameter::{Parameter, SizeClass};

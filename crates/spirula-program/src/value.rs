@@ -4,7 +4,7 @@
 //! `empty([0][2]i32)`; binary values begin with `b`, version 2, the number of dimensions, the type
 //! in four characters, and the dimensions, 64 bits each.
 
-use crate::Scalar;
+use crate::{Scalar, read_string};
 use std::fmt;
 
 /// A scalar or an array.
@@ -56,18 +56,35 @@ impl Value {
         })
     }
 
-    /// All values of an input, text and binary in any mixture.
+    /// All values of an input, text and binary in any mixture. Integers without a type are `i32`, other numbers `f64`.
     ///
     /// # Errors
     /// At the first thing that is no value.
     pub fn read_all(input: &[u8]) -> Result<Vec<Value>, ValueError> {
-        let mut reader = Reader { input, at: 0 };
+        Self::read_all_as(input, &[])
+    }
+
+    /// As [`Value::read_all`]; a number without a type has the one that is wanted of its value, where that is given: a
+    /// scalar type, and whether it has no sign.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_all_as(
+        input: &[u8],
+        wanted: &[Option<(Scalar, bool)>],
+    ) -> Result<Vec<Value>, ValueError> {
+        let mut reader = Reader {
+            input,
+            at: 0,
+            wanted: None,
+        };
         let mut values = Vec::new();
         loop {
             reader.skip();
             if reader.at == input.len() {
                 return Ok(values);
             }
+            reader.wanted = wanted.get(values.len()).copied().flatten();
             values.push(reader.value()?);
         }
     }
@@ -152,6 +169,8 @@ impl Value {
 struct Reader<'a> {
     input: &'a [u8],
     at: usize,
+    /// The type of numbers that have none in the text.
+    wanted: Option<(Scalar, bool)>,
 }
 
 impl Reader<'_> {
@@ -287,6 +306,13 @@ impl Reader<'_> {
         if self.input.get(self.at) == Some(&b'"') {
             return self.string(value);
         }
+        if self.input[self.at..].starts_with(b"empty") {
+            let at = self.at;
+            self.at += 5;
+            let empty = self.empty()?;
+            self.agree(value, (empty.element, empty.unsigned), at)?;
+            return Ok(empty.shape);
+        }
         if !self.eat(b'[') {
             self.element(value)?;
             return Ok(Vec::new());
@@ -314,29 +340,31 @@ impl Reader<'_> {
         Ok(shape)
     }
 
-    /// A string is an array of `u8`.
+    /// A string is an array of `u8`, in UTF-8.
     fn string(&mut self, value: &mut Value) -> Result<Vec<u64>, ValueError> {
-        self.at += 1;
-        let rest = &self.input[self.at..];
-        let Some(length) = rest.iter().position(|b| *b == b'"') else {
-            return self.fault("this string has no end");
+        let at = self.at;
+        let rest = &self.input[at..];
+        let text = match std::str::from_utf8(rest) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&rest[..error.valid_up_to()]).unwrap_or_default(),
         };
-        (value.element, value.unsigned) = (Scalar::I8, true);
-        value.bytes.extend(&rest[..length]);
-        self.at += length + 1;
-        Ok(vec![length as u64])
+        let (string, length) = match read_string(text) {
+            Ok(read) => read,
+            Err(message) => return self.fault(message),
+        };
+        self.agree(value, (Scalar::I8, true), at)?;
+        value.bytes.extend(string.bytes());
+        self.at += length;
+        Ok(vec![string.len() as u64])
     }
 
-    fn element(&mut self, value: &mut Value) -> Result<(), ValueError> {
-        let at = self.at;
-        let word = self.word();
-        // Behind the first element of an array, numbers may be written without its type.
-        let known = (value.element != Scalar::Unit).then_some((value.element, value.unsigned));
-        let parsed = parse_element(&word, known);
-        let Some((element, unsigned, bits)) = parsed else {
-            self.at = at;
-            return self.fault(format!("expected a value, not {word:?}"));
-        };
+    /// Notes the type of an element that begins at a byte; those before it have to have the same.
+    fn agree(
+        &mut self,
+        value: &mut Value,
+        (element, unsigned): (Scalar, bool),
+        at: usize,
+    ) -> Result<(), ValueError> {
         if value.element == Scalar::Unit {
             (value.element, value.unsigned) = (element, unsigned);
         }
@@ -345,6 +373,23 @@ impl Reader<'_> {
             self.at = at;
             return self.fault(format!("expected {wanted}, not {found}"));
         }
+        Ok(())
+    }
+
+    fn element(&mut self, value: &mut Value) -> Result<(), ValueError> {
+        let at = self.at;
+        let word = self.word();
+        // Behind the first element of an array, numbers may be written without its type.
+        let known = match value.element {
+            Scalar::Unit => self.wanted,
+            element => Some((element, value.unsigned)),
+        };
+        let parsed = parse_element(&word, known);
+        let Some((element, unsigned, bits)) = parsed else {
+            self.at = at;
+            return self.fault(format!("expected a value, not {word:?}"));
+        };
+        self.agree(value, (element, unsigned), at)?;
         let size = element.size() as usize;
         value.bytes.extend(&bits.to_le_bytes()[..size]);
         Ok(())
@@ -437,6 +482,37 @@ mod tests {
     }
 
     #[test]
+    fn numbers_without_a_type_have_the_wanted_one() {
+        let wanted = [
+            Some((Scalar::I64, false)),
+            Some((Scalar::F32, false)),
+            None,
+            Some((Scalar::I8, true)),
+            Some((Scalar::I16, false)),
+        ];
+        let values = Value::read_all_as(b"5 2 3 [1, 2] [1i32]", &wanted).expect("values");
+        let text: Vec<String> = values.iter().map(Value::to_string).collect();
+        assert_eq!(text, ["5i64", "2.0f32", "3i32", "[1u8, 2u8]", "[1i32]"]);
+        assert!(Value::read_all_as(b"256", &wanted[3..]).is_err());
+    }
+
+    #[test]
+    fn strings_are_bytes_and_arrays_of_nothing_nest() {
+        for (text, want) in [
+            (r#""a\nb""#, "[97u8, 10u8, 98u8]"),
+            (r#""\65\x42""#, "[65u8, 66u8]"),
+            ("\"\u{e6}\"", "[195u8, 166u8]"),
+            (r#"["ab", "\"\\"]"#, "[[97u8, 98u8], [34u8, 92u8]]"),
+            (r#""""#, "empty([0]u8)"),
+            ("[empty([0]i32), empty([0]i32)]", "empty([2][0]i32)"),
+            ("[[empty([2][0]f32)]]", "empty([1][1][2][0]f32)"),
+        ] {
+            let values = Value::read_all(text.as_bytes()).expect(text);
+            assert_eq!(values[0].to_string(), want);
+        }
+    }
+
+    #[test]
     fn broken_values_are_refused() {
         for text in [
             "[1u8, 256]",
@@ -450,6 +526,10 @@ mod tests {
             "300u8",
             "empty([1]i32)",
             "\"a",
+            "\"a\\q\"",
+            "[empty([0]i32), empty([0]i64)]",
+            "[empty([0]i32), [1]]",
+            "[1, \"a\"]",
         ] {
             assert!(Value::read_all(text.as_bytes()).is_err(), "{text}");
         }

@@ -2,6 +2,7 @@
 
 use crate::ir::Var;
 use rustc_hash::FxHashMap;
+use spirula_program::read_string;
 use spirula_source::{Diagnostic, Place};
 
 /// Where the reader is.
@@ -109,61 +110,11 @@ impl<'a> Cursor<'a> {
         Err(self.fault(format!("expected a name before {delimiter:?}")))
     }
 
-    /// Takes a Haskell string literal.
+    /// Takes a literal of a string.
     pub fn string(&mut self) -> Result<String, Diagnostic> {
-        let start = self.at;
-        self.expect("\"")?;
-        let mut text = String::new();
-        loop {
-            let Some(c) = self.line().chars().next() else {
-                return Err(self.fault_at(start, "this string has no end"));
-            };
-            self.at += c.len_utf8();
-            match c {
-                '"' => return Ok(text),
-                '\\' => text.extend(self.escape()?),
-                c => text.push(c),
-            }
-        }
-    }
-
-    /// What stands after a backslash; `\&` is nothing.
-    fn escape(&mut self) -> Result<Option<char>, Diagnostic> {
-        const SHORT: [(char, char); 11] = [
-            ('n', '\n'),
-            ('t', '\t'),
-            ('r', '\r'),
-            ('a', '\x07'),
-            ('b', '\x08'),
-            ('f', '\x0c'),
-            ('v', '\x0b'),
-            ('0', '\0'),
-            ('"', '"'),
-            ('\'', '\''),
-            ('\\', '\\'),
-        ];
-        let rest = self.line();
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        if digits > 0 {
-            let code = self.take(digits).parse().ok().and_then(char::from_u32);
-            return code
-                .map(Some)
-                .ok_or_else(|| self.fault("no character has this number"));
-        }
-        if self.eat("&") {
-            return Ok(None);
-        }
-        for (name, c) in [("ESC", '\x1b'), ("DEL", '\x7f')] {
-            if self.eat(name) {
-                return Ok(Some(c));
-            }
-        }
-        let found = SHORT.iter().find(|(name, _)| rest.starts_with(*name));
-        let Some((name, c)) = found else {
-            return Err(self.fault("unknown escape in a string"));
-        };
-        self.at += name.len_utf8();
-        Ok(Some(*c))
+        let (text, length) = read_string(self.line()).map_err(|message| self.fault(message))?;
+        self.at += length;
+        Ok(text)
     }
 }
 
