@@ -234,7 +234,11 @@ impl<'p, M: Machine> Session<'p, M> {
                 }
             };
             if let Some(wanted) = wanted.filter(|wanted| wanted != found) {
-                let message = format!("a dimension of {name} is {found}, expected {wanted}");
+                // Programs' tests look for the words of Futhark's own back ends.
+                let message = format!(
+                    "entry point arguments have invalid sizes: a dimension of {name} is {found}, \
+                     expected {wanted}"
+                );
                 return Err(RunError::Invalid(message));
             }
         }
