@@ -1,6 +1,8 @@
 //! The reader of Futhark's printed form: what it makes of tricky input, and damaged input.
 
-use spirula_kernel::{check, print, read_futhark};
+mod dumps;
+
+use spirula_kernel::{check, looks_like_futhark, print, read_futhark};
 use spirula_testing::Expected;
 use std::fs;
 use std::path::Path;
@@ -34,4 +36,143 @@ fn damaged_programs_do_no_harm() {
         }
     }
     assert!(refused > text.len());
+}
+
+/// A program whose parts are headings, with its parts in braces, as Futhark has printed it since 0.25.35, and with
+/// attributes, as since 0.26.1.
+fn in_braces(text: &str) -> String {
+    const HEADINGS: [(&str, &str); 10] = [
+        ("Constants:", "constants {"),
+        ("Initialisation:", "}\n\ninitialisation {"),
+        ("  Inputs:", "  inputs {"),
+        ("  Outputs:", "  }\n  outputs {"),
+        ("  Entry:", "  }\n  entry {"),
+        ("    Name:", "    name {"),
+        ("    Arguments:", "    }\n    arguments {"),
+        ("    Results:", "    }\n    results {"),
+        (
+            "  Body:",
+            "  }\n  attributes {\n    #[noinline]\n  }\n  body {",
+        ),
+        ("}", "}"),
+    ];
+    let mut out =
+        "tuning params {\n  thread_block_size main.tblock_size_1 (entry_main)\n".to_owned();
+    out += "  user width ()\n}\n";
+    let (mut has_function, mut is_entry) = (false, false);
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("Function ") {
+            out += if has_function { "  }\n}\n" } else { "}\n" };
+            out += &format!("function {} {{\n", name.trim_end_matches(':'));
+            has_function = true;
+            continue;
+        }
+        if line == "  Body:" && std::mem::take(&mut is_entry) {
+            out += "    }\n";
+        }
+        is_entry |= line == "    Name:";
+        let heading = HEADINGS.iter().find(|(heading, _)| *heading == line);
+        out += heading.map_or(line, |(_, part)| part);
+        out.push('\n');
+    }
+    out + if has_function { "  }\n}\n" } else { "}\n" }
+}
+
+/// Both forms of a program are the same.
+#[test]
+fn parts_in_braces_are_those_under_headings() {
+    let own = spirula_testing::files(Path::new("tests/futhark"), ".imp");
+    for file in own.into_iter().chain(dumps::files()) {
+        let old = dumps::text(&file);
+        let new = in_braces(&old);
+        assert!(looks_like_futhark(&old) && looks_like_futhark(&new));
+        let [old, new] = [&old, &new].map(|text| match read_futhark(text) {
+            Ok(program) => print(&program),
+            Err(fault) => panic!("{}: {fault:?}", file.display()),
+        });
+        assert!(old == new, "{}", file.display());
+    }
+}
+
+/// Of the strides of a copy the first ones count, and those that lack are 0.
+#[test]
+fn copies_may_have_other_numbers_of_strides() {
+    let text = fs::read_to_string("tests/futhark/moves.imp").expect("the file can be read");
+    let first = text.find("(tid_4) [1i64])").expect("a copy");
+    for (strides, wanted) in [("[5i64][7i64]", "[5i64]"), ("", "[0i64]")] {
+        let mut text = text.clone();
+        text.replace_range(first..first + 15, &format!("(tid_4) {strides})"));
+        let program = read_futhark(&text).expect("the program reads");
+        check(&program).expect("the program checks");
+        let text = print(&program);
+        let side = format!("%xs_mem_1 + sext.i32.i64(%tid_4) {wanted}\n");
+        assert!(text.contains(&side), "{side} is not in\n{text}");
+    }
+}
+
+/// Parameters of users, whose default may be any expression.
+#[test]
+fn parameters_of_users_have_their_defaults() {
+    let text = fs::read_to_string("tests/futhark/moves.imp").expect("the file can be read");
+    let text = text.replacen(
+        "    kernel  {\n",
+        "    var width_20: i64\n    get_user_param width_20 <- width(add_nw64 (1i64) (2i64))\n    kernel  {\n",
+        1,
+    );
+    let size = "const get_size(main.tblock_size_11, thread_block_size)";
+    let text = text.replace(size, "const get_user_param(block size, 64i64)");
+    let program = read_futhark(&text).expect("the program reads");
+    check(&program).expect("the program checks");
+    let text = print(&program);
+    for part in [
+        "%width_20 = cond.i64(eq.i64(parameter(\"width\", bespoke(\"width\", 0)), 0i64), add.i64(1i64, 2i64), ",
+        "size [constant cond.i64(eq.i64(parameter(\"block size\", bespoke(\"block size\", 0)), 0i64), 64i64, ",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+/// A kernel uses what functions that it calls see of the program.
+#[test]
+fn kernels_use_what_their_functions_see() {
+    let text = fs::read_to_string("tests/futhark/moves.imp").expect("the file can be read");
+    let text = text.replacen(
+        "Constants:\n",
+        "Constants:\n  i32 scale_30\n  mem@device table_31\n",
+        1,
+    );
+    let text = text.replacen(
+        "        global_barrier()\n",
+        "        call tid_4 <- own_40(tid_4)\n        global_barrier()\n",
+        1,
+    );
+    let function = |name: &str, body: &str| {
+        format!(
+            "Function {name}:\n  Inputs:\n    i32 x_41\n  Outputs:\n    i32 y_42\n  Entry:\n\n  Body:\n{body}\n"
+        )
+    };
+    let text = text
+        + "\n"
+        + &function("own_40", "    call y_42 <- inner_50(x_41)\n")
+        + &function(
+            "inner_50",
+            "    var z_43: i32\n    z_43 <- table_31<i32@device>[0i64]\n    y_42 <- add32 (z_43) (scale_30)\n",
+        );
+    let program = read_futhark(&text).expect("the program reads");
+    check(&program).expect("the program checks");
+    let text = print(&program);
+    assert!(
+        text.contains("uses (%xs_mem_1, %scale_30, %table_31)"),
+        "{text}"
+    );
+    let mut program = program;
+    for kernel in &mut program.kernels {
+        kernel.uses.truncate(2);
+    }
+    let fault = check(&program).expect_err("a use is missing");
+    assert!(
+        fault.message.contains("sees %table_31"),
+        "{}",
+        fault.message
+    );
 }

@@ -5,21 +5,18 @@ use crate::ir::{Dimension, Entry, EntryKind, EntryParameter, EntryValue, Func, P
 use spirula_source::Diagnostic;
 
 impl Reader<'_> {
-    /// What stands after `Entry:`; nothing for a function that is no entry point.
+    /// The entry point of a function, and the end of that part; nothing for a function that is no entry point.
     pub(super) fn entry(&mut self, function: Func) -> Result<(), Diagnostic> {
-        while self.cursor.eat("\n") {}
-        if !self.cursor.eat("    Name:\n") {
-            return Ok(());
+        if !self.has_part("    ", "Name") {
+            return self.end_part();
         }
-        self.cursor.skip_blanks();
+        self.cursor.skip_space();
         let name = self.cursor.string()?;
-        self.cursor.expect("\n    Arguments:\n")?;
+        self.cursor.expect("\n")?;
+        self.end_part()?;
+        self.begin_part("    ", "Arguments")?;
         let mut parameters = Vec::new();
-        while !self.cursor.eat("    Results:\n") {
-            if self.cursor.eat("\n") {
-                continue;
-            }
-            self.cursor.expect("      ")?;
+        while self.has_line("      ") {
             let line = self.cursor.line();
             let fault = self.cursor.fault("expected an argument and its type");
             let end = line.find(" : ").ok_or(fault)?;
@@ -28,21 +25,20 @@ impl Reader<'_> {
             let value = self.entry_value()?;
             parameters.push(EntryParameter { name, value });
         }
+        self.end_part()?;
+        self.begin_part("    ", "Results")?;
         let mut results = Vec::new();
-        while !self.cursor.rest().starts_with("  Body:") {
-            if self.cursor.eat("\n") {
-                continue;
-            }
-            self.cursor.expect("      ")?;
+        while self.has_line("      ") {
             results.push(self.entry_value()?);
         }
+        self.end_part()?;
         self.builder.entry(Entry {
             name,
             function,
             parameters,
             results,
         });
-        Ok(())
+        self.end_part()
     }
 
     fn entry_value(&mut self) -> Result<EntryValue, Diagnostic> {

@@ -61,6 +61,9 @@ impl Reader<'_> {
         if self.cursor.eat("get_size(") {
             return self.parameter();
         }
+        if self.cursor.eat("get_user_param(") {
+            return self.user_parameter(", ");
+        }
         if self.cursor.eat("get_max_size(") || self.cursor.eat("get_size_max(") {
             let class = self.class()?;
             self.cursor.expect(")")?;
@@ -138,6 +141,24 @@ impl Reader<'_> {
         Err(self
             .cursor
             .fault("expected a tuning parameter and its class"))
+    }
+
+    /// A parameter that users of a program may set: its name, something, its default, and a parenthesis. The value 0
+    /// stands for the default, which may be any expression.
+    pub(super) fn user_parameter(&mut self, between: &str) -> Result<Expr, Diagnostic> {
+        let fault = self
+            .cursor
+            .fault("expected the name of a parameter and its default");
+        let end = self.cursor.line().find(between).ok_or(fault)?;
+        let name = self.cursor.take(end).to_owned();
+        self.cursor.expect(between)?;
+        let default = self.typed(Scalar::I64)?;
+        self.cursor.expect(")")?;
+        let class = SizeClass::Bespoke(name.clone(), 0);
+        let value = self.builder.parameter(Parameter { name, class });
+        let zero = self.builder.i64(0);
+        let is_default = self.builder.op(Op::Eq, &[value, zero]);
+        Ok(self.builder.op(Op::Cond, &[is_default, default, value]))
     }
 
     pub(super) fn class(&mut self) -> Result<SizeClass, Diagnostic> {

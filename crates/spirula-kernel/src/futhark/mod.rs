@@ -1,4 +1,5 @@
-//! The reader of the form that Futhark prints (`futhark dev --gpu-mem --compile-imp-gpu`).
+//! The reader of the form that Futhark prints (`futhark dev --gpu-mem --compile-imp-gpu`), of versions 0.25.32 to
+//! 0.27.1.
 //!
 //! Names in this form may hold anything, blanks and operators too, so the text is not split into
 //! tokens: where an operand may stand, the longest name that is bound there wins. Where the form
@@ -9,6 +10,7 @@ mod cursor;
 mod entry;
 mod expr;
 mod flags;
+mod form;
 mod kernel;
 mod moves;
 mod operators;
@@ -17,6 +19,7 @@ mod stmt;
 use crate::Builder;
 use crate::ir::{Program, Space, Type, Var};
 use cursor::{Cursor, Scopes};
+use form::PartForm;
 use rustc_hash::FxHashMap;
 use spirula_program::{Operator, Scalar};
 use spirula_source::{Diagnostic, Place};
@@ -29,6 +32,7 @@ struct Signature {
 
 struct Reader<'a> {
     cursor: Cursor<'a>,
+    form: PartForm,
     builder: Builder,
     scopes: Scopes<'a>,
     operators: &'static FxHashMap<String, Operator>,
@@ -44,7 +48,7 @@ const DEPTH: u32 = 200;
 
 /// Whether a text looks like the form that Futhark prints.
 pub fn looks_like_futhark(text: &str) -> bool {
-    text.starts_with("types {") && text.contains("\nInitialisation:\n")
+    PartForm::of(text).is_some()
 }
 
 /// Reads a program in the form that Futhark prints. The program is not checked.
@@ -60,6 +64,7 @@ pub fn read_futhark(text: &str) -> Result<Program, Diagnostic> {
     }
     let mut reader = Reader {
         cursor: Cursor { text, at: 0 },
+        form: PartForm::of(text).unwrap_or(PartForm::Headings),
         builder: Builder::new(),
         scopes: Scopes::default(),
         operators: operators::spellings(),
@@ -84,9 +89,9 @@ impl<'a> Reader<'a> {
                 inputs: Vec::new(),
                 outputs: Vec::new(),
             };
-            self.cursor.expect("  Inputs:\n")?;
+            self.begin_part("  ", "Inputs")?;
             self.parameters("    ", |_, _, ty| signature.inputs.push(ty))?;
-            self.cursor.expect("  Outputs:\n")?;
+            self.begin_part("  ", "Outputs")?;
             self.parameters("    ", |_, _, ty| signature.outputs.push(ty))?;
             self.signatures.insert(name, signature);
         }
@@ -94,27 +99,21 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `Function NAME:`, if it is next.
-    fn function_header(&mut self) -> Option<&'a str> {
-        let line = self.cursor.line();
-        let name = line.strip_prefix("Function ")?.strip_suffix(':')?;
-        self.cursor.take_line();
-        Some(name)
-    }
-
     fn program(&mut self) -> Result<(), Diagnostic> {
+        self.tuning_parameters()?;
         self.opaque_types()?;
-        self.cursor.expect("Constants:\n")?;
+        self.begin_part("", "Constants")?;
         self.parameters("  ", |reader, name, ty| {
             let var = reader.builder.global(name, ty);
             reader.scopes.bind(name, var);
         })?;
-        self.cursor.skip_space();
-        self.cursor.expect("Initialisation:\n")?;
+        self.begin_part("", "Initialisation")?;
         self.builder.begin_block();
         self.scopes.open();
         self.statements()?;
         self.scopes.close();
+        self.end_part()?;
+        self.cursor.skip_space();
         let block = self.builder.end_block();
         self.builder.initialise(block);
         while !self.cursor.rest().is_empty() {
@@ -142,24 +141,19 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `TYPE NAME` or `mem SPACE NAME`, one a line, as long as lines are indented so.
+    /// `TYPE NAME` or `mem SPACE NAME`, one a line, up to the end of the part.
     fn parameters(
         &mut self,
         indentation: &str,
         mut each: impl FnMut(&mut Self, &'a str, Type),
     ) -> Result<(), Diagnostic> {
-        loop {
-            if self.cursor.eat("\n") {
-                continue;
-            }
-            if !self.cursor.eat(indentation) {
-                return Ok(());
-            }
+        while self.has_line(indentation) {
             let ty = self.parameter_type()?;
             self.cursor.expect(" ")?;
             let name = self.cursor.take_line();
             each(self, name, ty);
         }
+        self.end_part()
     }
 
     fn parameter_type(&mut self) -> Result<Type, Diagnostic> {
@@ -193,21 +187,24 @@ impl<'a> Reader<'a> {
         }
         self.builder.begin_function(function);
         self.scopes.open();
-        self.cursor.expect("  Inputs:\n")?;
+        self.begin_part("  ", "Inputs")?;
         self.parameters("    ", |reader, name, ty| {
             let var = reader.builder.input(function, name, ty);
             reader.scopes.bind(name, var);
         })?;
-        self.cursor.expect("  Outputs:\n")?;
+        self.begin_part("  ", "Outputs")?;
         self.parameters("    ", |reader, name, ty| {
             let var = reader.builder.output(function, name, ty);
             reader.scopes.bind(name, var);
         })?;
-        self.cursor.expect("  Entry:\n")?;
+        self.begin_part("  ", "Entry")?;
         self.entry(function)?;
-        self.cursor.expect("  Body:\n")?;
+        self.attributes()?;
+        self.begin_part("  ", "Body")?;
         self.builder.begin_block();
         self.statements()?;
+        self.end_part()?;
+        self.end_part()?;
         let body = self.builder.end_block();
         self.builder.define(function, body);
         self.scopes.close();

@@ -2,8 +2,8 @@
 
 use super::{DEPTH, Reader};
 use crate::ir::{
-    Argument, Block, Call, Copy, Element, Message, MessageData, Part, Side, Space, StaticData,
-    StmtKind, Type, Var,
+    Argument, Block, Call, Copy, Element, Expr, Message, MessageData, Part, Side, Space,
+    StaticData, StmtKind, Type, Var,
 };
 use spirula_program::{Literal, Op, Scalar};
 use spirula_source::Diagnostic;
@@ -79,6 +79,9 @@ impl Reader<'_> {
         }
         if self.cursor.eat("call ") {
             return self.call();
+        }
+        if self.cursor.eat("get_user_param ") {
+            return self.user_parameter_of();
         }
         if self.cursor.eat("kernel") {
             return self.kernel();
@@ -274,7 +277,11 @@ impl Reader<'_> {
         let rank: usize = rank.parse().map_err(|_| fault.clone())?;
         let ty = Scalar::from_name(ty).ok_or(fault)?;
         self.cursor.expect("(")?;
-        let shape = self.brackets(rank)?;
+        let shape = self.brackets()?;
+        if shape.len() != rank {
+            let message = format!("expected {rank} sizes, not {}", shape.len());
+            return Err(self.cursor.fault(message));
+        }
         self.cursor.expect(",")?;
         let to = self.side(rank)?;
         self.cursor.expect(",")?;
@@ -292,20 +299,17 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn brackets(&mut self, count: usize) -> Result<Vec<crate::ir::Expr>, Diagnostic> {
+    fn brackets(&mut self) -> Result<Vec<Expr>, Diagnostic> {
         let mut all = Vec::new();
         while self.cursor.eat("[") {
             all.push(self.typed(Scalar::I64)?);
             self.cursor.expect("]")?;
         }
-        if all.len() == count {
-            return Ok(all);
-        }
-        Err(self
-            .cursor
-            .fault(format!("expected {count} sizes, not {}", all.len())))
+        Ok(all)
     }
 
+    /// A side of a copy. It may have more strides than the copy has dimensions, or fewer, in segmented reductions over
+    /// arrays: as in the code that Futhark generates, the first ones count, and those that lack are 0.
     fn side(&mut self, rank: usize) -> Result<Side, Diagnostic> {
         self.cursor.skip_space();
         let memory = self.memory()?;
@@ -313,7 +317,11 @@ impl Reader<'_> {
         self.cursor.expect("+")?;
         let offset = self.typed(Scalar::I64)?;
         self.cursor.skip_blanks();
-        let strides = self.brackets(rank)?;
+        let mut strides = self.brackets()?;
+        while strides.len() < rank {
+            strides.push(self.builder.i64(0));
+        }
+        strides.truncate(rank);
         Ok(Side {
             memory,
             offset,
@@ -440,6 +448,15 @@ impl Reader<'_> {
             .cursor
             .fault(format!("{given} does not convert to {ty}"));
         let value = self.convert(value, ty).ok_or(fault)?;
+        self.builder.assign(to, value);
+        Ok(())
+    }
+
+    /// What stands after `get_user_param` where a scalar gets its value.
+    fn user_parameter_of(&mut self) -> Result<(), Diagnostic> {
+        let to = self.scalar_var()?;
+        self.cursor.expect(" <- ")?;
+        let value = self.user_parameter("(")?;
         self.builder.assign(to, value);
         Ok(())
     }
