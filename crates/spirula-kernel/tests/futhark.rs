@@ -39,7 +39,7 @@ fn damaged_programs_do_no_harm() {
 }
 
 /// A program whose parts are headings, with its parts in braces, as Futhark has printed it since 0.25.35, and with
-/// attributes, as since 0.26.1.
+/// attributes, as since 0.25.36.
 fn in_braces(text: &str) -> String {
     const HEADINGS: [(&str, &str); 10] = [
         ("Constants:", "constants {"),

@@ -8,7 +8,7 @@
 //!     TYPE NAME
 //! ```
 //!
-//! Since 0.25.35 it stands in braces, after a list of the program's tuning parameters; since 0.26.1 functions have
+//! Since 0.25.35 it stands in braces, after a list of the program's tuning parameters; since 0.25.36 functions have
 //! attributes, too:
 //!
 //! ```text
