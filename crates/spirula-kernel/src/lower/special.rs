@@ -32,7 +32,7 @@ impl Lower<'_> {
     /// 1 with the sign of a number; zeros and NaN stay, which `FSign` does not promise.
     pub(super) fn sign(&mut self, scalar: Scalar, value: Id) -> Id {
         let ty = self.ty(scalar);
-        let [zero, one, less] = ["0.0", "1.0", "-1.0"].map(|t| self.real_literal(scalar, t));
+        let [zero, one, less] = [0.0, 1.0, -1.0].map(|number| self.number_of(scalar, number));
         let is_negative = self.test(S::FOrdLessThan, &[value, zero]);
         let is_positive = self.test(S::FOrdLessThan, &[zero, value]);
         let sign = self.select(ty, is_positive, one, value);
