@@ -111,6 +111,69 @@ impl<'a> TypeNames<'a> {
         }
     }
 
+    /// Whether elements of one type give the value of a parameter: all its scalars are such. Integers may have a sign or
+    /// not, and pointers are integers of 64 bits.
+    pub fn takes_elements(&self, param: &Param, element: Element) -> bool {
+        self.param_consists_of(param, |own| match own {
+            Some(own) if own.is_float() || element.is_float() => own == element,
+            Some(own) => own.size() == element.size(),
+            None => matches!(element, Element::I64 | Element::U64),
+        })
+    }
+
+    /// Whether all scalars of a parameter's value are integers.
+    pub fn takes_integers(&self, param: &Param) -> bool {
+        self.param_consists_of(param, |own| {
+            own.is_some_and(|own| !own.is_float() && own != Element::Bool)
+        })
+    }
+
+    /// Whether something holds of all scalars of a parameter's value. A shader that was made of a kernel gives no more
+    /// than the size of a structure, of which everything holds.
+    fn param_consists_of(
+        &self,
+        param: &Param,
+        holds: impl Fn(Option<Element>) -> bool + Copy,
+    ) -> bool {
+        let ParamKind::Value { ty, .. } = param.kind else {
+            return false;
+        };
+        match self.param_value(param) {
+            Some(value) => holds(Some(value.element)),
+            None if self.op(ty) == Some(Op::TypeVoid) => true,
+            None => self.consists_of(ty, DEPTH, holds),
+        }
+    }
+
+    /// Whether something holds of all scalars of a type; pointers have no element.
+    fn consists_of(
+        &self,
+        ty: Id,
+        depth: u32,
+        holds: impl Fn(Option<Element>) -> bool + Copy,
+    ) -> bool {
+        if let Some(value) = self.value(ty) {
+            return holds(Some(value.element));
+        }
+        let (Some(inst), Some(depth)) =
+            (self.definitions.get(self.module, ty), depth.checked_sub(1))
+        else {
+            return false;
+        };
+        match inst.op() {
+            Op::TypeStruct => inst
+                .ids(0)
+                .all(|member| self.consists_of(member, depth, holds)),
+            Op::TypeArray | Op::TypeRuntimeArray | Op::TypeMatrix => {
+                self.consists_of(inst.id(0), depth, holds)
+            }
+            Op::TypePointer | Op::TypeUntypedPointerKHR => holds(None),
+            // Scalars that no element is for are given by their bytes.
+            Op::TypeInt | Op::TypeFloat => true,
+            _ => false,
+        }
+    }
+
     /// The instruction that declares a type.
     pub(crate) fn op(&self, ty: Id) -> Option<Op> {
         self.definitions.op(self.module, ty)

@@ -75,6 +75,8 @@ pub enum ValueSpec {
     Sampler(Sampler),
     /// An empty pipe.
     Pipe(PipeShape),
+    /// The address of a buffer with these contents.
+    Address(Box<ValueSpec>),
 }
 
 /// What is in an array.
@@ -155,6 +157,7 @@ impl FromStr for ValueSpec {
             ("local", Some(size)) => local(size).map(ValueSpec::Local),
             ("hex", Some(digits)) => hex(digits).map(ValueSpec::Bytes),
             ("pipe", Some(packets)) => pipe(packets).map(ValueSpec::Pipe),
+            ("address", Some(contents)) => address(contents),
             (kind, Some(rest)) if texels::is_image(kind) => {
                 texels::image(kind, rest).map(|image| ValueSpec::Image(Box::new(image)))
             }
@@ -208,6 +211,19 @@ fn pipe(text: &str) -> Result<PipeShape, String> {
     });
     packets
         .ok_or_else(|| format!("{text:?} says not how many packets of which type: pipe=1000xf32"))
+}
+
+/// `16xf32=iota`, or whatever else a buffer may have.
+fn address(text: &str) -> Result<ValueSpec, String> {
+    let contents: ValueSpec = text.parse()?;
+    match contents {
+        ValueSpec::Array { .. } | ValueSpec::File(_) | ValueSpec::Bytes(_) => {
+            Ok(ValueSpec::Address(Box::new(contents)))
+        }
+        _ => Err(format!(
+            "{text:?} is no contents of a buffer: address=16xf32=iota"
+        )),
+    }
 }
 
 fn local(text: &str) -> Result<u64, String> {
@@ -405,6 +421,19 @@ mod tests {
         assert_eq!(value("local=100"), ValueSpec::Local(100));
         assert_eq!(value("hex=00 ff"), ValueSpec::Bytes(vec![0, 255]));
         assert_eq!(value("@c:x.npy"), ValueSpec::File("c:x.npy".into()));
+    }
+
+    #[test]
+    fn addresses() {
+        let value = |text: &str| text.parse::<ArgSpec>().map(|arg| arg.value);
+        let contents = value("16xf32=iota").unwrap();
+        let wanted = ValueSpec::Address(Box::new(contents));
+        assert_eq!(value("address=16xf32=iota"), Ok(wanted.clone()));
+        assert_eq!(value("p:address=16xf32=iota"), Ok(wanted));
+        assert!(value("address=@x.npy").is_ok() && value("address=hex=00ff").is_ok());
+        for text in ["address", "address=", "address=f32=1", "address=local=4"] {
+            assert!(value(text).is_err(), "{text}");
+        }
     }
 
     #[test]

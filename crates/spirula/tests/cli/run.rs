@@ -134,7 +134,8 @@ fn results_are_saved_and_checked() {
     ]))
     .ok();
     assert_eq!(std::fs::read(scratch.path("raw.bin")).unwrap().len(), 32);
-    run(&scale(&["--check", &format!("0={saved}")])).ok();
+    let told = run(&scale(&["--check", &format!("0={saved}")])).ok().err;
+    assert_eq!(told, format!("argument 0 (out) is as in {saved}\n"));
     run(&scale(&["--check", &saved])).ok();
     // The same with one argument changed.
     let mut other = scale(&["--check", &saved]);
@@ -234,8 +235,10 @@ fn launches_that_do_not_fit() {
 #[test]
 fn devices_that_agree_are_one() {
     let args = ["--devices", "cpu,cpu+scalar", "--compare"];
-    let text = run(&scale(&args)).ok().text();
+    let ran = run(&scale(&args)).ok();
+    let text = ran.text();
     assert!(text.ends_with("1 3 5 7 9 11 13 15\n"), "{text}");
+    assert_eq!(ran.err, "cpu, cpu+scalar agree\n");
     run(&scale(&["--devices", "cpu", "--compare"])).fails(2, "two devices at least");
     run(&scale(&["--devices", "cpu,cpu"])).fails(2, "--compare");
 }
@@ -274,4 +277,80 @@ fn images_and_samplers() {
     smooth("4xf32").fails(1, "it takes an image, a buffer is given");
     smooth("image3d=1x1x4xr8").fails(1, "it takes an image of 2D, 3D is given");
     smooth("image2d=4xr8").fails(2, "image2d takes 2 sizes, 1 are given");
+}
+
+#[test]
+fn values_have_the_types_of_their_elements() {
+    let module = own("values.spvasm");
+    let sum = |v: &str, pair: &str, place: &str| {
+        let all = ["--arg", "2xi32", "--arg", v, "--arg", pair, "--arg", place];
+        spirula(&[&["run", &module, "--global", "1"], &all[..]].concat())
+    };
+    // The pair is 5 and 6.5.
+    let pair = "hex=05000000 0000d040";
+    for v in [
+        "4xi32=1 2 3 4",
+        "4xu32=1 2 3 4",
+        "hex=01000000 00000000 00000000 04000000",
+    ] {
+        let text = sum(v, pair, "i64=1").ok().text();
+        assert!(text.ends_with("  0 16\n"), "{text}");
+    }
+    for v in ["4xf32=1 2 3 4", "2xi64=1 2", "16xu8=1", "8xf16=1"] {
+        let wrong = sum(v, pair, "i64=1");
+        wrong.fails(
+            1,
+            "argument 1 (v) of sum: it takes 4xu32 (integers with or without a sign), ",
+        );
+    }
+    for given in ["2xf32=5 6.5", "2xi32=5 6", "8xu8=1", "f64=1"] {
+        sum("4xi32=1", given, "i64=1").fails(1, "argument 2 (pair) of sum: it takes {u32, f32}");
+    }
+    sum("4xi32=1", pair, "f64=1").fails(1, "it takes u64, f64 is given");
+}
+
+#[test]
+fn buffers_are_passed_by_their_addresses() {
+    let module = own("pointers.spvasm");
+    let scale = |device: &str, rest: &[&str]| {
+        let push = [
+            "--push",
+            "address=8xu32=iota",
+            "--push",
+            "address=8xu32",
+            "--push",
+            "u32=3",
+        ];
+        spirula(
+            &[
+                &["run", &module, "--groups", "2", "--device", device],
+                &push[..],
+                rest,
+            ]
+            .concat(),
+        )
+    };
+    for device in ["cpu", "cpu+scalar", "cpu+san"] {
+        let text = scale(device, &[]).ok().text();
+        assert!(
+            text.starts_with("push constant 1 (push1): 8xu32, 0 to 21\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("  0 3 6 9 12 15 18 21\n"), "{text}");
+    }
+    let scratch = Scratch::new();
+    let saved = scratch.text("out.npy");
+    scale("cpu", &["--out", &format!("push1={saved}")]).ok();
+    scale("cpu", &["--check", &format!("push1={saved}")]).ok();
+    let short = ["--push", "address=8xu32=iota", "--push", "address=8xu32"];
+    let short = spirula(&[&["run", &module, "--groups", "2"], &short[..]].concat());
+    short.fails(1, "takes 20 bytes of push constants, 16 are given");
+    let wrong = spirula(&["run", &module, "--groups", "2", "--push", "address=f32=1"]);
+    wrong.fails(2, "no contents of a buffer");
+    let kernel = own("values.spvasm");
+    let mut run = vec!["run", kernel.as_str(), "--global", "1"];
+    for value in ["address=4xf32", "4xi32=1", "hex=0500000000000000", "i64=0"] {
+        run.extend(["--arg", value]);
+    }
+    spirula(&run).fails(1, "argument 0 (out) of sum: it takes no address");
 }

@@ -121,7 +121,7 @@ pub struct Run {
     #[arg(long, value_name = "ID=VALUE", allow_hyphen_values = true)]
     pub spec: Vec<String>,
     /// Push constants, one value after the other (u32=5, 3xf32=1 2 3, hex=00ff), each aligned to
-    /// the size of its elements
+    /// the size of its elements; address=16xf32=iota is the address of a buffer
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub push: Vec<ValueSpec>,
     /// Save a buffer after the run, or a program's result, as .npy or raw (.bin); WHICH is a
@@ -180,6 +180,8 @@ Arguments:
   3xf32=1 2 3                 for a parameter that is a vector or structure: its value
   local=1024, local=256xf32   workgroup memory for each workgroup
   hex=0011                    the bytes of a value
+  address=16xf32=iota         the address of a buffer with these contents, for a parameter that
+                              is a number of 64 bits; as a push constant it is called push0
   image2d=48x64xrgba8=@x.npy  an image, rows first; image1d, image3d, cube and texels, too, and
                               image2d+array=LAYERSxHEIGHTxWIDTHxFORMAT; contents as above
   sampler+linear+repeat       a sampler: nearest, linear, clamp, border, repeat, mirror,

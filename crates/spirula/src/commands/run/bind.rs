@@ -7,7 +7,7 @@ use spirula_spirv::reflect::{Interface, Param};
 /// What a buffer, argument or result is called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// `argument` or `result`.
+    /// `argument`, `result` or [`PUSHED`].
     pub role: &'static str,
     /// Position among those of its role, from 0.
     pub number: usize,
@@ -44,7 +44,27 @@ impl Label {
             ) => (set, binding, index) == own,
             _ => false,
         };
-        which == self.number.to_string() || self.name.as_deref() == Some(which) || by_place()
+        let by_number = || self.role != PUSHED && which == self.number.to_string();
+        by_number() || self.name.as_deref() == Some(which) || by_place()
+    }
+}
+
+/// The role of a buffer whose address is a push constant.
+pub const PUSHED: &str = "push constant";
+
+impl Slot {
+    /// That of a buffer whose address is the push constant of a number.
+    pub fn pushed(number: usize, value: ValueSpec) -> Slot {
+        Slot {
+            label: Label {
+                role: PUSHED,
+                number,
+                name: Some(format!("push{number}")),
+                binding: None,
+            },
+            param: None,
+            value,
+        }
     }
 }
 

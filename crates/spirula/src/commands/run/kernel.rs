@@ -35,7 +35,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
 
     let mut device = super::open(args)?;
     let free = bind::places(&interface, &args.arg);
-    let slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
+    let mut slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
         let takes = describe_entry(&interface, &types);
         Failure::hinted(
             text,
@@ -43,7 +43,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         )
     })?;
     let mut limit = device.info().limits.buffer_size / COPIES;
-    let values = stages.time("make arguments", || {
+    let mut values = stages.time("make arguments", || {
         let mut make = |slot: &Slot| {
             let value = made::make(slot, &interface, &types, args.seed, limit)?;
             limit = limit.saturating_sub(value.size());
@@ -54,7 +54,14 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
             .map(&mut make)
             .collect::<Result<Vec<_>, Failure>>()
     })?;
-    let push = made::push_constants(&args.push, args.seed, limit)?;
+    let pushed = made::push_constants(&args.push, args.seed, limit)?;
+    let (mut push, given) = (pushed.bytes, slots.len());
+    let mut places = Vec::new();
+    for (at, number, array) in pushed.buffers {
+        places.push(at);
+        slots.push(Slot::pushed(number, args.push[number].clone()));
+        values.push(Made::Address(array));
+    }
 
     let progress = Progress::spinner("running");
     let kernel = match device.create_kernel(module, &interface.name, &spec) {
@@ -64,9 +71,14 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         Err(error) => return Err(told(error)),
     };
     let buffers = upload(&mut device, &values)?;
-    let inputs = match interface.takes_arguments() {
-        true => arguments(&values, &buffers),
-        false => resources(&slots, &buffers, push),
+    let addresses = addresses(&mut device, &values, &buffers)?;
+    for (at, address) in places.iter().zip(&addresses[given..]) {
+        push[*at..at + 8].copy_from_slice(&address.unwrap_or(0).to_le_bytes());
+    }
+    let inputs = if interface.takes_arguments() {
+        arguments(&values[..given], &buffers, &addresses)
+    } else {
+        resources(&slots, &buffers, push)
     };
     let launch = Launch {
         kernel,
@@ -76,7 +88,12 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     let ended = device.launch(&launch).and_then(|()| device.wait());
     let printed = device.take_printed();
     std::io::stdout().write_all(&printed)?;
+    if printed.last().is_some_and(|last| *last != b'\n') {
+        // What follows is no part of what was printed last.
+        std::io::stdout().write_all(b"\n")?;
+    }
     ended.map_err(|e| super::ended(e, args))?;
+    super::tell_agreement(args);
     args.checking.write(&[])?;
     let results = results::collect(&mut device, &slots, values, &buffers)?;
     drop(progress);
@@ -126,7 +143,9 @@ fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
 /// Brings arrays onto the device; one entry for each value.
 fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, Failure> {
     let one = |value: &Made| match value {
-        Made::Buffer(array) => device.upload(array.bytes()).map(Some).map_err(told),
+        Made::Buffer(array) | Made::Address(array) => {
+            device.upload(array.bytes()).map(Some).map_err(told)
+        }
         Made::Image(shape, sampler, texels) => {
             let image = device.create_image(shape, sampler).map_err(told)?;
             device.write(image, 0, texels.bytes()).map_err(told)?;
@@ -137,6 +156,19 @@ fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, F
         _ => Ok(None),
     };
     values.iter().map(one).collect()
+}
+
+/// The addresses of buffers that are passed by them.
+fn addresses(
+    device: &mut Device,
+    values: &[Made],
+    buffers: &[Option<Buffer>],
+) -> Result<Vec<Option<u64>>, Failure> {
+    let one = |(value, buffer): (&Made, &Option<Buffer>)| match (value, buffer) {
+        (Made::Address(_), Some(buffer)) => device.address(*buffer).map(Some).map_err(told),
+        _ => Ok(None),
+    };
+    values.iter().zip(buffers).map(one).collect()
 }
 
 /// What a shader is given.
@@ -158,8 +190,11 @@ fn resources(slots: &[Slot], buffers: &[Option<Buffer>], push: Vec<u8>) -> Input
 }
 
 /// What a kernel is given.
-fn arguments(values: &[Made], buffers: &[Option<Buffer>]) -> Inputs {
-    let argument = |(value, buffer): (&Made, &Option<Buffer>)| match (value, buffer) {
+fn arguments(values: &[Made], buffers: &[Option<Buffer>], addresses: &[Option<u64>]) -> Inputs {
+    let argument = |((value, buffer), address): ((&Made, &Option<Buffer>), &Option<u64>)| match (
+        value, buffer,
+    ) {
+        (Made::Address(_), _) => Argument::Bytes(address.unwrap_or(0).to_le_bytes().to_vec()),
         (_, Some(buffer)) => Argument::Buffer(*buffer),
         (Made::Local(bytes), _) => Argument::Local(*bytes),
         (Made::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
@@ -168,5 +203,6 @@ fn arguments(values: &[Made], buffers: &[Option<Buffer>]) -> Inputs {
         }
         (Made::Sampler(_) | Made::Pipe(_), _) => Argument::Bytes(Vec::new()),
     };
-    Inputs::Arguments(values.iter().zip(buffers).map(argument).collect())
+    let all = values.iter().zip(buffers).zip(addresses);
+    Inputs::Arguments(all.map(argument).collect())
 }

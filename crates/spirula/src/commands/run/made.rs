@@ -4,9 +4,9 @@ use super::bind::Slot;
 use crate::cli::{Failure, files};
 use crate::values::{Contents, ValueSpec};
 use spirula_runtime::data::{Array, Element, Number, extent, generate, read_npy};
-use spirula_runtime::types::{TypeNames, Value};
+use spirula_runtime::types::TypeNames;
 use spirula_runtime::{Error, ImageShape, PipeShape, Sampler};
-use spirula_spirv::reflect::{Interface, ParamKind};
+use spirula_spirv::reflect::{Interface, Param, ParamKind};
 use std::path::Path;
 
 /// A value, ready for the device.
@@ -24,13 +24,26 @@ pub enum Made {
     Sampler(Sampler),
     /// An empty pipe.
     Pipe(PipeShape),
+    /// The address of a buffer with these contents.
+    Address(Array),
+}
+
+/// Push constants: their bytes, and the buffers whose addresses are among them.
+#[derive(Debug, Default)]
+pub struct Pushed {
+    /// The bytes; addresses are zero.
+    pub bytes: Vec<u8>,
+    /// Where an address belongs, which value it is, and what is in its buffer.
+    pub buffers: Vec<(usize, usize, Array)>,
 }
 
 impl Made {
     /// Bytes of memory that it takes.
     pub fn size(&self) -> u64 {
         match self {
-            Made::Buffer(array) | Made::Image(_, _, array) => array.bytes().len() as u64,
+            Made::Buffer(array) | Made::Image(_, _, array) | Made::Address(array) => {
+                array.bytes().len() as u64
+            }
             Made::Bytes(bytes) => bytes.len() as u64,
             Made::Local(_) | Made::Sampler(_) => 0,
             Made::Pipe(shape) => shape.bytes().unwrap_or(0),
@@ -59,18 +72,25 @@ pub fn make(
     };
     let seed = seed.wrapping_add(slot.label.number as u64);
     let param = slot.param.as_ref();
-    let wanted = param.and_then(|p| types.param_value(p));
-    let name = param.map_or(String::new(), |p| types.param_name(p));
-    let kind = param.map(|p| p.kind);
-    if let (Some(ParamKind::Value { size, .. }), ValueSpec::Scalar(element, number)) =
-        (kind, &slot.value)
-    {
-        return scalar(*element, *number, wanted, size, &name).map_err(bad);
+    let by_value = param.and_then(|param| match param.kind {
+        ParamKind::Value { size, .. } => Some(ValueParam { param, size, types }),
+        _ => None,
+    });
+    if let (Some(wanted), ValueSpec::Scalar(element, number)) = (&by_value, &slot.value) {
+        return wanted.take_scalar(*element, *number).map_err(bad);
     }
     let array = match &slot.value {
         ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
         ValueSpec::Sampler(sampler) => return Ok(Made::Sampler(*sampler)),
         ValueSpec::Pipe(shape) => return Ok(Made::Pipe(*shape)),
+        ValueSpec::Address(contents) => {
+            if by_value.is_none_or(|wanted| wanted.size != BYTES_OF_ADDRESS) {
+                return Err(bad("it takes no address".to_owned()));
+            }
+            return buffer(contents, seed, limit)
+                .map(Made::Address)
+                .map_err(told);
+        }
         ValueSpec::Image(image) => {
             let texels = array(image.element, &image.sizes, &image.contents, seed, limit);
             return Ok(Made::Image(
@@ -85,18 +105,18 @@ pub fn make(
                 "it takes a buffer: give its size, such as 16x{element}"
             )));
         }
-        ValueSpec::Bytes(bytes) => Array::new(Element::U8, vec![bytes.len()], bytes.clone())
-            .map_err(|e| bad(e.to_string()))?,
-        given => of_spec(given, seed, limit).map_err(told)?,
+        given => buffer(given, seed, limit).map_err(told)?,
     };
+    if let Some(wanted) = by_value {
+        return wanted.take_array(array).map_err(bad);
+    }
     let is_binding = slot.label.binding.is_some();
-    match kind {
-        Some(ParamKind::Value { size, .. }) => by_value(array, wanted, size, &name).map_err(bad),
+    match param.map(|param| param.kind) {
         Some(ParamKind::Workgroup { .. }) => {
             Err(bad("it takes workgroup memory: give local=BYTES".to_owned()))
         }
-        _ if is_binding || kind.is_some() => Ok(Made::Buffer(array)),
-        _ => Err(bad("it takes nothing".to_owned())),
+        None if !is_binding => Err(bad("it takes nothing".to_owned())),
+        _ => Ok(Made::Buffer(array)),
     }
 }
 
@@ -105,6 +125,15 @@ fn is_buffer(slot: &Slot) -> bool {
     let param = slot.param.as_ref();
     let is_pointer = param.is_some_and(|p| matches!(p.kind, ParamKind::Buffer { .. }));
     is_pointer || slot.label.binding.is_some()
+}
+
+/// What a buffer is given.
+fn buffer(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failure> {
+    match value {
+        ValueSpec::Bytes(bytes) => Array::new(Element::U8, vec![bytes.len()], bytes.clone())
+            .map_err(|e| Failure::message(e.to_string())),
+        value => of_spec(value, seed, limit),
+    }
 }
 
 /// The array that a value is outside of any kernel; scalars are arrays of no dimension.
@@ -127,46 +156,58 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failur
             "images, samplers and pipes are no values".to_owned(),
         )),
         ValueSpec::Bytes(_) => Err(failed("bytes without a type are no value".to_owned())),
+        ValueSpec::Address(_) => Err(failed("an address is no value of a program".to_owned())),
     }
 }
 
-fn scalar(
-    element: Element,
-    number: Number,
-    wanted: Option<Value>,
+/// A parameter that a kernel takes by value.
+struct ValueParam<'a> {
+    param: &'a Param,
+    /// Bytes of the value.
     size: u64,
-    name: &str,
-) -> Result<Made, String> {
-    let fits = match wanted {
-        Some(Value {
-            element: own,
-            count: 1,
-        }) => own.is_float() == element.is_float() && own.size() == element.size(),
-        Some(_) => false,
-        None => element.size() as u64 == size,
-    };
-    if !fits {
-        return Err(format!("it takes {name}, {element} is given"));
-    }
-    let mut bytes = Vec::new();
-    element.encode(number, &mut bytes);
-    Ok(Made::Bytes(bytes))
+    types: &'a TypeNames<'a>,
 }
 
-/// The value of a vector or structure from an array.
-fn by_value(array: Array, wanted: Option<Value>, size: u64, name: &str) -> Result<Made, String> {
-    let shape = array.shape_text();
-    let count = array.count();
-    let mut bytes = array.into_bytes();
-    // Vectors of three take the room of four.
-    if wanted.is_some_and(|v| v.count == 3 && count == 3) {
-        bytes.resize(bytes.len() / 3 * 4, 0);
+impl ValueParam<'_> {
+    /// The value of a scalar, or of a structure of one, from a number.
+    fn take_scalar(&self, element: Element, number: Number) -> Result<Made, String> {
+        let fits = element.size() as u64 == self.size;
+        if !fits || !self.types.takes_elements(self.param, element) {
+            let name = self.types.param_name(self.param);
+            return Err(format!("it takes {name}, {element} is given"));
+        }
+        let mut bytes = Vec::new();
+        element.encode(number, &mut bytes);
+        Ok(Made::Bytes(bytes))
     }
-    match bytes.len() as u64 == size {
-        true => Ok(Made::Bytes(bytes)),
-        false => Err(format!(
-            "it takes {name} of {size} bytes by value, {shape} is given"
-        )),
+
+    /// The value of a vector or structure from an array of its scalars.
+    fn take_array(&self, array: Array) -> Result<Made, String> {
+        let ValueParam { param, size, types } = *self;
+        let (shape, name) = (array.shape_text(), types.param_name(param));
+        let (count, wanted) = (array.count(), types.param_value(param));
+        if !types.takes_elements(param, array.element()) {
+            let more = if types.takes_integers(param) {
+                " (integers with or without a sign)"
+            } else if wanted.is_none() {
+                " (hex=BYTES gives a structure of several types)"
+            } else {
+                ""
+            };
+            return Err(format!("it takes {name}{more}, {shape} is given"));
+        }
+        let mut bytes = array.into_bytes();
+        // Vectors of three take the room of four.
+        if wanted.is_some_and(|v| v.count == 3 && count == 3) {
+            bytes.resize(bytes.len() / 3 * 4, 0);
+        }
+        if bytes.len() as u64 == size {
+            Ok(Made::Bytes(bytes))
+        } else {
+            Err(format!(
+                "it takes {name} of {size} bytes by value, {shape} is given"
+            ))
+        }
     }
 }
 
@@ -212,12 +253,23 @@ pub fn from_npy(path: &Path) -> Result<Array, Failure> {
     read_npy(&input.bytes).map_err(|e| Failure::message(format!("{}: {e}", input.name)))
 }
 
-/// The bytes of push constants: each value at the next multiple of its element's size.
-pub fn push_constants(values: &[ValueSpec], seed: u64, limit: u64) -> Result<Vec<u8>, Failure> {
-    let mut out = Vec::new();
-    for value in values {
+/// Bytes of an address.
+const BYTES_OF_ADDRESS: u64 = 8;
+
+/// Push constants: each value at the next multiple of its element's size.
+pub fn push_constants(values: &[ValueSpec], seed: u64, limit: u64) -> Result<Pushed, Failure> {
+    let mut pushed = Pushed::default();
+    for (number, value) in values.iter().enumerate() {
+        let out = &mut pushed.bytes;
         let (align, bytes) = match value {
             ValueSpec::Bytes(bytes) => (1, bytes.clone()),
+            ValueSpec::Address(contents) => {
+                let size = BYTES_OF_ADDRESS as usize;
+                let at = out.len().next_multiple_of(size);
+                let array = buffer(contents, seed.wrapping_add(number as u64), limit)?;
+                pushed.buffers.push((at, number, array));
+                (size, vec![0; size])
+            }
             value => {
                 let array = of_spec(value, seed, limit)?;
                 (array.element().size(), array.into_bytes())
@@ -226,5 +278,5 @@ pub fn push_constants(values: &[ValueSpec], seed: u64, limit: u64) -> Result<Vec
         out.resize(out.len().next_multiple_of(align), 0);
         out.extend_from_slice(&bytes);
     }
-    Ok(out)
+    Ok(pushed)
 }

@@ -12,6 +12,7 @@ mod stages;
 
 use super::compile::options;
 use crate::cli::args::{Run, Validation};
+use crate::cli::say::say_line;
 use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
 use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ValueSpec};
@@ -71,7 +72,8 @@ pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
         | ValueSpec::Bytes(_)
         | ValueSpec::Image(_)
         | ValueSpec::Sampler(_)
-        | ValueSpec::Pipe(_) => None,
+        | ValueSpec::Pipe(_)
+        | ValueSpec::Address(_) => None,
     });
     known.collect()
 }
@@ -132,6 +134,13 @@ fn closing(device: &mut Device, stages: &mut Stages) {
     stages.device(device);
     for warning in device.take_warnings() {
         failure::tell_line("warning", &warning, None);
+    }
+}
+
+/// Says that the devices of a run which has ended came to the same results, if they were compared.
+fn tell_agreement(args: &Run) {
+    if args.compare {
+        say_line!("{} agree", args.devices.join(", "));
     }
 }
 

@@ -52,6 +52,7 @@ pub fn run(
     drop(progress);
     super::closing(&mut device, &mut stages);
     let given = called?;
+    super::tell_agreement(args);
     args.checking.write(&[])?;
     let computed = computed(&given, tensors)?;
     match tensors {

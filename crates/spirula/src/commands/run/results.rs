@@ -5,6 +5,7 @@ use super::made::{Made, from_npy};
 use super::stages::Stages;
 use crate::cli::args::Run;
 use crate::cli::files::{self, has_extension};
+use crate::cli::say::say_line;
 use crate::cli::{Failure, Outcome, failure};
 use crate::values::compare::{Tolerance, compare};
 use crate::values::{image, summary};
@@ -82,7 +83,10 @@ pub fn collect(
 ) -> Result<Vec<Computed>, Failure> {
     let mut out = Vec::new();
     for ((slot, value), buffer) in slots.iter().zip(values).zip(buffers) {
-        let (Made::Buffer(before) | Made::Image(_, _, before), Some(buffer)) = (value, buffer)
+        let (
+            Made::Buffer(before) | Made::Image(_, _, before) | Made::Address(before),
+            Some(buffer),
+        ) = (value, buffer)
         else {
             continue;
         };
@@ -164,7 +168,10 @@ fn check(results: &[Computed], wanted: &Wanted, args: &Run) -> Outcome {
             );
             failure::tell_line("error", &text, None);
             outcome = Err(Failure::Told);
+            continue;
         }
+        let (title, path) = (result.label.title(), target.path.display());
+        say_line!("{title} is as in {path}");
     }
     outcome
 }
