@@ -144,7 +144,7 @@ fn workgroup_memory_that_is_too_small_ends_the_launch() {
             ..Options::default()
         };
         let kernel = compile_with(GIVEN, &[], &options).expect("the kernel is supported");
-        let mut run = |bytes| {
+        let run = |bytes| {
             let values = [Argument::Local(bytes)];
             run_kernel(&kernel, [64, 1, 1], Some([64, 1, 1]), &mut [], &values)
         };
