@@ -392,7 +392,9 @@ impl Device {
             shader.hidden.push((buffer, memory.offset));
         }
         if let Some(printf) = &passing.printf {
-            let buffer = self.create_buffer(u64::from(printf.size).max(4))?;
+            let empty = printed::empty(u64::from(printf.size).max(4));
+            let buffer = self.create_buffer(empty.len() as u64)?;
+            self.driver.write(buffer, 0, &empty)?;
             shader.hidden.push((buffer, printf.offset));
             shader.printed = Some(buffer);
         }
@@ -522,7 +524,7 @@ impl Device {
         let size = (4 + 4 * words).min(u64::from(printf.size));
         let mut records = vec![0; size as usize];
         driver.read(buffer, 0, &mut records)?;
-        driver.write(buffer, 0, &[0; 4])?;
+        driver.write(buffer, 0, &printed::empty(size))?;
         printed::print(printf, &records, &mut self.printed);
         Ok(())
     }

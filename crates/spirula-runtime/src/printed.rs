@@ -1,10 +1,17 @@
 //! What shaders print: records in a buffer, by the texts that their modules bring along.
 //!
-//! The buffer begins with the number of words that were asked for; what did not fit is not there, and its
-//! call has failed.
+//! The buffer begins with the number of words that were asked for. A record that did not fit is not there, and its
+//! call has failed; the words in its place are no number of a text, which ends the records.
 
 use spirula_scalar::printf::{Argument, Template};
 use spirula_spirv::reflect::Printf;
+
+/// The first bytes of a buffer without records.
+pub fn empty(bytes: u64) -> Vec<u8> {
+    let mut buffer = vec![0xff; bytes as usize];
+    buffer.iter_mut().take(4).for_each(|byte| *byte = 0);
+    buffer
+}
 
 /// Appends what the records of a buffer print. What is no record ends them.
 pub fn print(printf: &Printf, buffer: &[u8], out: &mut Vec<u8>) {
@@ -45,7 +52,7 @@ pub fn print(printf: &Printf, buffer: &[u8], out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::print;
+    use super::{empty, print};
     use spirula_spirv::reflect::Printf;
 
     fn printed(words: &[u32]) -> String {
@@ -78,5 +85,16 @@ mod tests {
         assert_eq!(printed(&[0, 1, 1]), "");
         assert_eq!(printed(&[u32::MAX, 1, 1, 9, 1]), "texttext");
         assert_eq!(printed(&[2, 0, 7, 1]), "");
+    }
+
+    #[test]
+    fn records_end_before_the_first_that_did_not_fit() {
+        let mut buffer: Vec<u32> = empty(28)
+            .chunks(4)
+            .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+            .collect();
+        // Three records of three words were asked for, two of which fit into six words.
+        buffer[..4].copy_from_slice(&[9, 0, 7, 1]);
+        assert_eq!(printed(&buffer), "7 and text\n");
     }
 }
