@@ -226,6 +226,13 @@ mod system {
             done
         }
 
+        /// Gives the memory of more open bytes than `most` back, which are zero then.
+        pub fn rest(&self, most: usize) {
+            if self.open > most {
+                self.forget(self.open);
+            }
+        }
+
         /// Leaves so many bytes open, and gives the memory of the others back.
         fn close(&mut self, kept: usize) -> bool {
             self.forget(self.open - kept);

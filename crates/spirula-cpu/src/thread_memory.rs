@@ -92,6 +92,7 @@ impl Drop for ThreadMemory {
         let Some(reservation) = self.reservation.take() else {
             return;
         };
+        reservation.rest(CLEARED_IN_PLACE);
         // A thread that ends keeps nothing.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
@@ -140,6 +141,10 @@ mod none {
         }
 
         pub fn open(&mut self, _: usize, _: usize) -> bool {
+            match *self {}
+        }
+
+        pub fn rest(&self, _: usize) {
             match *self {}
         }
 
