@@ -20,6 +20,7 @@ mod pass;
 mod passes;
 mod pipeline;
 mod pool;
+mod replaced;
 mod rules;
 mod sroa;
 mod strip;

@@ -25,6 +25,7 @@
 use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
 use crate::pool::Pool;
+use crate::replaced::Replaced;
 use crate::structure;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -50,6 +51,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         physical: structure::is_physical(module),
     };
     let mut erased = Erased::new();
+    let mut replaced = Replaced::new(module);
     for func in module.functions().to_vec() {
         if module.function(func).blocks.len() < 3 {
             continue;
@@ -68,8 +70,9 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
                 break;
             }
             module.remove_unreachable(&pass.ids, func, &mut erased);
-            // Blocks behind converted branches have no phis that are left.
-            module.join_blocks(&pass.ids, func, |_, _| {}, &mut erased);
+            if replaced.join_blocks(module, &pass.ids, func, &mut erased) > 0 {
+                replaced.rewrite(module, &pass.ids, func);
+            }
             cache.drop_flow(func);
         }
     }

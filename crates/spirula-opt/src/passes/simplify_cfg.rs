@@ -21,16 +21,17 @@
 
 use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
+use crate::replaced::Replaced;
 use spirula_source::Diagnostic;
+use spirula_spirv::Id;
 use spirula_spirv::analysis::{Constructs, Definitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Erased, Func, IdWords, InstRef, Module, switch_cases};
-use spirula_spirv::{Id, IdMap};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let ids = cache.ids(module);
     let mut erased = Erased::new();
-    let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let mut new = Replaced::new(module);
     let (mut decided, mut removed, mut joined, mut phis) = (0, 0, 0, 0);
     for func in module.functions().to_vec() {
         let definitions = cache.definitions(module);
@@ -44,19 +45,9 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
             module.order_blocks(&ids, func);
         }
         let single = single_valued(module, func, &mut new, &mut erased);
-        let merged = module.join_blocks(
-            &ids,
-            func,
-            |old, value| {
-                let value = resolve(&new, value);
-                if value != old {
-                    new.set(old, Some(value));
-                }
-            },
-            &mut erased,
-        );
+        let merged = new.join_blocks(module, &ids, func, &mut erased);
         if single + merged > 0 {
-            rename(module, &ids, func, &new);
+            new.rewrite(module, &ids, func);
         }
         phis += single;
         joined += merged;
@@ -204,7 +195,7 @@ fn known_target(
 fn single_valued(
     module: &mut Module,
     func: Func,
-    new: &mut IdMap<Option<Id>>,
+    new: &mut Replaced,
     erased: &mut Erased,
 ) -> usize {
     let blocks = module.function(func).blocks.clone();
@@ -225,7 +216,7 @@ fn single_valued(
                 }
                 let Some(id) = inst.result() else { continue };
                 if let Some(value) = only_value(inst, id, new) {
-                    new.set(id, Some(value));
+                    new.set(id, value);
                     module.erase(phi, erased);
                     found += 1;
                 }
@@ -238,30 +229,13 @@ fn single_valued(
     found
 }
 
-fn only_value(phi: InstRef<'_>, own: Id, new: &IdMap<Option<Id>>) -> Option<Id> {
+fn only_value(phi: InstRef<'_>, own: Id, new: &Replaced) -> Option<Id> {
     let mut only = None;
     for pair in phi.operands().chunks_exact(2) {
-        let value = resolve(new, Id::new(pair[0])?);
+        let value = new.resolve(Id::new(pair[0])?);
         if value != own && *only.get_or_insert(value) != value {
             return None;
         }
     }
     only
-}
-
-fn resolve(new: &IdMap<Option<Id>>, mut id: Id) -> Id {
-    while let Some(next) = new[id] {
-        id = next;
-    }
-    id
-}
-
-fn rename(module: &mut Module, ids: &IdWords, func: Func, new: &IdMap<Option<Id>>) {
-    for block in module.function(func).blocks.clone() {
-        let mut next = module.body(block).next().map(InstRef::handle);
-        while let Some(inst) = next {
-            next = module.next(inst);
-            ids.rewrite(module, inst, |id| resolve(new, id));
-        }
-    }
 }

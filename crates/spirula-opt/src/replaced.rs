@@ -1,0 +1,58 @@
+//! Values that stand for others which are no more, and blocks joined with them.
+
+use spirula_spirv::ir::{Erased, Func, IdWords, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// The value that stands for each that was deleted.
+#[derive(Debug)]
+pub struct Replaced {
+    new: IdMap<Option<Id>>,
+}
+
+impl Replaced {
+    /// Nothing is replaced yet.
+    pub fn new(module: &Module) -> Self {
+        Replaced {
+            new: IdMap::new(module.bound(), None),
+        }
+    }
+
+    /// Has a value stand for a deleted one.
+    pub fn set(&mut self, old: Id, value: Id) {
+        let value = self.resolve(value);
+        if value != old {
+            self.new.set(old, Some(value));
+        }
+    }
+
+    /// What stands for an id: itself unless it was deleted.
+    pub fn resolve(&self, mut id: Id) -> Id {
+        while let Some(next) = self.new[id] {
+            id = next;
+        }
+        id
+    }
+
+    /// Joins the blocks of a function that always follow each other; their number. What took from their phis
+    /// has to be rewritten ([`Replaced::rewrite`]).
+    pub fn join_blocks(
+        &mut self,
+        module: &mut Module,
+        ids: &IdWords,
+        func: Func,
+        erased: &mut Erased,
+    ) -> usize {
+        module.join_blocks(ids, func, |old, value| self.set(old, value), erased)
+    }
+
+    /// Gives the instructions of a function what stands for what they use.
+    pub fn rewrite(&self, module: &mut Module, ids: &IdWords, func: Func) {
+        for block in module.function(func).blocks.clone() {
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                ids.rewrite(module, inst, |id| self.resolve(id));
+            }
+        }
+    }
+}
