@@ -6,5 +6,6 @@ mod splice;
 mod told;
 
 pub use callees::{Callees, Policy};
+pub use scopes::{Kind as DebugKind, kind as debug_kind};
 pub use splice::Splicer;
 pub use told::{InstRefId, Told};

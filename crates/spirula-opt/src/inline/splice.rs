@@ -181,7 +181,9 @@ impl Splicer {
         for block in &function.blocks {
             let label = module.inst(module.block(*block).label);
             results.extend(InstRefId::of(label));
-            results.extend(module.body(*block).filter_map(InstRefId::of));
+            let body = module.body(*block);
+            let copied = body.filter(|i| !self.ids.is_unknown_remark(*i));
+            results.extend(copied.filter_map(InstRefId::of));
         }
         for old in results {
             let new = module.fresh_id();
@@ -461,6 +463,7 @@ impl Place {
             let i = module.inst(inst);
             match (i.op(), scopes::kind(&splicer.ids, i)) {
                 (Op::Return, _) | (_, Some(Kind::Definition)) => {}
+                _ if splicer.ids.is_unknown_remark(i) => {}
                 (Op::ReturnValue, _) => {
                     let id = i.id(0);
                     value = Some(splicer.copy[id].unwrap_or(id));

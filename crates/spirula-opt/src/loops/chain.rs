@@ -139,6 +139,9 @@ impl Copier {
             let mut next = module.body(*block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
+                if self.ids.is_unknown_remark(module.inst(inst)) {
+                    continue;
+                }
                 let new = match becomes(*block, module.inst(inst).op()) {
                     Becomes::Nothing => continue,
                     Becomes::Copy => self.copied(module, inst),
@@ -172,7 +175,8 @@ impl Copier {
             while let Some(inst) = next {
                 next = module.next(inst);
                 let i = module.inst(inst);
-                if i.op() == Op::Phi && header == Some(*block) {
+                let is_known = i.op() == Op::Phi && header == Some(*block);
+                if is_known || self.ids.is_unknown_remark(i) {
                     continue;
                 }
                 if let Some(old) = InstRefId::of(i) {

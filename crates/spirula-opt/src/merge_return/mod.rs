@@ -4,6 +4,7 @@
 mod plan;
 mod repair;
 
+use crate::inline::{DebugKind, debug_kind};
 use crate::pool::Pool;
 use plan::Plan;
 use repair::Repair;
@@ -82,8 +83,17 @@ impl Merger {
             return Ok(false);
         };
         let first = first.handle();
+        let definition = module
+            .body(entry)
+            .find(|i| debug_kind(ids, *i) == Some(DebugKind::Definition));
+        let definition = definition.map(InstRef::handle);
         if module.split_block(ids, entry, first).is_err() {
             return Ok(false);
+        }
+        // Debuggers are told in its first block where a function is defined.
+        if let Some(definition) = definition {
+            let end = module.terminator(entry).handle();
+            module.move_before(end, definition);
         }
         let mut pool = self.pool.take().unwrap_or_else(|| Pool::new(module));
         self.edit(module, ids, func, &cfg, &plan, &mut pool);
