@@ -52,7 +52,8 @@ fn again(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
 /// An integer that was made wider, and is made what it was again, or narrower.
 fn cut(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     let i = module.inst(inst);
-    let to = i.result_type()?;
+    // Both conversions cut bits off alike; only OpSConvert has results with a sign.
+    let (op, to) = (i.op(), i.result_type()?);
     let inner = facts.def(module, i.id(0))?;
     let is_widened = matches!(inner.op(), Op::UConvert | Op::SConvert);
     let value = inner.get_id(0).filter(|_| is_widened)?;
@@ -64,7 +65,7 @@ fn cut(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     }
     match (from == to, left < whole) {
         (true, _) => Some(Simple::Value(value)),
-        (_, true) => Some(facts.become_(module, inst, Op::UConvert, &[value.word()])),
+        (_, true) => Some(facts.become_(module, inst, op, &[value.word()])),
         _ => None,
     }
 }
