@@ -1,7 +1,7 @@
 //! Composites: what is taken out of what was put together.
 
 use super::Rule;
-use crate::values::{Facts, Simple};
+use crate::values::{Facts, MOST_COMPONENTS, Simple};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, Module};
@@ -111,7 +111,7 @@ fn constructed(
             Some(vector) => vector.word(1),
             None => 1,
         };
-        if at < before + count {
+        if at - before < count {
             let vector = facts.op(module, part_type) == Op::TypeVector;
             return Some((part, vector.then_some(at - before)));
         }
@@ -160,6 +160,7 @@ fn constant(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
             .map(|v| v.word(1));
         match count {
             None => words.push(part.word()),
+            Some(count) if count > MOST_COMPONENTS => return None,
             Some(count) => {
                 for at in 0..count {
                     words.push(facts.part(module, part, at)?.word());

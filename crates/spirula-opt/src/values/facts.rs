@@ -18,6 +18,9 @@ pub enum Simple {
     Changed,
 }
 
+/// Most components of a vector that is looked at component by component. Long vectors may have any number.
+pub const MOST_COMPONENTS: u32 = 1 << 10;
+
 /// A module's values.
 #[derive(Debug)]
 pub struct Facts {
@@ -263,7 +266,7 @@ impl Facts {
         })
     }
 
-    /// The components of a constant scalar or vector.
+    /// The components of a constant scalar, or of a vector of at most [`MOST_COMPONENTS`].
     pub fn lanes(&self, module: &Module, id: Id, lanes: &mut Vec<Value>) -> Option<()> {
         let inst = self.def(module, id)?;
         let vector = self.def_of(module, inst.result_type()?, Op::TypeVector);
@@ -275,7 +278,7 @@ impl Facts {
             }
             (Op::ConstantNull, Some(vector)) => {
                 let ty = self.scalar_type(module, vector.id(0))?;
-                let count = vector.word(1) as usize;
+                let count = Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
                 lanes.extend(std::iter::repeat_n(Value { ty, bits: 0 }, count));
             }
             _ => lanes.push(self.scalar(module, id)?),
@@ -338,12 +341,14 @@ impl Facts {
         Some(id)
     }
 
-    /// A constant scalar or vector from the bits of its components.
+    /// A constant scalar or vector from the bits of its components; none of a vector of more than
+    /// [`MOST_COMPONENTS`].
     pub fn numbers(&mut self, module: &mut Module, ty: Id, lanes: &[u64]) -> Option<Id> {
         let Some(vector) = self.def_of(module, ty, Op::TypeVector) else {
             return self.number(module, ty, *lanes.first()?);
         };
-        let (part, count) = (vector.id(0), vector.word(1) as usize);
+        let part = vector.id(0);
+        let count = Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
         let mut parts = Vec::with_capacity(count);
         for at in 0..count {
             let bits = lanes[at.min(lanes.len() - 1)];

@@ -4,6 +4,6 @@ mod facts;
 mod fold;
 mod halves;
 
-pub use facts::{Facts, Simple};
+pub use facts::{Facts, MOST_COMPONENTS, Simple};
 pub use fold::first_value;
 pub use halves::{Halves, operands};

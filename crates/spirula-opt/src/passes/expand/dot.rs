@@ -2,6 +2,7 @@
 //! (`SPV_KHR_integer_dot_product`).
 
 use super::Expander;
+use crate::values::MOST_COMPONENTS;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -30,7 +31,7 @@ pub fn expand(e: &mut Expander<'_>) -> Option<()> {
         .facts
         .def_of(e.module, e.type_of(e.value(0)?)?, Op::TypeVector)
     {
-        Some(vector) => vector.word(1),
+        Some(vector) => Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)?,
         None => PACKED.0,
     };
     let (a, b) = (factor(e, 0, signs[0])?, factor(e, 1, signs[1])?);
