@@ -1,7 +1,8 @@
-//! Every module of the corpus through each pass and preset: still a module by the structural rules,
-//! with what is kept of analyses right, and valid where a validator is installed.
+//! Every module of the corpus through each pass alone and each preset: still a module by the structural rules,
+//! with what is kept of analyses right, valid by the verifier, and by Khronos' validator where that is installed.
 
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
+use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::{binary, text, verify};
@@ -60,8 +61,6 @@ fn passes_keep_modules_valid() {
         };
         for text in &pipelines {
             tested += 1;
-            let preset = text.starts_with('O') || pipelines.len() == 1;
-            let environment = environment.filter(|_| preset);
             let validator = validator.as_ref().zip(environment);
             if let Err(fault) = one(&bytes, text, validator) {
                 faults.push(format!("{name}: {text}: {fault}"));
@@ -100,8 +99,13 @@ fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Re
         verify_each: true,
         observer: None,
     };
+    let was_valid = verified(&module).is_ok();
     optimise(&mut module, &pipeline, &mut options).map_err(|e| e.to_string())?;
-    let Some((validator, environment)) = validator else {
+    let changed = module.to_bytes() != bytes;
+    if changed && was_valid {
+        verified(&module).map_err(|all| all[0].to_string())?;
+    }
+    let Some((validator, environment)) = validator.filter(|_| changed) else {
         return Ok(());
     };
     if environment.ends_with("+scalar") {
@@ -112,6 +116,15 @@ fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Re
         Err(fault) if validator.check(bytes, environment).is_ok() => Err(fault),
         _ => Ok(()),
     }
+}
+
+/// Whether a module is valid for any consumer.
+fn verified(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    let options = verify::Options {
+        scalar_block_layout: true,
+        ..verify::Options::default()
+    };
+    verify::module(module, &options)
 }
 
 /// Numbers that are the same in every run.
@@ -178,7 +191,6 @@ fn random_pipelines_keep_modules_valid() {
 
 /// Runs a pipeline over a module; `None` where the module is not valid to begin with.
 fn random_pipeline(bytes: &[u8], pipeline: &str) -> Option<Result<(), String>> {
-    let verified = |module: &Module| verify::module(module, &verify::Options::default());
     let mut module = Module::from_bytes(bytes).expect("the corpus is well-formed");
     verified(&module).ok()?;
     let passes: Pipeline = pipeline.parse().expect("passes exist");
@@ -212,7 +224,13 @@ fn damaged_modules_do_no_harm() {
         for _ in 0..40 {
             let mut damaged = words.clone();
             let at = 5 + random.below(words.len() - 5);
-            damaged[at] = words[5 + random.below(words.len() - 5)] % words[3].max(1);
+            let word = words[5 + random.below(words.len() - 5)];
+            // An id, or a number of any size.
+            damaged[at] = match random.below(4) {
+                0 => word,
+                1 => u32::MAX >> random.below(32),
+                _ => word % words[3].max(1),
+            };
             if let Ok(mut module) = Module::from_words(damaged) {
                 read += 1;
                 // Errors are as good as results.
