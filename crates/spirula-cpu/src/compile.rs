@@ -19,6 +19,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use rustc_hash::FxHashSet;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
+use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel, StorageClass};
 use spirula_spirv::ir::{Func, InstRef, Module, Section};
@@ -243,7 +244,8 @@ fn enqueued(program: &Program<'_>) -> Result<Vec<Func>, Diagnostic> {
             let block = all.find(|f| module.function_id(*f) == invoked);
             let block = block.filter(|f| !module.function(*f).blocks.is_empty());
             found.push(block.ok_or_else(|| {
-                let message = format!("{invoked} is enqueued, but has no body");
+                let name = function_name(module, invoked);
+                let message = format!("{name} is enqueued, but has no body");
                 Diagnostic::error(inst.place(), message)
             })?);
         }

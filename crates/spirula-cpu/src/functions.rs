@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::promote::{self, operand_ids};
 use crate::suspend;
 use spirula_source::Diagnostic;
-use spirula_spirv::analysis::{Cfg, Dominators};
+use spirula_spirv::analysis::{Cfg, Dominators, function_name};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
@@ -363,7 +363,8 @@ impl CallGraph {
             let callee = by_id[inst.id(0)];
             let callee = callee.filter(|f| !module.function(*f).blocks.is_empty());
             let Some(callee) = callee else {
-                let message = format!("{} is called, but has no body", inst.id(0));
+                let name = function_name(module, inst.id(0));
+                let message = format!("{name} is called, but has no body");
                 return Err(Diagnostic::error(inst.place(), message)
                     .with_hint("link the module with the one that defines it"));
             };

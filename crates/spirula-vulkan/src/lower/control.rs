@@ -4,6 +4,7 @@ use super::Lower;
 use super::composites::result;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
+use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
@@ -51,6 +52,14 @@ pub fn switch(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
 pub fn end(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
     l.effect(inst.op(), &[]);
     Ok(())
+}
+
+/// `OpFunctionCall` of a function without a body: those with one took the place of their calls.
+pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+    let name = function_name(l.facts.module, inst.id(0));
+    let message = format!("{name} is called, but has no body");
+    Err(Diagnostic::error(inst.place(), message)
+        .with_hint("link the module with the one that defines it"))
 }
 
 impl Lower<'_> {

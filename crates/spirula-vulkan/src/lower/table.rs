@@ -69,6 +69,7 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::Branch], Row::Effect(control::branch)),
     (&[Op::BranchConditional], Row::Effect(control::choice)),
     (&[Op::Switch], Row::Effect(control::switch)),
+    (&[Op::FunctionCall], Row::Value(control::call)),
     (&[Op::Return, Op::Unreachable], Row::Effect(control::end)),
     (&[Op::ControlBarrier], Row::Effect(barriers::control)),
     (&[Op::MemoryBarrier], Row::Effect(barriers::memory)),

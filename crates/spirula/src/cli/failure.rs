@@ -5,7 +5,8 @@
 
 use super::say::{say, say_line};
 use spirula::CompileError;
-use spirula_source::{Diagnostic, Source, render};
+use spirula_source::{Diagnostic, Place, Source, render};
+use spirula_spirv::text;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
@@ -107,9 +108,32 @@ pub fn finish(outcome: Outcome) -> ExitCode {
 /// Diagnostics of an input on standard error.
 pub fn tell(name: &str, bytes: &[u8], diagnostics: &[Diagnostic]) {
     let colour = has_colour();
-    for diagnostic in diagnostics {
-        say!("{}", render(diagnostic, Source { name, bytes }, colour));
+    for diagnostic in located(bytes, diagnostics) {
+        say!("{}", render(&diagnostic, Source { name, bytes }, colour));
     }
+}
+
+/// Diagnostics about words of a module that was assembled are about the lines of its text.
+fn located(bytes: &[u8], diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut located = diagnostics.to_vec();
+    let mut about: Vec<(u32, &mut Diagnostic)> = Vec::new();
+    for diagnostic in &mut located {
+        if let Place::Word(word) = diagnostic.place {
+            about.push((word, diagnostic));
+        }
+    }
+    let source = match std::str::from_utf8(bytes) {
+        Ok(source) if !about.is_empty() && text::looks_like_assembly(bytes) => source,
+        _ => return located,
+    };
+    about.sort_by_key(|(word, _)| *word);
+    let words: Vec<u32> = about.iter().map(|(word, _)| *word).collect();
+    for ((_, diagnostic), place) in about.iter_mut().zip(text::places(source, &words)) {
+        if place != Place::Unknown {
+            diagnostic.place = place;
+        }
+    }
+    located
 }
 
 /// A sentence that concerns no input on standard error.

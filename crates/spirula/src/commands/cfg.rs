@@ -1,22 +1,14 @@
 //! `spirula cfg`.
 
-use super::compile::options;
+use super::module::read_module;
 use crate::cli::args::Cfg;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, files};
 use spirula_spirv::draw::Graphviz;
 
 /// Draws the control flow of a module's functions.
 pub fn run(args: &Cfg) -> Outcome {
     let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
-        Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    let module = match compiled.into_module() {
-        Ok(module) => module,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
+    let (input, module) = read_module(input, &args.how, None)?;
     let drawing = Graphviz {
         dominators: args.dominators,
         post_dominators: args.post_dominators,

@@ -1,24 +1,17 @@
 //! `spirula convert`.
 
-use super::compile::{options, write};
+use super::compile::write;
+use super::module::read_module;
 use crate::cli::allow::ceiling;
 use crate::cli::args::Convert;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, files};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::recompute::recompute;
 
 /// Gives a module another version, or has it declare what it needs.
 pub fn run(args: &Convert) -> Outcome {
     let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
-        Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    let mut module = match compiled.into_module() {
-        Ok(module) => module,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
+    let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
     if let Some(version) = args.to_version
         && let Err(error) = to_version(&mut module, version)
     {

@@ -1,12 +1,12 @@
 //! `spirula link`.
 
-use super::compile::{options, write};
+use super::compile::write;
+use super::module::read_module;
 use crate::cli::args::Link;
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, files};
 use spirula_source::{Diagnostic, Place};
-use spirula_spirv::ir::Module;
 use spirula_spirv::link::{EntryNames, LinkError, Options, link};
 
 /// Links the inputs and writes the module.
@@ -15,7 +15,8 @@ pub fn run(args: &Link) -> Outcome {
     let mut inputs = Vec::new();
     let mut modules = Vec::new();
     for path in &args.paths {
-        let (input, module) = read(files::read(path)?, args)?;
+        let input = files::read(path)?;
+        let (input, module) = read_module(input, &args.how, Some(&args.validation))?;
         inputs.push(input);
         modules.push(module);
     }
@@ -39,18 +40,6 @@ pub fn run(args: &Link) -> Outcome {
             write(input, &module, &args.output, args.emit)
         }
         Err(error) => Err(refused(inputs, &error)),
-    }
-}
-
-fn read(input: Input, args: &Link) -> Result<(Input, Module), Failure> {
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
-        Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    match compiled.into_module() {
-        Ok(module) => Ok((input, module)),
-        Err(error) => Err(Failure::compile(input, error)),
     }
 }
 

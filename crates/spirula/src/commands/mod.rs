@@ -10,6 +10,7 @@ mod dis;
 mod grammar;
 mod info;
 mod link;
+mod module;
 mod opt;
 mod reduce;
 mod run;

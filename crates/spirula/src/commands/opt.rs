@@ -1,10 +1,11 @@
 //! `spirula opt`.
 
-use super::compile::{options, write};
+use super::compile::write;
+use super::module::read_module;
 use crate::cli::args::Opt;
 use crate::cli::passes::PrintAfter;
 use crate::cli::say::{say, say_line};
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, files};
 use spirula_opt::{Error, Observer, Options, Outcome as Done, Pass, Pipeline, optimise};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
@@ -14,15 +15,7 @@ use std::time::{Duration, Instant};
 pub fn run(args: &Opt) -> Outcome {
     super::grammar::add(&args.grammar)?;
     let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
-        Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    let mut module = match compiled.into_module() {
-        Ok(module) => module,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
+    let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
     let mut watcher = Watcher {
         print_after: args.print_after,
         began: Instant::now(),

@@ -1,11 +1,12 @@
 //! `spirula reduce`.
 
-use super::compile::{options, write};
+use super::compile::write;
+use super::module::read_module;
 use crate::cli::args::Reduce;
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::say::say_line;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, files};
 use spirula_spirv::binary;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reduce::{Options, reduce};
@@ -20,15 +21,7 @@ use std::time::{Duration, Instant};
 pub fn run(args: &Reduce) -> Outcome {
     files::check_writable(&args.output)?;
     let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
-        Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    let module = match compiled.into_module() {
-        Ok(module) => module,
-        Err(error) => return Err(Failure::compile(input, error)),
-    };
+    let (input, module) = read_module(input, &args.how, None)?;
     let mut trial = Trial::new(args)?;
     let first = trial.run(&module.to_words())?;
     let wanted = trial.wanted(args, &first)?;

@@ -31,7 +31,7 @@ pub fn run(args: &Val) -> Outcome {
     }
 }
 
-/// The words of a binary, or of a text for the environment's version of SPIR-V.
+/// The words of a binary, or of a text: of the version that its header comment says, or else the environment's.
 fn words(bytes: &[u8], options: &Options) -> Result<Vec<u32>, Vec<Diagnostic>> {
     if binary::is_spirv(bytes) {
         return binary::words(bytes).map_err(|d| vec![d]);
@@ -44,7 +44,7 @@ fn words(bytes: &[u8], options: &Options) -> Result<Vec<u32>, Vec<Diagnostic>> {
         )]
     })?;
     let options = text::ParseOptions {
-        version: Some(options.target.version),
+        default_version: options.target.version,
         ..text::ParseOptions::default()
     };
     text::parse(source, &options)

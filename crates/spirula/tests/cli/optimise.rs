@@ -83,3 +83,35 @@ fn passes_that_are_told_something() {
     with("set-spec-const").fails(2, "set-spec-const=ID:VALUE");
     with("adce=3").fails(2, "takes no argument");
 }
+
+/// A module of a function that adds floats as integers.
+const INVALID: &str = "OpCapability Shader\nOpCapability Linkage\nOpMemoryModel Logical GLSL450\n\
+    %void = OpTypeVoid\n%type = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n\
+    %float = OpTypeFloat 32\n%one = OpConstant %float 1\n%f = OpFunction %void None %type\n\
+    %entry = OpLabel\n%sum = OpIAdd %uint %one %one\nOpReturn\nOpFunctionEnd\n";
+
+#[test]
+fn modules_that_break_rules_are_refused() {
+    let told = "OpIAdd: operand 0 is of f32";
+    for command in ["opt", "link", "convert"] {
+        let refused = spirula_with(&[command, "-"], INVALID.as_bytes());
+        refused.fails(1, told);
+        spirula_with(&[command, "-", "--skip-validation"], INVALID.as_bytes()).ok();
+    }
+    spirula_with(&["opt", "-", "--verify-each"], INVALID.as_bytes()).fails(1, told);
+    let both = ["opt", "-", "--verify-each", "--skip-validation"];
+    spirula_with(&both, INVALID.as_bytes()).fails(2, "cannot be used with");
+    // Places in what was assembled are lines of the text.
+    spirula_with(&["opt", "-"], INVALID.as_bytes()).fails(1, "<stdin>:11:1");
+}
+
+#[test]
+fn vectors_of_any_length_are_optimised_without_validation() {
+    let long = "OpCapability Shader\nOpCapability Linkage\nOpMemoryModel Logical GLSL450\n\
+        %void = OpTypeVoid\n%type = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n\
+        %many = OpTypeVector %uint 4000000000\n%zero = OpConstantNull %many\n\
+        %x = OpUndef %many\n%f = OpFunction %void None %type\n%entry = OpLabel\n\
+        %a = OpISub %many %x %zero\n%b = OpISub %many %a %a\n%c = OpIMul %many %zero %zero\n\
+        %d = OpCompositeConstruct %many %b %c\nOpReturn\nOpFunctionEnd\n";
+    spirula_with(&["opt", "-", "--skip-validation"], long.as_bytes()).ok();
+}

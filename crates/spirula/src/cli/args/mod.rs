@@ -34,6 +34,14 @@ pub struct Grammar {
     pub grammar: Vec<String>,
 }
 
+/// Whether a module is verified before a command changes it.
+#[derive(ClapArgs)]
+pub struct InputValidation {
+    /// Take a SPIR-V module as it is: by default one that breaks a rule (see spirula val) is refused
+    #[arg(long)]
+    pub skip_validation: bool,
+}
+
 /// How an input is brought to SPIR-V.
 #[derive(ClapArgs)]
 pub struct How {

@@ -1,6 +1,6 @@
 //! Arguments of the commands that make, change and show modules.
 
-use super::{From, Grammar, How};
+use super::{From, Grammar, How, InputValidation};
 use crate::cli::allow::{self, Allowed};
 use crate::cli::passes::PrintAfter;
 use crate::cli::stages;
@@ -84,9 +84,11 @@ pub struct Opt {
     /// Tell what each pass did
     #[arg(long)]
     pub statistics: bool,
-    /// Check the module and what is known of it after each pass
-    #[arg(long)]
+    /// Check the module and what is known of it before the first pass and after each
+    #[arg(long, conflicts_with = "skip_validation")]
     pub verify_each: bool,
+    #[command(flatten)]
+    pub validation: InputValidation,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Form>,
@@ -183,6 +185,8 @@ pub struct Link {
     /// Number entry points of the same name (main, main.1, ...) instead of refusing them
     #[arg(long)]
     pub number_entry_points: bool,
+    #[command(flatten)]
+    pub validation: InputValidation,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Form>,
@@ -208,6 +212,8 @@ pub struct Convert {
     /// The same, and refuse what needs others than these capabilities and extensions (SPV_...)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub allow: Vec<Allowed>,
+    #[command(flatten)]
+    pub validation: InputValidation,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Form>,
