@@ -108,10 +108,6 @@ fn wrong_resources() {
         "no element 0 of set 0, binding 9",
     );
     run(
-        &[&both[..], &["--push", "u32=1", "--spec", "9=1"]].concat(),
-        "no specialisation constant 9",
-    );
-    run(
         &[&both[..], &["--push", "u32=1", "--spec", "3=x"]].concat(),
         "\"x\" is no value of u32",
     );
@@ -120,6 +116,38 @@ fn wrong_resources() {
     ])
     .fails(1, "no multiple");
     spirula(&["run", &shader, "--groups", "4294967296"]).fails(1, "too large");
+}
+
+/// What a module does not have any more once it was optimised is left out of its launch, and told.
+#[test]
+fn launches_of_optimised_modules_stay_launches() {
+    let scratch = Scratch::new();
+    let small = scratch.text("small.spv");
+    let source = own("unused.spvasm");
+    spirula(&["opt", &source, "-o", &small]).ok();
+    let launch = [
+        "--groups",
+        "2",
+        "--arg",
+        "0,0:8xu32=iota",
+        "--arg",
+        "0,1:8xu32",
+        "--push",
+        "u32=7",
+        "--spec",
+        "3=9",
+    ];
+    let run = |path: &str| spirula(&[&["run", path], &launch[..]].concat()).ok();
+    let (before, after) = (run(&source), run(&small));
+    assert_eq!(before.text(), after.text());
+    assert!(!before.err.contains("note"), "{}", before.err);
+    for told in [
+        "no element 0 of set 0, binding 0",
+        "no push constants",
+        "no specialisation constant 3",
+    ] {
+        assert!(after.err.contains(told), "{}", after.err);
+    }
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Slot {
             },
             param: None,
             value,
+            is_used: true,
         }
     }
 }
@@ -77,6 +78,8 @@ pub struct Slot {
     pub param: Option<Param>,
     /// What was given.
     pub value: ValueSpec,
+    /// Whether the kernel has the descriptor: what a shader lacks is made, and not bound.
+    pub is_used: bool,
 }
 
 /// An empty slot.
@@ -86,6 +89,60 @@ pub struct Free {
     param: Option<Param>,
     /// Whether it belongs to an array of descriptors without a size, which arguments extend.
     open: bool,
+    is_used: bool,
+}
+
+impl Free {
+    /// What it is called in messages, where it is a descriptor.
+    pub fn place(&self) -> String {
+        let (set, binding, index) = self.binding.unwrap_or_default();
+        describe(&Place::Binding {
+            set,
+            binding,
+            index,
+        })
+    }
+}
+
+/// The descriptors that arguments are for and a shader does not have, such as one that was used before the
+/// module was optimised. The launch of a module stays a launch of it.
+pub fn unused(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
+    if interface.takes_arguments() {
+        return Vec::new();
+    }
+    let declared = places(interface, given);
+    let mut found: Vec<Free> = Vec::new();
+    for arg in given {
+        let Some(
+            place @ Place::Binding {
+                set,
+                binding,
+                index,
+            },
+        ) = &arg.place
+        else {
+            continue;
+        };
+        if find(&declared, place).is_none() && find(&found, place).is_none() {
+            found.push(Free {
+                name: None,
+                binding: Some((*set, *binding, *index)),
+                param: None,
+                open: false,
+                is_used: false,
+            });
+        }
+    }
+    found
+}
+
+/// Descriptors in the order of their places, so that arguments keep their numbers.
+pub fn in_order(mut free: Vec<Free>, unused: Vec<Free>) -> Vec<Free> {
+    if !unused.is_empty() {
+        free.extend(unused);
+        free.sort_by_key(|f| f.binding);
+    }
+    free
 }
 
 /// One slot for each argument of `callee`, in the order of parameters or descriptors.
@@ -112,10 +169,10 @@ pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slo
         .count();
     let surplus = rest.count();
     if missing > 0 || surplus > 0 {
-        let wanted = free.iter().filter(|f| !f.open).count();
+        let wanted = free.iter().filter(|f| !f.open && f.is_used).count();
+        let given = given.len() - free.iter().filter(|f| !f.is_used).count();
         return Err(format!(
-            "{callee} takes {wanted} arguments, {} are given",
-            given.len()
+            "{callee} takes {wanted} arguments, {given} are given"
         ));
     }
     let filled = free.into_iter().zip(taken);
@@ -129,6 +186,7 @@ pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slo
         },
         param: f.param,
         value: value.clone(),
+        is_used: f.is_used,
     };
     Ok(filled.enumerate().map(slot).collect())
 }
@@ -140,6 +198,7 @@ pub fn parameters(entry: &Entry) -> Vec<Free> {
         binding: None,
         param: None,
         open: false,
+        is_used: true,
     };
     entry.parameters.iter().map(one).collect()
 }
@@ -151,6 +210,7 @@ pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
         binding: None,
         param: Some(p.clone()),
         open: false,
+        is_used: true,
     });
     // What a shader that was made of a kernel has bound is among the kernel's arguments, or its own.
     let own = match interface.takes_arguments() {
@@ -170,6 +230,7 @@ pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
             binding: Some((b.set, b.binding, index)),
             param: None,
             open: b.count == 0 && index > 0,
+            is_used: true,
         })
     });
     params.chain(bindings).collect()
@@ -293,6 +354,25 @@ mod tests {
             error(&["0,0:local=1", "local=1"]),
             "there is no element 0 of set 0, binding 0"
         );
+    }
+
+    #[test]
+    fn descriptors_that_a_shader_lacks_keep_their_places() {
+        let mut f = interface(&[], &[(0, 1, 1)]);
+        f.model = ExecutionModel::GLCompute;
+        let given: Vec<ArgSpec> = ["0,0:local=1", "0,1:local=2"]
+            .iter()
+            .map(|a| a.parse().unwrap())
+            .collect();
+        let unused = unused(&f, &given);
+        assert_eq!(unused.len(), 1);
+        let free = in_order(places(&f, &given), unused);
+        let found = slots(&f.name, free, &given).unwrap();
+        let found: Vec<_> = found.iter().map(|s| (s.label.number, s.is_used)).collect();
+        assert_eq!(found, [(0, false), (1, true)]);
+        let missing: Vec<ArgSpec> = vec!["0,0:local=1".parse().unwrap()];
+        let free = in_order(places(&f, &missing), super::unused(&f, &missing));
+        assert!(slots(&f.name, free, &missing).is_err());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Launching one entry point of a module.
 
 use super::bind::{self, Slot};
-use super::made::{self, Made};
+use super::made::{self, Made, Pushed};
 use super::stages::Stages;
 use super::{results, size, specialise, told};
 use crate::cli::args::Run;
+use crate::cli::failure::tell_line;
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::say::say;
@@ -34,7 +35,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     let wanted = results::Wanted::parse(args)?;
 
     let mut device = super::open(args)?;
-    let free = bind::places(&interface, &args.arg);
+    let free = free_slots(&interface, args);
     let mut slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
         let takes = describe_entry(&interface, &types);
         Failure::hinted(
@@ -54,7 +55,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
             .map(&mut make)
             .collect::<Result<Vec<_>, Failure>>()
     })?;
-    let pushed = made::push_constants(&args.push, args.seed, limit)?;
+    let pushed = push_constants(&interface, args, limit)?;
     let (mut push, given) = (pushed.bytes, slots.len());
     let mut places = Vec::new();
     for (at, number, array) in pushed.buffers {
@@ -104,6 +105,30 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         say!("{stages}");
     }
     outcome
+}
+
+/// What arguments are for, with a note of each descriptor that the shader does not have.
+fn free_slots(interface: &Interface, args: &Run) -> Vec<bind::Free> {
+    let unused = bind::unused(interface, &args.arg);
+    for free in &unused {
+        let (name, place) = (&interface.name, free.place());
+        let text = format!("{name} has no {place}: what is given is not bound");
+        tell_line("note", &text, None);
+    }
+    bind::in_order(bind::places(interface, &args.arg), unused)
+}
+
+/// The push constants. A shader that has none goes without, which a note says.
+fn push_constants(interface: &Interface, args: &Run, limit: u64) -> Result<Pushed, Failure> {
+    let pushed = made::push_constants(&args.push, args.seed, limit)?;
+    let takes_some = interface.push_constant_bytes > 0 || interface.takes_arguments();
+    if takes_some || pushed.bytes.is_empty() {
+        return Ok(pushed);
+    }
+    let name = &interface.name;
+    let text = format!("{name} has no push constants: their bytes are left out");
+    tell_line("note", &text, None);
+    Ok(Pushed::default())
 }
 
 /// Whether an entry point runs before or after all others.
@@ -174,7 +199,7 @@ fn addresses(
 /// What a shader is given.
 fn resources(slots: &[Slot], buffers: &[Option<Buffer>], push: Vec<u8>) -> Inputs {
     let bound = |(slot, buffer): (&Slot, &Option<Buffer>)| {
-        let (set, binding, index) = slot.label.binding?;
+        let (set, binding, index) = slot.label.binding.filter(|_| slot.is_used)?;
         Some(Bound {
             set,
             binding,

@@ -1,12 +1,14 @@
 //! Values of specialisation constants.
 
 use crate::cli::Failure;
+use crate::cli::failure::tell_line;
 use spirula_runtime::types::TypeNames;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{SpecConstant, spec_constants};
 
-/// Each `ID=VALUE` as bits, by the types of the module's constants.
+/// Each `ID=VALUE` as bits, by the types of the module's constants. What is given for a constant that the module
+/// does not have, such as one that was used before it was optimised, is left out, as Vulkan does.
 pub fn values(
     given: &[String],
     module: &Module,
@@ -16,7 +18,7 @@ pub fn values(
     let constants = spec_constants(module, &definitions, &Decorations::compute(module));
     given
         .iter()
-        .map(|text| value(text, &constants, types))
+        .filter_map(|text| value(text, &constants, types).transpose())
         .collect()
 }
 
@@ -24,7 +26,7 @@ fn value(
     text: &str,
     constants: &[SpecConstant],
     types: &TypeNames<'_>,
-) -> Result<(u32, u64), Failure> {
+) -> Result<Option<(u32, u64)>, Failure> {
     let split = text.split_once('=');
     let split = split.and_then(|(id, value)| Some((id.trim().parse::<u32>().ok()?, value.trim())));
     let (id, value) = split.ok_or_else(|| {
@@ -32,13 +34,16 @@ fn value(
             "{text:?} is no ID=VALUE of a specialisation constant"
         ))
     })?;
-    let constant = constants.iter().find(|c| c.spec_id == id);
-    let element = constant.and_then(|c| types.value(c.ty)).map(|v| v.element);
-    let element = element.ok_or_else(|| {
+    let Some(constant) = constants.iter().find(|c| c.spec_id == id) else {
         let ids: Vec<_> = constants.iter().map(|c| c.spec_id.to_string()).collect();
-        let text = format!("the module has no specialisation constant {id}");
-        Failure::hinted(text, format!("it has: {}", ids.join(" ")))
-    })?;
+        let text = format!("the module has no specialisation constant {id}: its value is left out");
+        let has = (!ids.is_empty()).then(|| format!("it has: {}", ids.join(" ")));
+        tell_line("note", &text, has.as_deref());
+        return Ok(None);
+    };
+    let element = types.value(constant.ty).map(|v| v.element);
+    let element = element
+        .ok_or_else(|| Failure::message(format!("specialisation constant {id} is no number")))?;
     let number = element.parse(value);
     let number =
         number.map_err(|e| Failure::message(format!("specialisation constant {id}: {e}")))?;
@@ -46,5 +51,5 @@ fn value(
     element.encode(number, &mut bytes);
     bytes.resize(8, 0);
     let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
-    Ok((id, bits))
+    Ok(Some((id, bits)))
 }
