@@ -1,12 +1,18 @@
-//! SPIR-V: the binary reader with all analyses, the assembler, edits, the verifier, the optimiser.
+//! SPIR-V: the binary reader with all analyses, the assembler, edits, the verifier, the optimiser, the linker, the
+//! converter.
 
 use spirula_opt::Pipeline;
 use spirula_spirv::analysis::{
-    CallGraph, Cfg, Constructs, Decorations, DefUse, Definitions, Dominators, Frontiers, Layouts,
-    Loops, Names, Needs, PointerBases, PostDominators, Reach,
+    CallGraph, Ceiling, Cfg, Constructs, Decorations, DefUse, Definitions, Dominators, Frontiers,
+    Layouts, Loops, Names, Needs, PointerBases, PostDominators, Reach,
 };
 use spirula_spirv::binary;
+use spirula_spirv::convert::to_version;
+use spirula_spirv::draw::Graphviz;
+use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
+use spirula_spirv::link::{EntryNames, Options as LinkOptions, link};
+use spirula_spirv::recompute::recompute;
 use spirula_spirv::reflect::{Interface, entry_points};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::{ssa, verify as verifier};
@@ -161,4 +167,29 @@ pub fn optimise(bytes: &[u8]) {
     if let Err(faults) = verifier::module(&module, &options) {
         panic!("optimising: {}", faults[0]);
     }
+}
+
+/// Whatever can be read can be optimised, linked with itself, converted and drawn, or is refused.
+pub fn change(bytes: &[u8]) {
+    let Ok(words) = binary::words(bytes) else {
+        return;
+    };
+    let Ok(module) = Module::from_words(words) else {
+        return;
+    };
+    // Faults are as good as results.
+    let pipeline: Pipeline = "O2".parse().expect("there is such a pipeline");
+    let mut how = spirula_opt::Options::default();
+    _ = spirula_opt::optimise(&mut module.clone(), &pipeline, &mut how);
+    let options = LinkOptions {
+        allow_partial: true,
+        entry_names: EntryNames::Number,
+        ..LinkOptions::default()
+    };
+    _ = link(vec![module.clone(), module.clone()], &options);
+    for minor in [0, 3, 6] {
+        _ = to_version(&mut module.clone(), Version::new(1, minor));
+    }
+    _ = recompute(&mut module.clone(), &Ceiling::default());
+    _ = Graphviz::default().draw(&module);
 }

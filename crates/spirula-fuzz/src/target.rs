@@ -64,6 +64,11 @@ pub const TARGETS: &[Target] = &[
         ..SPIRV
     },
     Target {
+        name: "change",
+        check: spirv::change,
+        ..SPIRV
+    },
+    Target {
         name: "llvm_text",
         check: llvm::read,
         own: &[("spirula-llvm/tests", ".ll")],
