@@ -167,7 +167,9 @@ impl Reader<'_> {
         self.flag("check_shared_memory  {")?;
         self.open("body  {")?;
         self.builder.begin_block();
+        self.is_in_kernel = true;
         self.statements()?;
+        self.is_in_kernel = false;
         let body = self.builder.end_block();
         self.open("}")?;
         self.open("}")?;

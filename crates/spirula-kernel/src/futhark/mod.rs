@@ -41,6 +41,10 @@ struct Reader<'a> {
     provenance: &'a str,
     /// Blocks that are open.
     depth: u32,
+    /// Whether a kernel is read.
+    is_in_kernel: bool,
+    /// What is wrong with a copy that cannot have been meant, where no branch around it avoids it so far.
+    broken: Option<Diagnostic>,
 }
 
 /// Deepest nesting of blocks and of expressions.
@@ -71,10 +75,15 @@ pub fn read_futhark(text: &str) -> Result<Program, Diagnostic> {
         signatures: FxHashMap::default(),
         provenance: "",
         depth: 0,
+        is_in_kernel: false,
+        broken: None,
     };
     reader.signatures()?;
     reader.program()?;
-    Ok(reader.builder.finish())
+    match reader.broken {
+        Some(fault) => Err(fault),
+        None => Ok(reader.builder.finish()),
+    }
 }
 
 impl<'a> Reader<'a> {

@@ -133,7 +133,10 @@ impl Reader<'_> {
             let place = self.builder.place();
             let condition = self.typed(Scalar::Bool)?;
             self.cursor.expect(" then ")?;
+            let before = self.broken.take();
             let then = self.braces()?;
+            let condition = self.avoid_broken(condition);
+            self.broken = before.or(self.broken.take());
             self.cursor.expect(" else ")?;
             open.push((place, condition, then));
             if !self.cursor.eat("if ") {
@@ -308,8 +311,18 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    /// A side of a copy. It may have more strides than the copy has dimensions, or fewer, in segmented reductions over
-    /// arrays: as in the code that Futhark generates, the first ones count, and those that lack are 0.
+    /// The condition of a branch of the host, which is never taken if its statements are broken.
+    ///
+    /// Where the elements of a segmented reduction are arrays, Futhark prints for small segments a kernel whose copies
+    /// miss a dimension. The other branch has the one for large segments, which is right for all.
+    fn avoid_broken(&mut self, condition: Expr) -> Expr {
+        if self.is_in_kernel || self.broken.take().is_none() {
+            return condition;
+        }
+        self.builder.literal(Literal::new(Scalar::Bool, 0))
+    }
+
+    /// A side of a copy; of strides that lack or are too many it is noted that they do.
     fn side(&mut self, rank: usize) -> Result<Side, Diagnostic> {
         self.cursor.skip_space();
         let memory = self.memory()?;
@@ -318,10 +331,13 @@ impl Reader<'_> {
         let offset = self.typed(Scalar::I64)?;
         self.cursor.skip_blanks();
         let mut strides = self.brackets()?;
-        while strides.len() < rank {
-            strides.push(self.builder.i64(0));
+        if strides.len() != rank {
+            let message = format!("expected {rank} strides, not {}", strides.len());
+            let fault = self.cursor.fault(message);
+            self.broken.get_or_insert(fault);
+            let zero = self.builder.i64(0);
+            strides.resize(rank, zero);
         }
-        strides.truncate(rank);
         Ok(Side {
             memory,
             offset,
