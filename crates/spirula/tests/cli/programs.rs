@@ -23,6 +23,16 @@ fn values_come_from_standard_input() {
     assert_eq!(text, "empty([0]f32)\n");
 }
 
+/// Numbers on standard input that have no type of their own have their parameter's.
+#[test]
+fn plain_numbers_have_the_types_of_parameters() {
+    let text = double(&["--entry", "double"], b"[1, -2.5]").ok().text();
+    assert_eq!(text, "[2.0f32, -5.0f32]\n");
+    double(&["--entry", "double"], b"[1i32]").fails(1, "takes []f32, not []i32");
+    assert_eq!(add("10 [1, 2]").ok().text(), "[11i32, 12i32]\n");
+    add("10i64 [1]").fails(1, "takes i32, not i64");
+}
+
 #[test]
 fn values_have_a_binary_form() {
     let header = b"b\x02\x01 f32\x02\0\0\0\0\0\0\0";

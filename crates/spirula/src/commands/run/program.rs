@@ -131,7 +131,12 @@ fn read_values(
         return Err(Failure::hinted(text, format!("{takes}  {how}")));
     }
     let input = files::read(Path::new("-"))?;
-    let values = match Value::read_all(&input.bytes) {
+    let types = entry.parameters.iter().map(|p| {
+        let value = p.value.as_ref()?;
+        Some((value.element, value.unsigned))
+    });
+    let types: Vec<_> = types.collect();
+    let values = match Value::read_all_as(&input.bytes, &types) {
         Ok(values) => values,
         Err(fault) => {
             let place = match std::str::from_utf8(&input.bytes) {
