@@ -1,6 +1,6 @@
 //! Measurements as files, in the form that `futhark bench --json` writes.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -38,13 +38,18 @@ impl TryFrom<Value> for Measured {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Times {
-    /// Microseconds of each run.
+    /// Microseconds of each run; whole ones are written, as other programs read them.
+    #[serde(serialize_with = "write_whole")]
     runtimes: Vec<f64>,
     /// Most bytes that were allocated, by space; not measured here.
     #[serde(default)]
     bytes: BTreeMap<String, u64>,
     #[serde(default)]
     stderr: String,
+}
+
+fn write_whole<S: Serializer>(times: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(times.iter().map(|time| time.round() as u64))
 }
 
 impl Record {

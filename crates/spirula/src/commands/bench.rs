@@ -3,7 +3,7 @@
 use crate::bench::{Clock, Effort, Record, Summary, Workload, measure, microseconds, plot};
 use crate::cli::args::Bench;
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, files, schedule};
+use crate::cli::{Failure, Outcome, failure, files, schedule};
 use crate::test::{Outcome as Ended, Suites, find, session};
 use spirula_opt::Pipeline;
 use spirula_runtime::{Device, DeviceOptions, KernelTime};
@@ -30,7 +30,12 @@ pub fn run(args: &Bench) -> Outcome {
         (None, Some(path)) => Some(Other::Record(read(path)?)),
         (None, None) => None,
     };
-    let cases = find(&args.paths, args.filter.as_deref(), args.limit);
+    let cases = find(
+        &args.paths,
+        |suite| suite.workloads(),
+        args.filter.as_deref(),
+        args.limit,
+    );
     let cases = cases.map_err(Failure::message)?;
     let effort = Effort {
         runs: args.runs.into(),
@@ -61,6 +66,11 @@ pub fn run(args: &Bench) -> Outcome {
         files::write_text(path, &svg)?;
     }
     files::write_text(Path::new("-"), &table.text())?;
+    if let (Some(path), 0) = (&args.compare, table.ratios.1) {
+        let text = format!("nothing that was measured is in {} too", path.display());
+        let hint = "programs and data sets are compared by their names";
+        failure::tell_line("note", &text, Some(hint));
+    }
     if table.failed > 0 {
         Err(Failure::Told)
     } else {

@@ -20,7 +20,12 @@ pub fn run(args: &Test) -> Outcome {
     // A device that is not there is told once, and not by every test.
     Device::open(&args.device, &DeviceOptions::default())
         .map_err(|e| Failure::message(e.to_string()))?;
-    let cases = find(&args.paths, args.filter.as_deref(), args.limit);
+    let cases = find(
+        &args.paths,
+        |suite| suite.names(),
+        args.filter.as_deref(),
+        args.limit,
+    );
     let cases = cases.map_err(Failure::message)?;
     let progress = Progress::bar("testing", cases.len() as u64);
     // Said at once, too, for who does not wait for the end.

@@ -33,18 +33,21 @@ fn load(folder: &Path) -> Option<(Loaded, bool)> {
     })
 }
 
+/// Which names of a folder are wanted: [`Suite::names`] or [`Suite::workloads`].
+pub type Names = fn(&dyn Suite) -> Vec<String>;
+
 /// All tests in and below a path, in order. A folder with a manifest is claimed by it: nothing else
 /// in or below it is a test.
 ///
 /// # Errors
 /// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
-fn discover(path: &Path) -> Result<Vec<Case>, String> {
+fn discover(path: &Path, names: Names) -> Result<Vec<Case>, String> {
     let folder = match path.file_name() {
         Some(name) if name == MANIFEST => path.parent().unwrap_or(path),
         _ => path,
     };
     let mut cases = Vec::new();
-    search(folder, &mut cases)?;
+    search(folder, names, &mut cases)?;
     if cases.is_empty() {
         return Err(format!("there are no tests in {}", path.display()));
     }
@@ -57,12 +60,13 @@ fn discover(path: &Path) -> Result<Vec<Case>, String> {
 /// As [`discover`], and when nothing is left.
 pub fn find(
     paths: &[PathBuf],
+    names: Names,
     filter: Option<&str>,
     limit: Option<usize>,
 ) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for path in paths {
-        cases.extend(discover(path)?);
+        cases.extend(discover(path, names)?);
     }
     if let Some(part) = filter {
         cases.retain(|case| case.id.contains(part));
@@ -76,13 +80,13 @@ pub fn find(
     })
 }
 
-fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
+fn search(folder: &Path, names: Names, cases: &mut Vec<Case>) -> Result<(), String> {
     if let Some((suite, claims_below)) = load(folder) {
         let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let title = whole
             .file_name()
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        cases.extend(suite?.names().into_iter().map(|name| Case {
+        cases.extend(names(&*suite?).into_iter().map(|name| Case {
             id: format!("{title}/{name}"),
             folder: folder.to_owned(),
             name,
@@ -106,7 +110,9 @@ fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
         }
     }
     folders.sort();
-    folders.iter().try_for_each(|folder| search(folder, cases))
+    folders
+        .iter()
+        .try_for_each(|folder| search(folder, names, cases))
 }
 
 /// Folders of tests, each loaded when it is first asked for.

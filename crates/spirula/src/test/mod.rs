@@ -7,6 +7,7 @@
 mod compute_manifest;
 mod discover;
 mod futhark;
+mod group;
 mod kernel_manifest;
 mod outcome;
 mod report;
@@ -27,6 +28,19 @@ use std::path::Path;
 pub trait Suite {
     /// Names of its tests, in order, each once.
     fn names(&self) -> Vec<String>;
+
+    /// Names of what is measured.
+    fn workloads(&self) -> Vec<String> {
+        self.names()
+    }
+
+    /// Does what takes time before a test runs and is none of its own, as having another compiler print a program.
+    ///
+    /// # Errors
+    /// As [`Suite::run`].
+    fn prepare(&self, _name: &str, _session: &session::Options) -> Result<(), Outcome> {
+        Ok(())
+    }
 
     /// Runs a test.
     ///

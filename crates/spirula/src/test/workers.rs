@@ -1,7 +1,7 @@
 //! Running tests in child processes, several at a time, each with a limit of time.
 
-use super::worker::Request;
-use super::{Case, Outcome};
+use super::worker::{Answer, Request};
+use super::{Case, Outcome, group};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +20,9 @@ pub struct Options {
     /// Arguments that make this program a worker.
     pub worker: Vec<String>,
 }
+
+/// Longest time before a test begins, where its own is not longer: that of Futhark's compiler.
+const PREPARATION: Duration = Duration::from_secs(600);
 
 /// Bytes kept of what a worker last wrote to standard error.
 const TAIL: usize = 4096;
@@ -78,17 +81,16 @@ fn attempt(case: &Case, worker: &mut Option<Worker>, options: &Options) -> Outco
             *worker = Some(ready);
             outcome
         }
-        Err(Trouble::Late) => Outcome::failed(format!(
-            "it did not end within {} s",
-            options.timeout.as_secs()
-        )),
+        Err(Trouble::Late(limit)) => {
+            Outcome::failed(format!("it did not end within {} s", limit.as_secs()))
+        }
         Err(Trouble::Gone) => ready.obituary(),
     }
 }
 
 enum Trouble {
-    /// No answer in time.
-    Late,
+    /// No answer in so much time.
+    Late(Duration),
     /// The process ended.
     Gone,
 }
@@ -103,12 +105,14 @@ struct Worker {
 
 impl Worker {
     fn start(arguments: &[String]) -> io::Result<Worker> {
-        let mut process = Command::new(std::env::current_exe()?)
+        let mut command = Command::new(std::env::current_exe()?);
+        command
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+            .stderr(Stdio::piped());
+        group::begin(&mut command);
+        let mut process = command.spawn()?;
         let lost = || io::Error::other("a pipe is missing");
         let requests = process.stdin.take().ok_or_else(lost)?;
         let stdout = process.stdout.take().ok_or_else(lost)?;
@@ -138,11 +142,18 @@ impl Worker {
         line.push('\n');
         let sent = self.requests.write_all(line.as_bytes());
         sent.map_err(|_| Trouble::Gone)?;
-        match self.answers.recv_timeout(timeout) {
-            Ok(line) => serde_json::from_str(&line)
-                .or_else(|e| Ok(Outcome::failed(format!("a garbled answer: {e}")))),
-            Err(RecvTimeoutError::Timeout) => Err(Trouble::Late),
-            Err(RecvTimeoutError::Disconnected) => Err(Trouble::Gone),
+        let mut limit = timeout.max(PREPARATION);
+        loop {
+            let answer = match self.answers.recv_timeout(limit) {
+                Ok(line) => serde_json::from_str(&line),
+                Err(RecvTimeoutError::Timeout) => return Err(Trouble::Late(limit)),
+                Err(RecvTimeoutError::Disconnected) => return Err(Trouble::Gone),
+            };
+            match answer {
+                Ok(Answer::Prepared) => limit = timeout,
+                Ok(Answer::Ended(outcome)) => return Ok(outcome),
+                Err(e) => return Ok(Outcome::failed(format!("a garbled answer: {e}"))),
+            }
         }
     }
 
@@ -167,8 +178,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
+        group::end(&mut self.process);
         let _ = self.process.wait();
     }
 }

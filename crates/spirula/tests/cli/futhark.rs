@@ -84,8 +84,10 @@ fn inputs_made_by_scripts() {
          -- script input { $loaddata \"none\" }\n",
         &[
             "FAILED imp/tests/double.fut:double:3: script: the program has no entry point treble",
+            "UNSUPPORTED 1: a case of the list whose files of values are not there: \
+             imp/tests/double.fut:double:5",
             "UNSUPPORTED 1: the function $loadimg of scripts: imp/tests/double.fut:double:4",
-            "3 passed, 1 failed, 1 unsupported",
+            "3 passed, 1 failed, 2 unsupported",
         ],
     );
 }
@@ -149,13 +151,172 @@ fn a_compiler_prints_what_has_no_printed_form() {
 }
 
 #[test]
-fn cases_that_are_not_meant_or_lack_files_are_left_out() {
+fn cases_that_are_not_meant_are_left_out() {
     gives(
         "-- ==\n-- entry: double\n-- notest input { 1 }\n-- only_c input { 1 }\n\
-         -- no_vulkan input { 1 }\n-- input @ data/none.in\n-- input { [1f32] }\n-- output @ none\n\
-         -- no_c only_vulkan input { [1f32] }\n",
+         -- no_vulkan input { 1 }\n-- disable input { 1 }\n-- no_c only_vulkan input { [1f32] }\n",
         &["1 passed, 0 failed, 0 unsupported"],
     );
+}
+
+/// A list may lack files, which is told; sources that lie in a folder have theirs.
+#[test]
+fn cases_whose_files_are_not_there_do_not_pass() {
+    let blocks = "-- ==\n-- entry: double\n-- input @ data/none.in\n-- input { [1f32] } output @ none\n\
+                  -- script input { double ($loaddata \"none\") }\n-- input { [1f32] }\n";
+    let text = "a case of the list whose files of values are not there";
+    let names = [0, 1, 2].map(|n| format!("imp/tests/double.fut:double:{n}"));
+    gives(
+        blocks,
+        &[
+            &format!("UNSUPPORTED 3: {text}: {}", names.join(" ")),
+            "1 passed, 0 failed, 3 unsupported",
+        ],
+    );
+    let scratch = Scratch::new();
+    scratch.file("src/double.fut", blocks);
+    scratch.file(
+        "src/double.fut.imp",
+        std::fs::read(own("double.imp")).unwrap(),
+    );
+    let told = spirula(&["test", &scratch.text("src")]).text();
+    assert_eq!(told.matches("there is no file ").count(), 3, "{told}");
+    assert!(told.contains("data/none.in"), "{told}");
+    assert!(
+        told.ends_with("1 passed, 3 failed, 0 unsupported\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_is_no_test_block_is_an_error() {
+    for (block, words) in [
+        (
+            "-- inptu { [1f32] }\n",
+            "line 3: expected \"input\" after \"inptu\"",
+        ),
+        (
+            "-- input { [1f32] } ouput { [2f32] }\n",
+            "expected \"input\" after \"ouput\"",
+        ),
+        ("-- input { [1f32]\n", "this brace is not closed"),
+    ] {
+        let scratch = Scratch::new();
+        let path = list(&scratch, &format!("-- ==\n{block}\n"));
+        spirula(&["test", &path]).fails(1, words);
+    }
+}
+
+#[test]
+fn printed_forms_that_are_older_than_their_sources_are_not_taken() {
+    let scratch = Scratch::new();
+    scratch.file("src/double.fut", SOURCE);
+    scratch.file(
+        "src/double.fut.imp",
+        std::fs::read(own("double.imp")).unwrap(),
+    );
+    let source = scratch.text("src");
+    spirula(&["test", &source]).ok();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(scratch.path("src/double.fut.imp"));
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    file.unwrap().set_modified(before).unwrap();
+    let told = spirula(&["test", &source]);
+    assert_eq!(told.code, Some(1));
+    assert!(
+        told.text().contains("double.fut.imp is older than"),
+        "{}",
+        told.text()
+    );
+}
+
+/// The project's own programs with their printed forms: what functions see of the whole program, signs, sizes that are
+/// computed at the start, reductions over arrays, strings.
+#[test]
+fn own_sources_pass() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/futhark");
+    let told = spirula(&["test", folder]).ok().text();
+    assert_eq!(told, "26 passed, 0 failed, 0 unsupported\n");
+}
+
+/// What is measured has the names that Futhark gives, whole microseconds, and cases that are not tested.
+#[test]
+fn measurements_are_as_futhark_writes_them() {
+    let scratch = Scratch::new();
+    scratch.file("src/two.in", "[1f32, 2f32]");
+    scratch.file(
+        "src/double.fut",
+        "-- ==\n-- entry: double\n-- nobench input { [1f32] }\n-- notest input { [1f32,2,3,4,5,6,7,8] }\n\
+         -- input @ two.in\n-- \"own name\" input { [1f32] }\n-- random input { [10]f32 }\n\
+         -- input { [1f32] } error: bounds\n",
+    );
+    scratch.file(
+        "src/double.fut.imp",
+        std::fs::read(own("double.imp")).unwrap(),
+    );
+    let (source, json) = (scratch.text("src"), scratch.text("times.json"));
+    let told = spirula(&["bench", &source, "--runs", "1", "--json", &json])
+        .ok()
+        .text();
+    assert!(told.contains("4 measured, 0 failed"), "{told}");
+    let text = std::fs::read_to_string(&json).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let sets = json["double.fut:double"]["datasets"].as_object().unwrap();
+    let names: Vec<&String> = sets.keys().collect();
+    let values = "#1 (\"[1.0f32, 2.0f32, 3.0f32, 4.0f32, 5.0f32, 6.0f32, 7...\")";
+    assert_eq!(names, [values, "[10]f32", "own name", "two.in"]);
+    let times = sets
+        .values()
+        .flat_map(|set| set["runtimes"].as_array().unwrap());
+    assert!(times.clone().count() >= 4);
+    assert!(times.clone().all(serde_json::Value::is_u64), "{text}");
+    let other = scratch.text("other.json");
+    scratch.file(
+        "other.json",
+        text.replace("double.fut:double", "triple.fut"),
+    );
+    let told = spirula(&["bench", &source, "--runs", "1", "--compare", &other])
+        .ok()
+        .err;
+    assert!(told.contains("nothing that was measured is in"), "{told}");
+}
+
+/// A compiler has time of its own, and ends with the test.
+#[cfg(unix)]
+#[test]
+fn a_compiler_does_not_outlive_its_test() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    scratch.file("src/double.fut", SOURCE);
+    let form = own("double.imp");
+    let program = |name: &str, script: String| {
+        scratch.file(name, format!("#!/bin/sh\n{script}\n"));
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(scratch.path(name), mode).unwrap();
+        scratch.text(name)
+    };
+    let source = scratch.text("src");
+    let slow = program("slow", format!("sleep 3; cat {form}"));
+    spirula(&["test", &source, "--futhark", &slow, "--timeout", "2"]).ok();
+    // A refusal is asked for within the test.
+    scratch.file("src/double.fut", "-- ==\n-- error: type\n");
+    let mark = scratch.text("mark");
+    let hangs = program("hangs", format!("(sleep 4; touch {mark}) & wait"));
+    let told = spirula(&["test", &source, "--futhark", &hangs, "--timeout", "1"]).text();
+    assert!(told.contains("did not end within 1 s"), "{told}");
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    assert!(!scratch.path("mark").exists(), "the compiler went on");
+    let right = program("right", "echo an error of types >&2; exit 2".to_owned());
+    spirula(&["test", &source, "--futhark", &right]).ok();
+    let other = program("other", "echo no parse >&2; exit 2".to_owned());
+    let told = spirula(&["test", &source, "--futhark", &other]).text();
+    assert!(told.contains("expected \"type\""), "{told}");
+    let takes = program("takes", "exit 0".to_owned());
+    let told = spirula(&["test", &source, "--futhark", &takes]).text();
+    assert!(told.contains("which it has to refuse"), "{told}");
+    let told = spirula(&["test", &source]).ok().text();
+    assert!(told.contains("0 passed, 0 failed, 1 unsupported"), "{told}");
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Test blocks in Futhark's sources: comments from `-- ==` on with entry points, inputs and what is
-//! expected of them.
+//! expected of them. What is no such block is an error, as it is for `futhark test`.
 //!
 //! ```text
-//! BLOCK  = { "tags" "{" .. "}" | "entry:" NAMES | CASE | anything else, which is passed over }
-//! CASE   = ["\"" NAME "\""] TAG* ["random" | "script"] "input" SOURCE [EXPECT]
+//! BLOCK  = { "tags" "{" .. "}" | "entry:" NAME* | CASE | "error:" REGEX | "property:" NAME*
+//!          | "structure" [PIPELINE] "{" .. "}" | "warning:" REGEX }
+//! CASE   = [STRING] TAG* ["random" | "script"] "input" SOURCE [EXPECT]
 //! EXPECT = "output" SOURCE | "auto" "output" | "error:" REGEX
 //! SOURCE = "{" TEXT "}" | "@" FILE
 //! ```
+
+use spirula_program::read_string;
 
 /// A case of one entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct Case {
     pub entry: String,
     /// What it is called, where it has a name.
     pub name: Option<String>,
+    /// Which of its block it is, from 0.
+    pub number: usize,
     /// Words before the input that say for whom the case is.
     pub tags: Vec<String>,
     /// What it is called with.
@@ -54,133 +59,226 @@ pub enum Expect {
     Trusted,
     /// An error that matches a regular expression.
     Error(String),
+    /// An error of Futhark's compiler that matches; nothing is called.
+    Refusal(String),
 }
+
+/// With what a test block begins.
+const START: &str = "-- ==";
+
+/// The entry point of cases that name none.
+const MAIN: &str = "main";
 
 /// All cases of a program, block by block, entry point by entry point within a case.
-pub fn cases(source: &str) -> Vec<Case> {
+///
+/// # Errors
+/// When a block is malformed; the message names the line.
+pub fn cases(source: &str) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
-    let mut lines = source.lines().map(str::trim_end).peekable();
-    while let Some(line) = lines.next() {
-        if !is_start(line) {
-            continue;
-        }
-        let mut block = String::new();
-        while let Some(line) = lines.next_if(|l| l.starts_with("--") && !is_start(l)) {
-            block += &line[2..];
+    let mut lines = source.lines().map(str::trim_end).enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        let Some(rest) = start(line) else { continue };
+        let mut block = rest.to_owned();
+        while let Some((_, line)) =
+            lines.next_if(|(_, l)| l.starts_with("--") && start(l).is_none())
+        {
             block.push('\n');
+            block += &line[2..];
         }
-        Block::new(&block).read(&mut cases);
+        Block::new(&block, number + 1).read(&mut cases)?;
     }
-    cases
+    Ok(cases)
 }
 
-fn is_start(line: &str) -> bool {
-    line.strip_prefix("--").is_some_and(|l| l.trim() == "==")
+/// What stands behind the beginning of a block, if a line is one; a line of more signs is a decoration.
+fn start(line: &str) -> Option<&str> {
+    line.strip_prefix(START)
+        .filter(|rest| !rest.starts_with('='))
 }
 
 /// The text of a block, as far as it is not read yet.
 struct Block<'a> {
+    whole: &'a str,
     rest: &'a str,
+    /// The line of the source with which the block begins, from 1.
+    line: usize,
     entries: Vec<&'a str>,
-    name: Option<String>,
-    tags: Vec<String>,
+    /// How many cases there were.
+    number: usize,
 }
 
+type Read<T> = Result<T, String>;
+
 impl<'a> Block<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, line: usize) -> Self {
         Block {
+            whole: text,
             rest: text,
-            entries: vec!["main"],
-            name: None,
-            tags: Vec::new(),
+            line,
+            entries: vec![MAIN],
+            number: 0,
         }
     }
 
-    fn read(mut self, cases: &mut Vec<Case>) {
+    /// A fault of what is not read yet.
+    fn fault<T>(&self, message: impl AsRef<str>) -> Read<T> {
+        let read = &self.whole[..self.whole.len() - self.rest.len()];
+        let line = self.line + read.matches('\n').count();
+        Err(format!("line {line}: {}", message.as_ref()))
+    }
+
+    fn read(mut self, cases: &mut Vec<Case>) -> Read<()> {
         loop {
             self.rest = self.rest.trim_start();
-            if let Some(quoted) = self.rest.strip_prefix('"') {
-                let (name, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
-                self.name = Some(name.to_owned());
-                self.rest = rest;
-                continue;
+            let before = self.rest;
+            if before.is_empty() {
+                return Ok(());
             }
             match self.word() {
-                "" if self.rest.is_empty() => return,
-                // Something that no case has.
-                "" => self.rest = self.rest.get(1..).unwrap_or(""),
-                "entry:" => self.entries = self.line().split_whitespace().collect(),
-                "input" => {
-                    if let Some(case) = self.case() {
-                        cases.extend(self.entries.iter().map(|entry| Case {
-                            entry: (*entry).to_owned(),
-                            ..case.clone()
-                        }));
-                    }
-                    self.tags.clear();
-                    self.name = None;
+                "tags" => {
+                    self.braces()?;
                 }
-                word if word.ends_with(':') => {
-                    self.line();
-                    self.tags.clear();
+                "entry:" => self.entries = self.text_line().split_whitespace().collect(),
+                "error:" => {
+                    let pattern = self.text_line().trim().to_owned();
+                    let input = Input::Values(Source::Text(String::new()));
+                    self.add(cases, None, Vec::new(), input, Expect::Refusal(pattern));
                 }
-                word => self.tags.push(word.to_owned()),
+                "structure" => {
+                    self.rest = self.rest.trim_start();
+                    self.word();
+                    self.braces()?;
+                }
+                "warning:" | "property:" => {
+                    self.text_line();
+                }
+                _ => {
+                    self.rest = before;
+                    self.case(cases)?;
+                }
             }
         }
     }
 
-    /// The case whose `input` was just read.
-    fn case(&mut self) -> Option<Case> {
+    /// Adds a case for each of the entry points.
+    fn add(
+        &mut self,
+        cases: &mut Vec<Case>,
+        name: Option<String>,
+        tags: Vec<String>,
+        input: Input,
+        expect: Expect,
+    ) {
+        cases.extend(self.entries.iter().map(|entry| Case {
+            entry: (*entry).to_owned(),
+            name: name.clone(),
+            number: self.number,
+            tags: tags.clone(),
+            input: input.clone(),
+            expect: expect.clone(),
+        }));
+        self.number += 1;
+    }
+
+    fn case(&mut self, cases: &mut Vec<Case>) -> Read<()> {
+        let name = match self.rest.starts_with('"') {
+            true => Some(self.string()?),
+            false => None,
+        };
+        let mut tags = Vec::new();
+        loop {
+            self.rest = self.rest.trim_start();
+            let before = self.rest;
+            match self.word() {
+                "input" => break,
+                tag if is_tag(tag) => tags.push(tag.to_owned()),
+                _ => {
+                    self.rest = before;
+                    let found = before.split_whitespace().next().unwrap_or_default();
+                    let text = match tags.last() {
+                        Some(tag) => format!("expected \"input\" after {tag:?}, not {found:?}"),
+                        None => format!("expected a test case, not {found:?}"),
+                    };
+                    return self.fault(text);
+                }
+            }
+        }
         let source = self.source()?;
-        let kind = self.tags.last().map(String::as_str);
+        let kind = tags.last().map(String::as_str);
         let input = match (kind, source) {
             (Some("random"), Source::Text(types)) => Input::Random(types),
             (Some("script"), script) => Input::Script(script),
             (_, source) => Input::Values(source),
         };
-        let mut tags = std::mem::take(&mut self.tags);
         if !matches!(input, Input::Values(_)) {
             tags.pop();
         }
-        Some(Case {
-            entry: String::new(),
-            name: self.name.take(),
-            tags,
-            input,
-            expect: self.expect(),
-        })
+        let expect = self.expect()?;
+        self.add(cases, name, tags, input, expect);
+        Ok(())
     }
 
-    fn expect(&mut self) -> Expect {
+    fn expect(&mut self) -> Read<Expect> {
+        self.rest = self.rest.trim_start();
         let before = self.rest;
-        let found = match self.next_word() {
-            "output" => self.source().map(Expect::Values),
-            "auto" if self.next_word() == "output" => Some(Expect::Trusted),
-            "error:" => Some(Expect::Error(self.line().trim().to_owned())),
-            _ => None,
-        };
-        found.unwrap_or_else(|| {
-            self.rest = before;
-            Expect::Anything
-        })
+        match self.word() {
+            "output" => Ok(Expect::Values(self.source()?)),
+            "error:" => {
+                // The pattern may stand in the next line.
+                self.rest = self.rest.trim_start();
+                Ok(Expect::Error(self.text_line().trim().to_owned()))
+            }
+            "auto" => {
+                self.rest = self.rest.trim_start();
+                match self.word() {
+                    "output" => Ok(Expect::Trusted),
+                    _ => self.fault("expected \"output\" after \"auto\""),
+                }
+            }
+            _ => {
+                self.rest = before;
+                Ok(Expect::Anything)
+            }
+        }
     }
 
     /// `{ TEXT }` or `@ FILE`.
-    fn source(&mut self) -> Option<Source> {
-        let text = self.rest.trim_start();
-        if let Some(file) = text.strip_prefix('@') {
-            self.rest = file.trim_start();
-            return Some(Source::File(self.word().to_owned()));
+    fn source(&mut self) -> Read<Source> {
+        self.rest = self.rest.trim_start();
+        let Some(file) = self.rest.strip_prefix('@') else {
+            return Ok(Source::Text(self.braces()?.to_owned()));
+        };
+        self.rest = file.trim_start();
+        let end = self.rest.find(char::is_whitespace);
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        if name.is_empty() {
+            return self.fault("expected the name of a file");
         }
-        let text = text.strip_prefix('{')?;
-        let end = closing(text)?;
-        self.rest = &text[end + 1..];
-        Some(Source::Text(text[..end].to_owned()))
+        self.rest = rest;
+        Ok(Source::File(name.to_owned()))
     }
 
-    fn next_word(&mut self) -> &'a str {
+    /// What stands in braces.
+    fn braces(&mut self) -> Read<&'a str> {
         self.rest = self.rest.trim_start();
-        self.word()
+        let Some(text) = self.rest.strip_prefix('{') else {
+            return self.fault("expected \"{\"");
+        };
+        let Some(end) = closing(text) else {
+            return self.fault("this brace is not closed; an error where \"}\" is expected");
+        };
+        self.rest = &text[end + 1..];
+        Ok(&text[..end])
+    }
+
+    fn string(&mut self) -> Read<String> {
+        match read_string(self.rest) {
+            Ok((text, length)) => {
+                self.rest = &self.rest[length..];
+                Ok(text)
+            }
+            Err(message) => self.fault(message),
+        }
     }
 
     /// Characters up to a blank or a brace.
@@ -193,7 +291,7 @@ impl<'a> Block<'a> {
     }
 
     /// The rest of the line.
-    fn line(&mut self) -> &'a str {
+    fn text_line(&mut self) -> &'a str {
         let end = self.rest.find('\n').unwrap_or(self.rest.len());
         let (line, rest) = self.rest.split_at(end);
         self.rest = rest;
@@ -201,18 +299,28 @@ impl<'a> Block<'a> {
     }
 }
 
+fn is_tag(word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    !word.is_empty() && word.chars().all(is_part) && !["structure", "tags"].contains(&word)
+}
+
 /// Where the brace closes that was opened before the text; braces in strings and pairs of them do
 /// not count.
 fn closing(text: &str) -> Option<usize> {
-    let (mut depth, mut is_string) = (0, false);
-    for (at, c) in text.char_indices() {
+    let (mut depth, mut at) = (0, 0);
+    while let Some(c) = text[at..].chars().next() {
         match c {
-            '"' => is_string = !is_string,
-            '{' if !is_string => depth += 1,
-            '}' if !is_string && depth == 0 => return Some(at),
-            '}' if !is_string => depth -= 1,
+            '"' => {
+                // A string that has no end is a fault of what is read later.
+                at += read_string(&text[at..]).map_or(1, |(_, length)| length);
+                continue;
+            }
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
             _ => {}
         }
+        at += c.len_utf8();
     }
     None
 }
@@ -249,7 +357,7 @@ entry f = 1
 -- input { 9 }
 -- not a block
 ";
-        let found = cases(source);
+        let found = cases(source).unwrap();
         let entries: Vec<_> = found.iter().map(|c| c.entry.as_str()).collect();
         assert_eq!(
             entries,
@@ -274,10 +382,59 @@ entry f = 1
         assert_eq!(found[8].input, Input::Values(text(" 5\n 6 ")));
     }
 
+    #[test]
+    fn what_is_no_block_is_an_error() {
+        for (block, told) in [
+            (
+                "-- inptu { [1] }\n",
+                "line 3: expected \"input\" after \"inptu\"",
+            ),
+            (
+                "-- input { [1] } ouput { [2] }\n",
+                "line 3: expected \"input\" after \"ouput\"",
+            ),
+            ("-- input { [1]\n", "line 3: this brace is not closed"),
+            ("-- input [1]\n", "line 3: expected \"{\""),
+            ("-- input { 1 } auto { 2 }\n", "line 3: expected \"output\""),
+            ("-- input {}\n-- input { 1 } output\n", "expected \"{\""),
+            ("-- input @\n", "line 3: expected the name of a file"),
+            (
+                "-- some words\n",
+                "line 3: expected \"input\" after \"words\"",
+            ),
+            (
+                "-- input { 1 } output { 1 } }\n",
+                "line 3: expected a test case, not \"}\"",
+            ),
+            ("-- \"name input { 1 }\n", "line 3: "),
+        ] {
+            let source = format!("-- A description.\n-- ==\n{block}\ndef f = 1\n");
+            let error = cases(&source).unwrap_err();
+            assert!(
+                error.starts_with(told) || error.contains(told),
+                "{block}: {error}"
+            );
+        }
+        assert_eq!(cases("-- =====\n-- a heading\n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn strings_and_errors_of_the_compiler() {
+        let source =
+            "-- ==\n-- error: ambiguous.*type\n\n-- ==\n-- input { \"a\\\"}\" } output { 3i64 }\n";
+        let found = cases(source).unwrap();
+        assert_eq!(
+            found[0].expect,
+            Expect::Refusal("ambiguous.*type".to_owned())
+        );
+        assert_eq!(found[1].input, Input::Values(text(" \"a\\\"}\" ")));
+        assert_eq!(found[1].expect, Expect::Values(text(" 3i64 ")));
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(-- ==\n|-- |input|\\{|\\}|@|\"|output|auto|error:|é|\n| ){0,30}") {
-            cases(&text);
+            let _ = cases(&text);
         }
     }
 }

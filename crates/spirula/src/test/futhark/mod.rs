@@ -9,8 +9,8 @@
 //! A case that asks for what a trusted run gives is compared with a second run: of the CPU device, or
 //! where there is much to do on the same device with other tuning parameters, which must not change
 //! results; what takes long is only run. A file of tuning parameters beside a source, `prog.fut.tuning`,
-//! is heeded. Cases whose files of values are not there are left out, as are
-//! those that their tags close to this compiler.
+//! is heeded. Cases whose files of values are not there fail, or are unsupported in a list, which may lack large
+//! ones; those that their tags close to this compiler are left out. What Futhark's compiler is to refuse is shown to it.
 
 mod cases;
 mod printed;
@@ -66,8 +66,14 @@ const LOAD: &str = "$load";
 /// The end of the names of sources.
 const SOURCE: &str = "fut";
 
+/// The tag of cases that are not tested.
+const NOT_TESTED: &str = "notest";
+
 /// The tag of cases that are not measured.
 const NOT_MEASURED: &str = "nobench";
+
+/// The tag of cases that are neither.
+const DISABLED: &str = "disable";
 
 /// The entry point that is not named.
 const MAIN: &str = "main";
@@ -83,6 +89,8 @@ struct Folder {
 
 struct Test {
     name: String,
+    /// Whether it is from a list, whose files of values may be missing.
+    is_listed: bool,
     /// The source, as the list has it.
     source: String,
     /// What it is called with, as measurements name it.
@@ -153,17 +161,24 @@ fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
 fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, String> {
     let text = fs::read(source).map_err(|e| format!("cannot read {}: {e}", source.display()))?;
     let beside = source.parent().unwrap_or(source);
+    let is_listed = matches!(printed, Printed::File(_));
     let mut tests: Vec<Test> = Vec::new();
-    for case in cases(&String::from_utf8_lossy(&text)) {
-        if !is_meant(&case.tags) || !has_files(&case, beside) {
+    let all = cases(&String::from_utf8_lossy(&text));
+    for case in all.map_err(|fault| format!("{}: {fault}", source.display()))? {
+        if !is_meant(&case.tags) {
             continue;
         }
-        let same = tests.iter().filter(|t| t.case.entry == case.entry);
+        let is_tested = !has_tag(&case, NOT_TESTED);
+        let same = tests
+            .iter()
+            .filter(|t| t.case.entry == case.entry && !has_tag(&t.case, NOT_TESTED) == is_tested);
         let number = same.count();
+        let kind = if is_tested { "" } else { "notest:" };
         tests.push(Test {
-            name: format!("{name}:{}:{number}", case.entry),
+            name: format!("{name}:{}:{kind}{number}", case.entry),
+            is_listed,
             source: name.to_owned(),
-            dataset: dataset(number, &case),
+            dataset: dataset(&case),
             printed: printed.clone(),
             path: source.to_owned(),
             beside: beside.to_owned(),
@@ -173,22 +188,40 @@ fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, S
     Ok(tests)
 }
 
-/// A data set's name: its own, the file that has it, or its number and the beginning of its text.
-fn dataset(number: usize, case: &Case) -> String {
+fn has_tag(case: &Case, tag: &str) -> bool {
+    case.tags.iter().any(|t| t == tag)
+}
+
+/// A data set's name, as `futhark bench` has it: its own, the file that has it, or its number in the block and the
+/// beginning of its values.
+fn dataset(case: &Case) -> String {
     const MOST: usize = 50;
     if let Some(name) = &case.name {
         return name.clone();
     }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match &case.input {
-        Input::Values(Source::File(file)) | Input::Script(Source::File(file)) => {
-            return file.clone();
+        Input::Values(Source::File(file)) => {
+            return file.strip_suffix(".gz").unwrap_or(file).to_owned();
         }
-        Input::Values(Source::Text(text)) | Input::Script(Source::Text(text)) => text,
-        Input::Random(types) => types,
+        Input::Script(Source::File(file)) => return file.clone(),
+        Input::Script(Source::Text(text)) | Input::Random(text) => return one_line(text),
+        Input::Values(Source::Text(text)) => match Value::read_all(text.as_bytes()) {
+            Ok(values) => {
+                let values: Vec<String> = values.iter().map(Value::to_string).collect();
+                values.join(" ")
+            }
+            Err(_) => one_line(text),
+        },
     };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text: String = words.join(" ").chars().take(MOST).collect();
-    format!("#{number} (\"{text}\")")
+    let number = case.number;
+    let dots = if text.chars().count() > MOST {
+        "..."
+    } else {
+        ""
+    };
+    let text: String = text.chars().take(MOST).collect();
+    format!("#{number} (\"{text}{dots}\")")
 }
 
 /// Whether tags leave a case to this compiler.
@@ -196,39 +229,69 @@ fn is_meant(tags: &[String]) -> bool {
     tags.iter().all(|tag| match tag.split_once('_') {
         Some(("only", backend)) => backend == BACKEND,
         Some(("no", backend)) => backend != BACKEND,
-        _ => tag != "notest",
+        _ => tag != DISABLED,
     })
 }
 
-fn has_files(case: &Case, beside: &Path) -> bool {
-    let is_here = |source: &Source| match source {
-        Source::File(name) => beside.join(name).is_file(),
-        Source::Text(_) => true,
-    };
-    let input = match &case.input {
-        Input::Values(source) => is_here(source),
-        Input::Script(Source::Text(script)) => {
-            let files = script
-                .split(LOAD)
-                .skip(1)
-                .filter_map(|s| s.split('"').nth(1));
-            files.into_iter().all(|name| beside.join(name).is_file())
-        }
-        Input::Script(source) => is_here(source),
-        Input::Random(_) => true,
-    };
-    let expect = !matches!(&case.expect, Expect::Values(source) if !is_here(source));
-    input && expect
+/// The first file that a case needs and that is not there.
+fn missing_file(case: &Case, beside: &Path) -> Option<String> {
+    let mut needed: Vec<&str> = Vec::new();
+    let sources = [
+        match &case.input {
+            Input::Values(source) | Input::Script(source) => Some(source),
+            Input::Random(_) => None,
+        },
+        match &case.expect {
+            Expect::Values(source) => Some(source),
+            _ => None,
+        },
+    ];
+    needed.extend(
+        sources
+            .into_iter()
+            .flatten()
+            .filter_map(|source| match source {
+                Source::File(name) => Some(name.as_str()),
+                Source::Text(_) => None,
+            }),
+    );
+    if let Input::Script(Source::Text(script)) = &case.input {
+        let loads = script.split(LOAD).skip(1);
+        needed.extend(loads.filter_map(|s| s.split('"').nth(1)));
+    }
+    let missing = needed.into_iter().find(|name| !beside.join(name).is_file());
+    missing.map(str::to_owned)
 }
 
 impl Suite for Folder {
     fn names(&self) -> Vec<String> {
-        self.tests.iter().map(|t| t.name.clone()).collect()
+        let tested = self.tests.iter().filter(|t| !has_tag(&t.case, NOT_TESTED));
+        tested.map(|t| t.name.clone()).collect()
+    }
+
+    fn workloads(&self) -> Vec<String> {
+        let measured = self.tests.iter().filter(|t| t.is_measured());
+        measured.map(|t| t.name.clone()).collect()
+    }
+
+    fn prepare(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+        let test = self.tests.iter().find(|t| t.name == name);
+        match test {
+            Some(test) if !matches!(test.case.expect, Expect::Refusal(_)) => {
+                self.program(test, session).map(|_| ())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        if let Expect::Refusal(pattern) = &test.case.expect {
+            let told = test.printed.refusal(session.programs.futhark.as_deref())?;
+            return matches_error(&told, pattern);
+        }
+        test.find_files()?;
         let program = self.program(test, session)?;
         let items = test.items(&program, session)?;
         let entry = &test.case.entry;
@@ -243,7 +306,9 @@ impl Suite for Folder {
         let wanted = match &test.case.expect {
             Expect::Error(pattern) => return fails(found, pattern),
             Expect::Trusted if is_long => return found.map(|_| ()).map_err(Outcome::from),
-            Expect::Anything => return found.map(|_| ()).map_err(Outcome::from),
+            Expect::Anything | Expect::Refusal(_) => {
+                return found.map(|_| ()).map_err(Outcome::from);
+            }
             Expect::Values(source) => test.read(source)?,
             Expect::Trusted => {
                 let is_same = session.device == session::CPU || is_much(&items);
@@ -264,10 +329,10 @@ impl Suite for Folder {
     ) -> Result<Option<Workload>, Outcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
-        let is_left_out = test.case.tags.iter().any(|tag| tag == NOT_MEASURED);
-        if is_left_out || matches!(test.case.expect, Expect::Error(_)) {
+        if !test.is_measured() {
             return Ok(None);
         }
+        test.find_files()?;
         let compiled = self.program(test, session)?;
         Ok(Some(Workload {
             program: match test.case.entry.as_str() {
@@ -317,6 +382,28 @@ impl Folder {
 }
 
 impl Test {
+    fn is_measured(&self) -> bool {
+        let fails = matches!(self.case.expect, Expect::Error(_) | Expect::Refusal(_));
+        !fails && !has_tag(&self.case, NOT_MEASURED)
+    }
+
+    /// Fails where a file is missing that the case needs.
+    fn find_files(&self) -> Result<(), Outcome> {
+        match missing_file(&self.case, &self.beside) {
+            None => Ok(()),
+            Some(_) if self.is_listed => Err(Outcome::unsupported(
+                "a case of the list whose files of values are not there",
+            )),
+            Some(name) => {
+                let path = self.beside.join(name);
+                Err(Outcome::failed(format!(
+                    "there is no file {}",
+                    path.display()
+                )))
+            }
+        }
+    }
+
     fn items(&self, program: &Program, session: &session::Options) -> Result<Vec<Item>, Outcome> {
         let values = match &self.case.input {
             Input::Values(source) => self.read(source)?,
@@ -411,11 +498,16 @@ fn fails(found: Result<Vec<Value>, RunError<Error>>, pattern: &str) -> Result<()
         Err(error @ (RunError::Failed(..) | RunError::Invalid(_))) => format!("Error: {error}"),
         Err(error) => return Err(error.into()),
     };
+    matches_error(&told, pattern)
+}
+
+/// Compares what is told with the pattern that is expected.
+fn matches_error(told: &str, pattern: &str) -> Result<(), Outcome> {
     let regex = RegexBuilder::new(pattern)
         .dot_matches_new_line(true)
         .build();
     let regex = regex.map_err(Outcome::failed)?;
-    match regex.is_match(&told) {
+    match regex.is_match(told) {
         true => Ok(()),
         false => Err(Outcome::failed(format!(
             "it failed with {told:?}, expected {pattern:?}"

@@ -4,13 +4,17 @@ use crate::cli::files::decompressed;
 use crate::test::Outcome;
 use crate::test::session::read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// Ends that the names of printed forms have besides those of their sources.
 const ENDS: &[&str] = &[".imp", ".imp.gz"];
 
 /// What has Futhark's compiler print the form.
 const ARGUMENTS: &[&str] = &["dev", "-w", "--gpu-mem", "--compile-imp-gpu"];
+
+/// By how much a printed form may be older than its source.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// Lines of the compiler's complaint that are told.
 const LINES: usize = 3;
@@ -25,25 +29,74 @@ pub enum Printed {
 }
 
 impl Printed {
-    /// The printed form. `futhark` is a compiler that may be asked for it.
+    /// The printed form. `futhark` is a compiler that may be asked for it. A form that is older than its source is not
+    /// taken.
     pub fn read(&self, futhark: Option<&Path>) -> Result<Vec<u8>, Outcome> {
         let source = match self {
             Printed::File(path) => return unpacked(path),
             Printed::Source(source) => source,
         };
-        let beside = ENDS.iter().map(|end| {
-            let mut name = source.as_os_str().to_owned();
-            name.push(end);
-            PathBuf::from(name)
-        });
-        match (beside.into_iter().find(|path| path.is_file()), futhark) {
-            (Some(path), _) => unpacked(&path),
-            (None, Some(futhark)) => print(futhark, source),
-            (None, None) => Err(Outcome::unsupported(
+        let beside = lies_beside(source);
+        let outdated = beside.as_ref().filter(|path| is_older(path, source));
+        match (outdated, beside.as_ref(), futhark) {
+            (None, Some(path), _) => unpacked(path),
+            (_, _, Some(futhark)) => print(futhark, source),
+            (Some(path), ..) => {
+                let (path, source) = (path.display(), source.display());
+                let text = format!(
+                    "{path} is older than {source}: print it again, or say with --futhark who does"
+                );
+                Err(Outcome::failed(text))
+            }
+            (None, None, None) => Err(Outcome::unsupported(
                 "a source without its printed form beside it, and no --futhark to print it",
             )),
         }
     }
+
+    /// What Futhark's compiler says of a program that it has to refuse.
+    pub fn refusal(&self, futhark: Option<&Path>) -> Result<String, Outcome> {
+        let taken = |path: &Path| {
+            let text = "Futhark's compiler took the program, which it has to refuse";
+            Err(Outcome::failed(format!("{text}: {}", path.display())))
+        };
+        let source = match self {
+            Printed::File(path) => return taken(path),
+            Printed::Source(source) => source,
+        };
+        let Some(futhark) = futhark else {
+            return match lies_beside(source) {
+                Some(path) => taken(&path),
+                None => Err(Outcome::unsupported(
+                    "a program that Futhark's compiler has to refuse, and no --futhark to ask",
+                )),
+            };
+        };
+        let ran = run(futhark, &["check"], source)?;
+        match ran.status.success() {
+            true => taken(source),
+            false => Ok(String::from_utf8_lossy(&ran.stderr).into_owned()),
+        }
+    }
+}
+
+/// The printed form that lies beside a source.
+fn lies_beside(source: &Path) -> Option<PathBuf> {
+    let mut paths = ENDS.iter().map(|end| {
+        let mut name = source.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    paths.find(|path| path.is_file())
+}
+
+/// Whether a file was written before another: by more than [`MARGIN`], as copies of both may be.
+fn is_older(path: &Path, than: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
+    let (Some(own), Some(other)) = (time(path), time(than)) else {
+        return false;
+    };
+    other.duration_since(own).is_ok_and(|later| later > MARGIN)
 }
 
 fn unpacked(path: &Path) -> Result<Vec<u8>, Outcome> {
@@ -51,19 +104,20 @@ fn unpacked(path: &Path) -> Result<Vec<u8>, Outcome> {
 }
 
 fn print(futhark: &Path, source: &Path) -> Result<Vec<u8>, Outcome> {
-    let ran = Command::new(futhark)
-        .args(ARGUMENTS)
-        .arg(source)
-        .stdin(Stdio::null())
-        .output();
-    let ran = ran.map_err(|e| {
-        let path = futhark.display();
-        Outcome::failed(format!("cannot run {path}: {e}"))
-    })?;
+    let ran = run(futhark, ARGUMENTS, source)?;
     if ran.status.success() {
         return Ok(ran.stdout);
     }
     let told = String::from_utf8_lossy(&ran.stderr);
     let lines: Vec<&str> = told.lines().take(LINES).collect();
     Err(Outcome::failed(format!("futhark: {}", lines.join(" "))))
+}
+
+fn run(futhark: &Path, arguments: &[&str], source: &Path) -> Result<Output, Outcome> {
+    let mut command = Command::new(futhark);
+    command.args(arguments).arg(source).stdin(Stdio::null());
+    command.output().map_err(|e| {
+        let path = futhark.display();
+        Outcome::failed(format!("cannot run {path}: {e}"))
+    })
 }
