@@ -119,7 +119,11 @@ mod tests {
         assert_eq!(record.times("a.fut", "#0"), Some(&[1.0, 2.5][..]));
         assert_eq!(record.times("a.fut", "#1"), None);
         assert_eq!(record.iter().count(), 1);
-        assert_eq!(Record::parse(record.to_json().as_bytes()), Ok(record));
+        // Whole microseconds are written.
+        let written = Record::parse(record.to_json().as_bytes()).unwrap();
+        assert_eq!(written.times("a.fut", "#0"), Some(&[1.0, 3.0][..]));
+        let again = Record::parse(written.to_json().as_bytes());
+        assert_eq!(again, Ok(written));
         assert!(Record::parse(b"[1]").is_err());
     }
 }

@@ -171,7 +171,7 @@ fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, S
         let is_tested = !has_tag(&case, NOT_TESTED);
         let same = tests
             .iter()
-            .filter(|t| t.case.entry == case.entry && !has_tag(&t.case, NOT_TESTED) == is_tested);
+            .filter(|t| t.case.entry == case.entry && has_tag(&t.case, NOT_TESTED) != is_tested);
         let number = same.count();
         let kind = if is_tested { "" } else { "notest:" };
         tests.push(Test {
