@@ -1,0 +1,58 @@
+//! Calls of one session, one after the other.
+
+use spirula::{CompileOptions, Output, compile};
+use spirula_program::{RunError, Scalar, Session, Value};
+use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+
+/// Counts the calls of a program in memory of its own; a kernel that fails has counted, and does not put back.
+const COUNTING: &str = "
+global %count: device
+
+initialise {
+  %count = alloc 4i64
+  launch [1i64] size [constant 1i64] uses (%count) {
+    store i32 %count[0i64], 0i32
+  }
+}
+
+function @next(%limit: i32) -> (%before: i32) {
+  launch [1i64] size [constant 1i64] uses (%limit, %count) {
+    var %old: i32
+    %old = atomic add i32 %count[0i64], 1i32
+    assert slt.i32(%limit, 9i32), {\"a limit of \", %limit}
+  }
+  %before = load i32 %count[0i64]
+}
+
+entry \"next\" = @next {
+  parameter \"limit\": i32 %limit
+  result i32 %before
+}
+";
+
+/// What kernels that failed left in the program's memory is not there for the next call.
+#[test]
+fn a_program_begins_anew_after_a_failure() {
+    let compiled = compile(COUNTING.as_bytes(), &CompileOptions::default());
+    let Output::Program(program) = compiled.expect("the program compiles").output else {
+        panic!("it is a program");
+    };
+    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+    let mut session = Session::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
+    let mut next = |limit: i32| {
+        let limit = Value {
+            element: Scalar::I32,
+            unsigned: false,
+            shape: Vec::new(),
+            bytes: limit.to_le_bytes().to_vec(),
+        };
+        match session.call("next", &[limit]) {
+            Ok(results) => results[0].as_ref().map(Value::to_string),
+            Err(RunError::Failed(..)) => None,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let counts = [1, 1, 10, 1, 1].map(&mut next);
+    let expected = [Some("1i32"), Some("2i32"), None, Some("1i32"), Some("2i32")];
+    assert_eq!(counts.each_ref().map(|c| c.as_deref()), expected);
+}
