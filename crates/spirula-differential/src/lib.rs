@@ -14,4 +14,4 @@ mod ways;
 pub use evaluate::{Evaluator, Stop};
 pub use generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT, generate};
 pub use reduce::reduce;
-pub use ways::{Fault, WAYS, Way, differ, evaluate};
+pub use ways::{Fault, WAYS, Way, differ, evaluate, module_of};

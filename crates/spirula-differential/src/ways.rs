@@ -112,11 +112,11 @@ pub fn evaluate(module: &Module) -> Result<Option<Vec<Cell>>, Fault> {
     Ok(Some(evaluator.cells(to).to_vec()))
 }
 
-/// Whether a way gives what the evaluation does.
+/// What a way runs.
 ///
 /// # Errors
-/// When it does not.
-pub fn differ(module: &Module, expected: &[Cell], way: &Way) -> Result<(), Fault> {
+/// When something is refused.
+pub fn module_of(module: &Module, way: &Way) -> Result<spirv::Module, Fault> {
     let options = spirula_llvm::Options {
         extensions: spirula_llvm::Extensions::of_devices(),
         ..spirula_llvm::Options::default()
@@ -127,7 +127,15 @@ pub fn differ(module: &Module, expected: &[Cell], way: &Way) -> Result<(), Fault
         Fault::Refused(format!("translation: {}", first.unwrap_or_default()))
     };
     let made = translated.map_err(refused)?;
-    let made = (way.change)(made).map_err(Fault::Refused)?;
+    (way.change)(made).map_err(Fault::Refused)
+}
+
+/// Whether a way gives what the evaluation does.
+///
+/// # Errors
+/// When it does not.
+pub fn differ(module: &Module, expected: &[Cell], way: &Way) -> Result<(), Fault> {
+    let made = module_of(module, way)?;
     let output = run(&made, way.device).map_err(Fault::Refused)?;
     compare(expected, &output).map_err(Fault::Wrong)
 }

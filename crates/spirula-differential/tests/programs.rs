@@ -2,8 +2,8 @@
 //! translated, optimised, made shaders for Vulkan, and lifted to LLVM IR and brought back.
 
 use proptest::prelude::*;
-use spirula_differential::{Fault, WAYS, differ, evaluate, generate};
-use spirula_testing::Choices;
+use spirula_differential::{Fault, WAYS, differ, evaluate, generate, module_of};
+use spirula_testing::{Choices, Validator};
 
 /// Whether a program does in a way what it should; what is undefined may do anything.
 fn check(text: &str, way: &str) -> Result<(), Fault> {
@@ -17,6 +17,21 @@ fn check(text: &str, way: &str) -> Result<(), Fault> {
         .find(|w| w.name == way)
         .expect("there is the way");
     differ(&module, &expected, way)
+}
+
+/// Whether what is run of a program is valid, by the validator where there is one.
+fn validate(text: &str) -> Result<(), String> {
+    let Some(validator) = Validator::find() else {
+        return Ok(());
+    };
+    let module = spirula_llvm::read(text.as_bytes()).map_err(|fault| fault.to_string())?;
+    for way in WAYS.iter().filter(|way| way.name != "vulkan") {
+        let made = module_of(&module, way).map_err(|fault| fault.to_string())?;
+        let environment = format!("spv{}", made.version);
+        let checked = validator.check(&made.to_bytes(), &environment);
+        checked.map_err(|fault| format!("{}: {fault}", way.name))?;
+    }
+    Ok(())
 }
 
 fn program() -> impl Strategy<Value = String> {
@@ -40,6 +55,11 @@ proptest! {
     #[test]
     fn as_shader(text in program()) {
         check(&text, "shader").map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
+    }
+
+    #[test]
+    fn valid(text in program()) {
+        validate(&text).map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
     }
 
     #[test]

@@ -4,15 +4,27 @@ use super::value::{Address, Scalar, Value};
 use super::{Evaluator, Outcome, step, unsupported};
 use spirula_llvm::ir::{Const, ConstKind, ExprExtra, GlobalKind, Opcode};
 
+/// Bytes from one address to another of the same object, in 64 bits.
+fn difference(end: Scalar, start: Scalar) -> Scalar {
+    match (end, start) {
+        (Scalar::Address(end), Scalar::Address(start)) if end.object == start.object => {
+            Scalar::Bits(end.offset.wrapping_sub(start.offset) as u64 as u128)
+        }
+        _ => Scalar::Any,
+    }
+}
+
 impl Evaluator<'_> {
     pub(super) fn lay_out_globals(&mut self) -> Outcome<()> {
         let module = self.module;
         for global in module.global_ids() {
             let data = module.global(global);
-            if !matches!(data.kind, GlobalKind::Variable(_)) {
-                continue;
-            }
-            let size = module.layout.alloc_size(&module.types, data.value_type);
+            // A function's address is that of an object of its own.
+            let size = match data.kind {
+                GlobalKind::Variable(_) => module.layout.alloc_size(&module.types, data.value_type),
+                GlobalKind::Function(_) => None,
+                _ => continue,
+            };
             let address = self.memory.allocate(size.unwrap_or(0));
             self.globals[global.index()] = Some(address);
         }
@@ -73,7 +85,7 @@ impl Evaluator<'_> {
             }
             ConstKind::Global(global) => match self.globals[global.index()] {
                 Some(address) => Ok(vec![Scalar::Address(address)]),
-                None => unsupported("the address of a function"),
+                None => unsupported("the address of an alias"),
             },
             ConstKind::Expr(expr) => {
                 let mut operands = Vec::new();
@@ -85,6 +97,7 @@ impl Evaluator<'_> {
                     (Opcode::GetElementPtr, ExprExtra::SourceType(source)) => {
                         self.address(*source, &operands, &types)
                     }
+                    (Opcode::Sub, _) => Ok(vec![difference(operands[0][0], operands[1][0])]),
                     (op, _) if op.is_cast() => self.cast(op, &operands[0], types[0], data.ty),
                     (op, _) => unsupported(format!("a constant expression of {}", op.name())),
                 }

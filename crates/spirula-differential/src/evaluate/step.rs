@@ -3,7 +3,7 @@
 use super::memory::behind;
 use super::value::{Address, Scalar, Value, count};
 use super::{Evaluator, Frame, Outcome, float, integer, undefined, unsupported};
-use spirula_llvm::ir::{Block, Extra, Flags, Inst, Module, Opcode, RmwOp, Type, TypeKind};
+use spirula_llvm::ir::{Block, Extra, Flags, Func, Inst, Module, Opcode, RmwOp, Type, TypeKind};
 
 /// Whether a type has bytes that belong to none of its scalars.
 pub fn has_padding(module: &Module, ty: Type) -> bool {
@@ -39,6 +39,22 @@ impl Evaluator<'_> {
         Ok(targets[0])
     }
 
+    /// The function that a pointer is to.
+    fn pointed_function(&self, pointer: Scalar) -> Outcome<Func> {
+        let Scalar::Address(address) = pointer else {
+            return undefined("a call of what may be anything");
+        };
+        let module = self.module;
+        let is_it = |func: &Func| {
+            let global = module.function(*func).global;
+            self.globals[global.index()] == Some(address)
+        };
+        match module.function_ids().find(is_it) {
+            Some(func) => Ok(func),
+            None => undefined("a call of what is no function"),
+        }
+    }
+
     /// What an instruction other than a terminator or phi gives.
     pub(super) fn step(&mut self, frame: &Frame, inst: Inst) -> Outcome<Value> {
         let module = self.module;
@@ -57,11 +73,17 @@ impl Evaluator<'_> {
         let (op, ty) = (instruction.opcode, instruction.ty);
         match (op, instruction.extra) {
             (Opcode::Call, _) => {
-                let callee = function.callee(inst).and_then(|c| module.as_function(c));
-                match callee {
-                    Some(func) => self.call(func, operands),
-                    None => unsupported("a call of no function"),
-                }
+                let Some(callee) = function.callee(inst) else {
+                    return unsupported("a call of no function");
+                };
+                let func = match module.as_function(callee) {
+                    Some(func) => func,
+                    None => {
+                        let pointer = self.operand(frame, callee)?[0];
+                        self.pointed_function(pointer)?
+                    }
+                };
+                self.call(func, operands)
             }
             (_, Extra::Compare(predicate)) => {
                 let kind = self.kind(types[0])?;

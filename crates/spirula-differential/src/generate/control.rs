@@ -8,9 +8,13 @@ use super::{Body, Generator};
 #[derive(Clone)]
 pub struct Callable {
     name: String,
+    /// Another one of the same type.
+    other: Option<String>,
     params: Vec<Ty>,
     /// What a pointer at the end leads to.
     pointer: Option<Ty>,
+    /// Whether it may write there.
+    is_written: bool,
     result: Ty,
 }
 
@@ -212,7 +216,8 @@ impl Generator<'_, '_> {
         self.line(&format!("br label %{step}"));
         self.open(&step);
         self.line(&format!("{next} = add i32 {counter}, 1"));
-        self.line(&format!("br label %{head}"));
+        let hint = self.hint();
+        self.line(&format!("br label %{head}{hint}"));
         let _ = from;
         let mut phis = format!("  {counter} = phi i32 [ 0, %{before} ], [ {next}, %{step} ]\n");
         for (n, ty) in types.iter().enumerate() {
@@ -232,35 +237,72 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// A function that the kernel may call.
+    /// What a branch back to a loop may say of it.
+    pub fn hint(&mut self) -> String {
+        if !self.one_in(2) {
+            return String::new();
+        }
+        let number = self.fresh("");
+        let words = [
+            "unroll.enable\"",
+            "unroll.disable\"",
+            "unroll.count\", i32 2",
+        ];
+        let words = words[self.c.below(words.len())];
+        self.hints.push_str(&format!(
+            "!{number} = distinct !{{!{number}, !{{!\"llvm.loop.{words}}}}}\n"
+        ));
+        format!(", !llvm.loop !{number}")
+    }
+
+    /// A function that the kernel may call, or two of one type.
     pub fn helper(&mut self) {
-        let name = self.fresh("@f");
         let params: Vec<Ty> = (0..1 + self.c.below(3)).map(|_| self.plain()).collect();
         let pointer = self.one_in(2).then(|| self.object(1));
+        let is_written = pointer.is_some() && !self.one_in(3);
         let result = match self.one_in(4) {
             true => self.structure(1),
             false => self.plain(),
         };
+        let mut function = Callable {
+            name: String::new(),
+            other: None,
+            params,
+            pointer,
+            is_written,
+            result,
+        };
+        function.name = self.helper_body(&function);
+        if self.one_in(3) {
+            function.other = Some(self.helper_body(&function));
+        }
+        self.callable.push(function);
+    }
+
+    /// A function of a type; its name.
+    fn helper_body(&mut self, function: &Callable) -> String {
+        let name = self.fresh("@f");
         self.body = Body::default();
         let mut taken = Vec::new();
-        for ty in &params {
+        for ty in &function.params {
             let param = self.fresh("%p");
             self.body.values.push((ty.clone(), param.clone()));
             taken.push(format!("{ty} {param}"));
         }
-        if let Some(ty) = &pointer {
+        if let Some(ty) = &function.pointer {
             let param = self.fresh("%p");
             taken.push(format!("{} {param}", pointer_type(0)));
             self.body.pointers.push(Pointer {
                 space: 0,
                 name: param,
                 ty: ty.clone(),
-                is_variable: true,
+                is_variable: function.is_written,
             });
         }
         self.open("entry");
         self.regions(1);
-        let value = self.value(&result);
+        let result = &function.result;
+        let value = self.value(result);
         self.line(&format!("ret {result} {value}"));
         let Body { text, allocas, .. } = std::mem::take(&mut self.body);
         let text = text.replacen("entry:\n", &format!("entry:\n{allocas}"), 1);
@@ -268,15 +310,10 @@ impl Generator<'_, '_> {
             "define internal spir_func {result} {name}({}) {{\n{text}}}\n\n",
             taken.join(", ")
         ));
-        self.callable.push(Callable {
-            name,
-            params,
-            pointer,
-            result,
-        });
+        name
     }
 
-    /// A call of such a function.
+    /// A call of such a function, by its name or by a pointer to one of two.
     pub fn call_helper(&mut self) {
         if self.callable.is_empty() {
             return self.binary();
@@ -289,7 +326,9 @@ impl Generator<'_, '_> {
             .map(|ty| format!("{ty} {}", self.value(ty)))
             .collect();
         if let Some(ty) = &function.pointer {
-            let fits = |p: &&Pointer| p.space == 0 && p.ty == *ty && p.is_variable;
+            let fits = |p: &&Pointer| {
+                p.space == 0 && p.ty == *ty && (p.is_variable || !function.is_written)
+            };
             let found = self.body.pointers.iter().rev().find(fits);
             let name = match found {
                 Some(pointer) => pointer.name.clone(),
@@ -304,7 +343,12 @@ impl Generator<'_, '_> {
             };
             given.push(format!("ptr {name}"));
         }
-        let (result, name) = (&function.result, &function.name);
+        let mut name = function.name.clone();
+        if let Some(other) = function.other.filter(|_| self.one_in(2)) {
+            let condition = self.condition();
+            name = self.hidden(&format!("select i1 {condition}, ptr {name}, ptr {other}"));
+        }
+        let result = &function.result;
         self.put(
             result,
             &format!("call spir_func {result} {name}({})", given.join(", ")),

@@ -86,7 +86,8 @@ impl Generator<'_, '_> {
         match self.c.below(4) {
             0 => {
                 let to = go(self.c.below(count));
-                self.line(&format!("br {to}"));
+                let hint = self.hint();
+                self.line(&format!("br {to}{hint}"));
             }
             3 => {
                 let cases = 1 + self.c.below(3);
@@ -103,7 +104,8 @@ impl Generator<'_, '_> {
             _ => {
                 let (first, second) = (go(self.c.below(count)), go(self.c.below(count)));
                 let condition = self.condition();
-                self.line(&format!("br i1 {condition}, {first}, {second}"));
+                let hint = self.hint();
+                self.line(&format!("br i1 {condition}, {first}, {second}{hint}"));
             }
         }
     }

@@ -40,11 +40,14 @@ impl Generator<'_, '_> {
         for _ in 0..self.c.below(3) {
             let (ty, name) = (self.object(2), self.fresh("@c"));
             let value = self.constant(&ty);
-            self.globals.push_str(&format!(
-                "{name} = internal addrspace(2) constant {ty} {value}\n"
-            ));
+            // Some compilers leave constants in address space 0, that of allocations.
+            let space = [2, 0][usize::from(self.one_in(3))];
+            let place = ["", "addrspace(2) "][usize::from(space == 2)];
+            self.globals
+                .push_str(&format!("{name} = internal {place}constant {ty} {value}\n"));
+            self.distance(space, &name, &ty);
             self.shared.push(Pointer {
-                space: 2,
+                space,
                 name,
                 ty,
                 is_variable: false,
@@ -63,6 +66,36 @@ impl Generator<'_, '_> {
                 is_variable: true,
             });
         }
+    }
+
+    /// A constant that is computed of addresses: how far a part of an object is from its beginning.
+    fn distance(&mut self, space: u32, object: &str, ty: &Ty) {
+        if !self.one_in(2) {
+            return;
+        }
+        let pointer = pointer_type(space);
+        let bytes = self.c.below(64);
+        let end = match self.one_in(2) {
+            true => format!("getelementptr (i8, {pointer} {object}, i64 {bytes})"),
+            false => format!("getelementptr ({ty}, {pointer} {object}, i64 1)"),
+        };
+        let mut value = format!(
+            "sub (i64 ptrtoint ({pointer} {end} to i64), i64 ptrtoint ({pointer} {object} to i64))"
+        );
+        let width = [64, 32, 16, 8][self.c.below(4)];
+        if width < 64 {
+            value = format!("trunc (i64 {value} to i{width})");
+        }
+        let name = self.fresh("@d");
+        self.globals.push_str(&format!(
+            "{name} = internal addrspace(2) constant i{width} {value}\n"
+        ));
+        self.shared.push(Pointer {
+            space: 2,
+            name,
+            ty: Ty::Int(width),
+            is_variable: false,
+        });
     }
 
     /// Addresses of shared objects, of workgroup memory of this invocation's own part, set to zero.

@@ -62,6 +62,7 @@ pub fn generate(choices: &mut Choices<'_>) -> String {
         callable: Vec::new(),
         body: Body::default(),
         shared: Vec::new(),
+        hints: String::new(),
         next: 0,
     };
     generator.shared_objects();
@@ -71,8 +72,8 @@ pub fn generate(choices: &mut Choices<'_>) -> String {
     generator.kernel();
     let declared: String = generator.declared.into_iter().collect();
     format!(
-        "{HEAD}{}\n{declared}\n{}",
-        generator.globals, generator.functions
+        "{HEAD}{}\n{declared}\n{}\n{}",
+        generator.globals, generator.functions, generator.hints
     )
 }
 
@@ -85,6 +86,8 @@ struct Generator<'c, 'b> {
     body: Body,
     /// Global objects.
     shared: Vec<Pointer>,
+    /// Hints for loops, as metadata.
+    hints: String,
     next: u32,
 }
 

@@ -1,0 +1,108 @@
+//! Kernels of the kinds that other people's compilers make, with what they give: `kinds/*.ll`.
+//!
+//! The first line of each is `; gives` and the integers of 64 bits that the four invocations leave in the
+//! buffer that they are given, zeros at first. They run as they are translated and optimised, on the CPU
+//! device with and without vectors and checks.
+
+use spirula_llvm::{Extensions, Options};
+use spirula_runtime::{Argument, Device, DeviceOptions, Inputs, Launch, Size};
+use spirula_spirv::ir::Module;
+use spirula_testing::{Validator, files};
+use std::path::Path;
+
+/// Invocations of each launch.
+const ITEMS: u64 = 4;
+
+/// Devices that need no driver.
+const DEVICES: [&str; 3] = ["cpu", "cpu+scalar", "cpu+san"];
+
+fn translated(text: &[u8]) -> Result<Module, String> {
+    let module = spirula_llvm::read(text).map_err(|fault| fault.to_string())?;
+    let options = Options {
+        extensions: Extensions::of_devices(),
+        ..Options::default()
+    };
+    spirula_llvm::translate(&module, &options).map_err(|faults| faults[0].to_string())
+}
+
+fn optimised(module: &Module) -> Result<Module, String> {
+    let mut module = module.clone();
+    let pipeline: spirula_opt::Pipeline = "O2".parse().map_err(|e| format!("{e}"))?;
+    let mut options = spirula_opt::Options {
+        verify_each: true,
+        observer: None,
+    };
+    spirula_opt::optimise(&mut module, &pipeline, &mut options).map_err(|e| e.to_string())?;
+    Ok(module)
+}
+
+fn run(module: &Module, device: &str, count: usize) -> Result<Vec<u64>, String> {
+    let mut device = Device::open(device, &DeviceOptions::default()).map_err(|e| e.to_string())?;
+    let buffer = device
+        .upload(&vec![0_u64; count])
+        .map_err(|e| e.to_string())?;
+    let kernel = device.create_kernel(module, "k", &[]);
+    let kernel = kernel.map_err(|e| format!("{e:?}"))?;
+    let launch = Launch {
+        kernel,
+        size: Size::Items {
+            dimensions: 1,
+            global: [ITEMS, 1, 1],
+            local: Some([ITEMS as u32, 1, 1]),
+            offset: [0; 3],
+        },
+        inputs: Inputs::Arguments(vec![Argument::Buffer(buffer)]),
+    };
+    device.launch(&launch).map_err(|e| e.to_string())?;
+    device.wait().map_err(|e| e.to_string())?;
+    let bytes = device.download(buffer).map_err(|e| e.to_string())?;
+    let (words, _) = bytes.as_chunks::<8>();
+    Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
+}
+
+fn wanted(text: &str) -> Option<Vec<u64>> {
+    let line = text.lines().next()?.strip_prefix("; gives ")?;
+    let numbers = line.split_whitespace().map(|n| n.parse::<i64>().ok());
+    numbers.map(|n| Some(n? as u64)).collect()
+}
+
+#[test]
+fn kinds_give_what_they_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds");
+    let validator = Validator::find();
+    let mut faults = Vec::new();
+    let all = files(&folder, ".ll");
+    assert!(!all.is_empty());
+    for path in all {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let wanted = wanted(&text).expect("the file says what it gives");
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut check = |way: &str, module: &Module| {
+            let checked = validator
+                .as_ref()
+                .map(|v| v.check(&module.to_bytes(), &format!("spv{}", module.version)));
+            if let Some(Err(fault)) = checked {
+                faults.push(format!("{name}, {way}: {fault}"));
+            }
+            for device in DEVICES {
+                let found = run(module, device, wanted.len());
+                if found.as_ref() != Ok(&wanted) {
+                    faults.push(format!(
+                        "{name}, {way}, {device}: {found:?}, not {wanted:?}"
+                    ));
+                }
+            }
+        };
+        match translated(text.as_bytes()) {
+            Ok(module) => {
+                check("translated", &module);
+                match optimised(&module) {
+                    Ok(module) => check("optimised", &module),
+                    Err(fault) => faults.push(format!("{name}, optimised: {fault}")),
+                }
+            }
+            Err(fault) => faults.push(format!("{name}: {fault}")),
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
