@@ -87,6 +87,9 @@ impl Call<'_> {
     }
 }
 
+/// The function that registers destructors of global objects in C++: a module for a device has no end.
+const AT_EXIT: &str = "__cxa_atexit";
+
 /// The module of Rust's `core` whose functions panic, in mangled names.
 const PANICKING: &str = "4core9panicking";
 
@@ -127,6 +130,9 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
     }
     if !module.function(func).is_declaration() {
         return Callee::Function;
+    }
+    if name == AT_EXIT {
+        return Callee::Intrinsic(intrinsics::lookup(name), name);
     }
     // A kernel cannot panic: where Rust would, anything may happen.
     if name.contains(PANICKING) {
