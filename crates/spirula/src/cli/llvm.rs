@@ -15,7 +15,7 @@ pub struct Llvm {
     #[arg(help_heading = HEADING, long)]
     pub triple: Option<String>,
     /// Extensions that the module may use: `all`, `none`, `+NAME,...` for these alone, `-NAME,...`
-    /// for all others; by default all
+    /// for all others; by default all but those for integers and vectors of sizes that few devices have
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub spirv_ext: Option<Extensions>,
     /// Capabilities that the module may declare, separated by commas; by default all
@@ -45,7 +45,7 @@ impl Llvm {
         Options {
             target: None,
             triple: self.triple.clone(),
-            extensions: self.spirv_ext.clone().unwrap_or_default(),
+            extensions: (self.spirv_ext.clone()).unwrap_or_else(Extensions::of_devices),
             debug: self.debug_info.unwrap_or_default(),
             imported: self.allow_unknown.clone(),
             kernels: self.kernels.clone(),

@@ -99,7 +99,7 @@ pub fn make(
                 texels.map_err(told)?,
             ));
         }
-        ValueSpec::Bytes(bytes) if !is_buffer(slot) => return Ok(Made::Bytes(bytes.clone())),
+        ValueSpec::Bytes(bytes) if by_value.is_some() => return Ok(Made::Bytes(bytes.clone())),
         ValueSpec::Scalar(element, _) => {
             return Err(bad(format!(
                 "it takes a buffer: give its size, such as 16x{element}"
@@ -118,13 +118,6 @@ pub fn make(
         None if !is_binding => Err(bad("it takes nothing".to_owned())),
         _ => Ok(Made::Buffer(array)),
     }
-}
-
-/// Whether a slot is a kernel's pointer to a buffer, or a descriptor.
-fn is_buffer(slot: &Slot) -> bool {
-    let param = slot.param.as_ref();
-    let is_pointer = param.is_some_and(|p| matches!(p.kind, ParamKind::Buffer { .. }));
-    is_pointer || slot.label.binding.is_some()
 }
 
 /// What a buffer is given.

@@ -17,7 +17,6 @@ use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
 use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ValueSpec};
 use spirula::{CompileOptions, Known, Output, Tensors};
-use spirula_llvm::Extensions;
 use spirula_runtime::data::read_npy;
 use spirula_runtime::{Device, DeviceOptions, Error, Tolerance};
 use stages::Stages;
@@ -27,7 +26,7 @@ use std::time::Duration;
 pub fn run(args: &Run) -> Outcome {
     let mut stages = Stages::new();
     let input = stages.time("read file", || files::read(&args.from.path))?;
-    let mut options = CompileOptions {
+    let options = CompileOptions {
         known: Known {
             shapes: known_shapes(&args.arg),
             ..Known::default()
@@ -36,9 +35,6 @@ pub fn run(args: &Run) -> Outcome {
         tuning: args.how.tuning()?,
         ..options(&args.how, args.entry.as_deref())
     };
-    if options.llvm.extensions == Extensions::All {
-        options.llvm.extensions = Extensions::of_devices();
-    }
     let read = stages.time("read", || spirula::read(&input.bytes));
     let compiled = read.and_then(|read| stages.time("translate", || read.compile(&options)));
     let compiled = match compiled {
