@@ -1,6 +1,7 @@
 //! From the bytes of an input to a SPIR-V module or a whole program.
 
 use crate::detect::{InputKind, detect};
+use crate::initialisers::warn_of_initialisers;
 use crate::optimise::optimise_kernels;
 use crate::tensors::Tensors;
 use spirula_kernel::ir;
@@ -319,17 +320,22 @@ impl Input {
     ) -> Result<Compiled, CompileError> {
         let input = self.kind();
         let mut tensors = None;
+        let mut diagnostics = Vec::new();
         let output = match self {
-            Input::Spirv(_, module) => match for_vulkan(&module, options.target) {
-                Some(vulkan) => Output::Module(Box::new(vulkan?)),
-                None => {
-                    if let Some(target) = options.target {
-                        check_version(&module, target)?;
+            Input::Spirv(_, module) => {
+                match for_vulkan(&module, options.target, &mut diagnostics) {
+                    Some(vulkan) => Output::Module(Box::new(vulkan?)),
+                    None => {
+                        if let Some(target) = options.target {
+                            check_version(&module, target)?;
+                        }
+                        Output::Module(module)
                     }
-                    Output::Module(module)
                 }
-            },
-            Input::Llvm(_, module) => Output::Module(Box::new(of_llvm(&module, options)?)),
+            }
+            Input::Llvm(_, module) => {
+                Output::Module(Box::new(of_llvm(&module, options, &mut diagnostics)?))
+            }
             input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
                 let kernels = input.into_kernels(options, watch)?;
                 tensors = kernels.tensors;
@@ -354,7 +360,7 @@ impl Input {
             output,
             input,
             tensors,
-            diagnostics: Vec::new(),
+            diagnostics,
         })
     }
 }
@@ -367,6 +373,7 @@ fn is_vulkan(target: &Target) -> bool {
 fn of_llvm(
     module: &spirula_llvm::ir::Module,
     options: &CompileOptions,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Module, CompileError> {
     let is_shader = spirula_llvm::is_shader(module, &options.llvm);
     let translation = spirula_llvm::Options {
@@ -382,15 +389,20 @@ fn of_llvm(
         needs.map_err(|error| CompileError::translate(*error))?;
         return Ok(translated);
     }
-    for_vulkan(&translated, options.target).unwrap_or(Ok(translated))
+    for_vulkan(&translated, options.target, diagnostics).unwrap_or(Ok(translated))
 }
 
 /// Kernels as compute shaders, where the target is Vulkan.
-fn for_vulkan(module: &Module, target: Option<Target>) -> Option<Result<Module, CompileError>> {
+fn for_vulkan(
+    module: &Module,
+    target: Option<Target>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Result<Module, CompileError>> {
     let target = target.filter(is_vulkan)?;
     if !spirula_vulkan::is_for_kernels(module) {
         return None;
     }
+    diagnostics.extend(warn_of_initialisers(module));
     let options = spirula_vulkan::Options {
         target,
         ..spirula_vulkan::Options::default()

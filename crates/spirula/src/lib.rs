@@ -16,6 +16,7 @@
 
 mod compile;
 mod detect;
+mod initialisers;
 mod optimise;
 mod tensors;
 
@@ -24,6 +25,7 @@ pub use compile::{
     compile, read, stages,
 };
 pub use detect::{InputKind, detect};
+pub use initialisers::warn_of_initialisers;
 pub use spirula_kernel::ir::Number;
 pub use spirula_stablehlo::translate::Known;
 pub use spirula_tensor::schedule::{

@@ -5,7 +5,7 @@ use super::made::{self, Made, Pushed};
 use super::stages::Stages;
 use super::{results, size, specialise, told};
 use crate::cli::args::Run;
-use crate::cli::failure::tell_line;
+use crate::cli::failure::{tell, tell_line};
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::say::say;
@@ -35,6 +35,10 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     let wanted = results::Wanted::parse(args)?;
 
     let mut device = super::open(args)?;
+    if !device.info().id.starts_with("cpu") {
+        let warning: Vec<_> = spirula::warn_of_initialisers(module).into_iter().collect();
+        tell(&input.name, &input.bytes, &warning);
+    }
     let free = free_slots(&interface, args);
     let mut slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
         let takes = describe_entry(&interface, &types);
