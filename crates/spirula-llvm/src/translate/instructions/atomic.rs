@@ -87,6 +87,19 @@ fn unreleased(ordering: Ordering) -> Ordering {
     }
 }
 
+/// The weakest ordering that is as strong as both of an exchange: SPIR-V has none that orders more where it does
+/// not take place.
+fn strengthened(success: Ordering, failure: Ordering) -> Ordering {
+    match (success, failure) {
+        (Ordering::SeqCst, _) | (_, Ordering::SeqCst) => Ordering::SeqCst,
+        (Ordering::Release | Ordering::AcquireRelease, Ordering::Acquire) => {
+            Ordering::AcquireRelease
+        }
+        (Ordering::Release | Ordering::AcquireRelease | Ordering::Acquire, _) => success,
+        (_, failure) => failure,
+    }
+}
+
 /// Pointer, scope, and semantics of an exchange that takes place and of one that does not.
 #[derive(Clone, Copy)]
 pub(super) struct AtomicSite {
@@ -320,7 +333,7 @@ impl Body<'_, '_> {
         let cell = self.atomic_cell(ty, false)?;
         let (expected, new) = (self.held(cell, *expected)?, self.held(cell, *new)?);
         let held = self.t.shape_type(cell.held);
-        let orderings = [success, failure];
+        let orderings = [strengthened(success, failure), failure];
         let old = if cell.is_part() && !self.t.is_shader() {
             let bool = self.t.b.bool();
             self.exchange_part(cell.held, *pointer, orderings, scope, |body, old| {
