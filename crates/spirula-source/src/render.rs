@@ -2,8 +2,17 @@
 
 use crate::{Diagnostic, Place, Severity};
 use codespan_reporting::diagnostic as cs;
-use codespan_reporting::files::SimpleFile;
+use codespan_reporting::files::{Error, Files, SimpleFile};
 use codespan_reporting::term;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Bytes of a source line that are shown.
+const MAX_LINE: usize = 400;
+/// Bytes of a line that are shown in front of the place.
+const BEFORE: usize = 80;
+/// Bytes of a message, a note or a hint that are shown.
+const MAX_MESSAGE: usize = 2000;
 
 /// An input and the name it is known by (a path, or `<stdin>`).
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +24,7 @@ pub struct Source<'a> {
 }
 
 /// Renders a diagnostic against its input, with the source line for texts and the offset for
-/// binaries, a newline at the end. `colour` adds ANSI escapes.
+/// binaries, a newline at the end. Long lines and messages are cut. `colour` adds ANSI escapes.
 pub fn render(diagnostic: &Diagnostic, source: Source<'_>, colour: bool) -> String {
     let text = match diagnostic.place {
         Place::Text { .. } => String::from_utf8_lossy(source.bytes),
@@ -26,19 +35,27 @@ pub fn render(diagnostic: &Diagnostic, source: Source<'_>, colour: bool) -> Stri
         Severity::Warning => cs::Severity::Warning,
         Severity::Note => cs::Severity::Note,
     };
-    let mut out = cs::Diagnostic::new(severity).with_message(&diagnostic.message);
+    let mut out = cs::Diagnostic::new(severity).with_message(cut(&diagnostic.message));
+    let mut file = CutFile::whole(source.name, text);
     match diagnostic.place {
         Place::Text { start, end } => {
-            let range = char_range(&text, start as usize, end as usize);
-            out = out.with_label(cs::Label::primary((), range).with_message(&diagnostic.label));
+            let range = char_range(file.file.source(), start as usize, end as usize);
+            let (shown, range) = file.around(range);
+            file = shown;
+            let label = cs::Label::primary((), range).with_message(cut(&diagnostic.label));
+            out = out.with_label(label);
         }
         Place::Unknown => out.notes.push(format!("in {}", source.name)),
         place => out.notes.push(format!("at {}: {place}", source.name)),
     }
-    out.notes.extend(diagnostic.notes.iter().cloned());
     out.notes
-        .extend(diagnostic.hint.iter().map(|hint| format!("hint: {hint}")));
-    let file = SimpleFile::new(source.name, text);
+        .extend(diagnostic.notes.iter().map(|note| cut(note)));
+    out.notes.extend(
+        diagnostic
+            .hint
+            .iter()
+            .map(|hint| format!("hint: {}", cut(hint))),
+    );
     let config = term::Config::default();
     let written = if colour {
         let mut buffer = term::termcolor::Buffer::ansi();
@@ -48,6 +65,91 @@ pub fn render(diagnostic: &Diagnostic, source: Source<'_>, colour: bool) -> Stri
         term::emit_into_string(&config, &file, &out)
     };
     written.unwrap_or_else(|_| format!("{}: {diagnostic}\n", source.name))
+}
+
+/// The beginning of a text, with a mark where the rest is left out.
+fn cut(text: &str) -> String {
+    match text.len() > MAX_MESSAGE {
+        true => format!(
+            "{}…",
+            &text[..char_range(text, MAX_MESSAGE, MAX_MESSAGE).start]
+        ),
+        false => text.to_owned(),
+    }
+}
+
+/// A text of which one long line is there in part. Lines and columns are those of the whole text.
+struct CutFile<'a> {
+    file: SimpleFile<&'a str, Cow<'a, str>>,
+    /// The line that was cut, with the number of characters that are missing at its beginning.
+    missing: Option<(usize, usize)>,
+}
+
+impl<'a> CutFile<'a> {
+    fn whole(name: &'a str, text: Cow<'a, str>) -> Self {
+        CutFile {
+            file: SimpleFile::new(name, text),
+            missing: None,
+        }
+    }
+
+    /// The same with the line of a range cut where it is long, and the range there.
+    fn around(self, range: Range<usize>) -> (Self, Range<usize>) {
+        let text = self.file.source();
+        let end_of = |at: usize| text[at..].find('\n').map_or(text.len(), |more| at + more);
+        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = end_of(range.start);
+        let mut lines = text[start..end_of(range.end)].split('\n');
+        let range = match lines.any(|line| line.len() > MAX_LINE) {
+            // Of several lines the first is shown.
+            true => range.start..range.end.min(end),
+            false => range,
+        };
+        if end - start <= MAX_LINE {
+            return (self, range);
+        }
+        let from = char_range(text, range.start.saturating_sub(BEFORE).max(start), end).start;
+        let to = char_range(text, (from + MAX_LINE).min(end), end).start;
+        let line = text[..start].matches('\n').count();
+        let missing = text[start..from].chars().count();
+        let shorter = [&text[..start], &text[from..to], &text[end..]].concat();
+        let shown = from - start;
+        let range = range.start - shown..range.end.clamp(range.start, to) - shown;
+        let name = *self.file.name();
+        let shorter = CutFile {
+            file: SimpleFile::new(name, Cow::Owned(shorter)),
+            missing: Some((line, missing)),
+        };
+        (shorter, range)
+    }
+}
+
+impl<'a, 'b> Files<'a> for CutFile<'b> {
+    type FileId = ();
+    type Name = &'a str;
+    type Source = &'a str;
+
+    fn name(&'a self, (): ()) -> Result<&'a str, Error> {
+        Ok(self.file.name())
+    }
+
+    fn source(&'a self, id: ()) -> Result<&'a str, Error> {
+        Files::source(&self.file, id)
+    }
+
+    fn line_index(&'a self, id: (), at: usize) -> Result<usize, Error> {
+        self.file.line_index(id, at)
+    }
+
+    fn line_range(&'a self, id: (), line: usize) -> Result<Range<usize>, Error> {
+        self.file.line_range(id, line)
+    }
+
+    fn column_number(&'a self, id: (), line: usize, at: usize) -> Result<usize, Error> {
+        let column = self.file.column_number(id, line, at)?;
+        let cut = self.missing.filter(|(of, _)| *of == line);
+        Ok(column + cut.map_or(0, |(_, missing)| missing))
+    }
 }
 
 /// The given bytes widened to whole characters and kept inside the text.
@@ -81,6 +183,26 @@ mod tests {
         assert!(shown.contains("a.spvasm:2:1"), "{shown}");
         assert!(shown.contains("bad line"), "{shown}");
         assert!(shown.contains("hint: spell it OpAdd"), "{shown}");
+    }
+
+    #[test]
+    fn long_lines_and_messages_are_cut() {
+        let line = format!("first\n{}bad{}\n", "é".repeat(100_000), "x".repeat(100_000));
+        let start = 6 + 200_000;
+        let message = "m".repeat(100_000);
+        let d =
+            Diagnostic::error(Place::text(start, start + 3), message).with_hint("h".repeat(9000));
+        let source = Source {
+            name: "a.ll",
+            bytes: line.as_bytes(),
+        };
+        let shown = render(&d, source, false);
+        assert!(shown.len() < 8000, "{}", shown.len());
+        assert!(shown.contains("a.ll:2:100001"), "{shown}");
+        assert!(shown.contains("ébadx"), "{shown}");
+        assert!(shown.contains("^^^"), "{shown}");
+        let whole = Diagnostic::error(Place::text(0, start * 2), "all");
+        assert!(render(&whole, source, true).len() < 8000);
     }
 
     #[test]
