@@ -5,10 +5,11 @@ use crate::initialisers::warn_of_initialisers;
 use crate::optimise::optimise_kernels;
 use crate::tensors::Tensors;
 use spirula_kernel::ir;
+use spirula_llvm::Extensions;
 use spirula_program::{Program, archive};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::analysis::Ceiling;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::recompute::recompute;
 use spirula_spirv::target::{Environment, Target};
 use spirula_spirv::{text, verify};
@@ -323,15 +324,7 @@ impl Input {
         let mut diagnostics = Vec::new();
         let output = match self {
             Input::Spirv(_, module) => {
-                match for_vulkan(&module, options.target, &mut diagnostics) {
-                    Some(vulkan) => Output::Module(Box::new(vulkan?)),
-                    None => {
-                        if let Some(target) = options.target {
-                            check_version(&module, target)?;
-                        }
-                        Output::Module(module)
-                    }
-                }
+                Output::Module(Box::new(of_spirv(*module, options, &mut diagnostics)?))
             }
             Input::Llvm(_, module) => {
                 Output::Module(Box::new(of_llvm(&module, options, &mut diagnostics)?))
@@ -369,6 +362,52 @@ fn is_vulkan(target: &Target) -> bool {
     matches!(target.environment, Environment::Vulkan(..))
 }
 
+/// The extensions that the module of an input's kernels may use: not those that no device has of Vulkan.
+fn extensions(options: &CompileOptions) -> Extensions {
+    match &options.llvm.extensions {
+        Extensions::All if options.target.as_ref().is_some_and(is_vulkan) => {
+            Extensions::of_devices()
+        }
+        given => given.clone(),
+    }
+}
+
+/// SPIR-V as it is, or as a shader where the target is Vulkan.
+fn of_spirv(
+    module: Module,
+    options: &CompileOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Module, CompileError> {
+    if options.target.as_ref().is_some_and(is_vulkan) && spirula_vulkan::is_for_kernels(&module) {
+        let module = for_devices(module)?;
+        return for_vulkan(&module, options.target, diagnostics).unwrap_or(Ok(module));
+    }
+    if let Some(target) = options.target {
+        check_version(&module, target)?;
+    }
+    Ok(module)
+}
+
+/// A module with integers and vectors of sizes that hardly any device has taken apart, by way of LLVM IR, whose
+/// translation does so; any other as it is.
+///
+/// # Errors
+/// When such a module has something that LLVM IR has no form for.
+pub fn for_devices(module: Module) -> Result<Module, CompileError> {
+    let extensions = Extensions::of_devices();
+    let mut declared = module.section(Section::Extensions).map(|e| e.string(0));
+    if declared.all(|name| extensions.allows(&name)) {
+        return Ok(module);
+    }
+    let refused = |all| CompileError::all(Stage::Translate, all);
+    let lifted = spirula_llvm::lift(&module).map_err(refused)?;
+    let options = spirula_llvm::Options {
+        extensions,
+        ..spirula_llvm::Options::default()
+    };
+    spirula_llvm::translate(&lifted, &options).map_err(refused)
+}
+
 /// LLVM IR as SPIR-V for what its triple says, or as a shader where the target is Vulkan.
 fn of_llvm(
     module: &spirula_llvm::ir::Module,
@@ -378,6 +417,7 @@ fn of_llvm(
     let is_shader = spirula_llvm::is_shader(module, &options.llvm);
     let translation = spirula_llvm::Options {
         target: options.target.filter(|t| is_shader || !is_vulkan(t)),
+        extensions: extensions(options),
         ..options.llvm.clone()
     };
     let translated = spirula_llvm::translate(module, &translation);

@@ -22,7 +22,7 @@ mod tensors;
 
 pub use compile::{
     CompileError, CompileOptions, Compiled, Input, Kernels, Output, Scheduled, Stage, Watch,
-    compile, read, stages,
+    compile, for_devices, read, stages,
 };
 pub use detect::{InputKind, detect};
 pub use initialisers::warn_of_initialisers;

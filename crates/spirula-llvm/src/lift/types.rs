@@ -69,6 +69,13 @@ impl Lifter<'_> {
                 let ty = self.out.types.vector(element, inst.word(1), false);
                 (ty, Shape::Parts(part))
             }
+            // Of a length that is fixed, as vectors are.
+            Op::TypeVectorIdEXT if let Some(len) = self.plain_length(inst.id(1)) => {
+                let part = inst.id(0);
+                let element = self.ty(part)?;
+                let ty = self.out.types.vector(element, len, false);
+                (ty, Shape::Parts(part))
+            }
             Op::TypeArray if let Some(made) = self.special_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
                 let part = inst.id(0);
@@ -106,6 +113,11 @@ impl Lifter<'_> {
             Some(space) => Ok(self.out.types.pointer(space)),
             None => Err(format!("there is no address space for {class}")),
         }
+    }
+
+    /// The number of components of a long vector, unless it can be specialised.
+    fn plain_length(&self, id: Id) -> Option<u32> {
+        u32::try_from(self.number(id).ok()?).ok()
     }
 
     fn array_length(&self, id: Id) -> Lifted<u64> {

@@ -18,6 +18,7 @@ mod subgroup;
 
 use case::Case;
 use number::{FLOATS, INTS, Scalar};
+use run::Runner;
 use std::collections::BTreeSet;
 
 /// Faults that are shown.
@@ -29,7 +30,7 @@ fn device() -> String {
 }
 
 fn check(cases: &[Case]) {
-    let faults = run::run(&device(), cases);
+    let faults = run::run(Runner::of(&device()), cases);
     let shown = faults.iter().take(SHOWN).cloned().collect::<Vec<_>>();
     assert!(
         faults.is_empty(),
@@ -106,6 +107,32 @@ const NOT_ON_VULKAN: &[(&str, &str)] = &[(
     "an instruction, which graphics processors round once and lavapipe twice",
 )];
 
+/// Functions of scalars.
+fn scalars() -> Vec<Case> {
+    let mut cases: Vec<Case> = FLOATS.into_iter().flat_map(float::elementary).collect();
+    cases.extend(int::elementary());
+    cases.retain(|case| case.result.is_some_and(|(_, lanes)| lanes == 1));
+    cases
+}
+
+/// What shaders have of these functions, run on the CPU device, whose sums and products are exact.
+#[test]
+fn functions_in_shaders() {
+    let cases = scalars();
+    let runner = Runner {
+        device: "cpu",
+        as_shader: true,
+    };
+    let faults = run::run(runner, &cases);
+    assert!(
+        faults.is_empty(),
+        "{} faults of {} overloads:\n{}",
+        faults.len(),
+        cases.len(),
+        faults.join("\n")
+    );
+}
+
 /// What kernels get on Vulkan keeps OpenCL's bounds, too: scalars, as vectors go component by
 /// component. Driver and device are those of `SPIRULA_BUILTINS_VULKAN`, by default the first.
 #[test]
@@ -118,13 +145,9 @@ fn functions_on_vulkan() {
         eprintln!("NOT TESTED: this machine has no Vulkan device");
         return;
     }
-    let mut cases: Vec<Case> = FLOATS.into_iter().flat_map(float::elementary).collect();
-    cases.extend(int::elementary());
-    cases.retain(|case| {
-        case.result.is_some_and(|(_, lanes)| lanes == 1)
-            && NOT_ON_VULKAN.iter().all(|row| row.0 != case.name)
-    });
-    let faults = run::run(&device, &cases);
+    let mut cases = scalars();
+    cases.retain(|case| NOT_ON_VULKAN.iter().all(|row| row.0 != case.name));
+    let faults = run::run(Runner::of(&device), &cases);
     assert!(
         faults.is_empty(),
         "{} faults of {} overloads:\n{}",
@@ -149,7 +172,7 @@ fn wrong_results_are_found() {
         results[3][0][0] = case::Expect::Bits(0x55);
         results
     });
-    assert_eq!(run::run("cpu", &[case]).len(), 1);
+    assert_eq!(run::run(Runner::of("cpu"), &[case]).len(), 1);
 }
 
 /// Functions that are not called here, by how their names begin, with the reason.

@@ -261,19 +261,38 @@ impl Module {
 
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n";
 
-/// Runs cases on a device, and tells of every lane that is wrong.
-pub fn run(device: &str, cases: &[Case]) -> Vec<String> {
+/// What runs cases.
+#[derive(Clone, Copy)]
+pub struct Runner<'a> {
+    /// The device.
+    pub device: &'a str,
+    /// Whether it is given the shader that is made for Vulkan.
+    pub as_shader: bool,
+}
+
+impl<'a> Runner<'a> {
+    /// A device that is given kernels.
+    pub fn of(device: &'a str) -> Runner<'a> {
+        Runner {
+            device,
+            as_shader: false,
+        }
+    }
+}
+
+/// Runs cases, and tells of every lane that is wrong.
+pub fn run(runner: Runner<'_>, cases: &[Case]) -> Vec<String> {
     let mut faults = Vec::new();
     for cases in cases.chunks(IN_KERNEL * IN_MODULE) {
-        faults.extend(run_module(device, cases));
+        faults.extend(run_module(runner, cases));
     }
     faults
 }
 
-/// Runs cases on a device. Where a kernel is refused each case gets one of its own, so that all that
+/// Runs cases. Where a kernel is refused each case gets one of its own, so that all that
 /// are refused are told.
-fn run_module(device: &str, cases: &[Case]) -> Vec<String> {
-    match try_module(device, cases) {
+fn run_module(runner: Runner<'_>, cases: &[Case]) -> Vec<String> {
+    match try_module(runner, cases) {
         Ok(faults) => faults,
         Err(faults) => match cases {
             [case] => faults
@@ -282,15 +301,15 @@ fn run_module(device: &str, cases: &[Case]) -> Vec<String> {
                 .collect(),
             _ => {
                 let halves = cases.split_at(cases.len() / 2);
-                let mut all = run_module(device, halves.0);
-                all.extend(run_module(device, halves.1));
+                let mut all = run_module(runner, halves.0);
+                all.extend(run_module(runner, halves.1));
                 all
             }
         },
     }
 }
 
-fn try_module(device: &str, cases: &[Case]) -> Result<Vec<String>, Vec<String>> {
+fn try_module(runner: Runner<'_>, cases: &[Case]) -> Result<Vec<String>, Vec<String>> {
     let mut module = Module::default();
     let position = "declare spir_func i64 @_Z13get_global_idj(i32)\n";
     module.declared.insert(position.to_owned());
@@ -308,7 +327,11 @@ fn try_module(device: &str, cases: &[Case]) -> Result<Vec<String>, Vec<String>> 
     }
     let declared: String = module.declared.iter().map(String::as_str).collect();
     let text = format!("{HEAD}{declared}{}", module.text);
-    let options = spirula::CompileOptions::default();
+    let target = (runner.as_shader).then(|| "vulkan1.3".parse().expect("there is one"));
+    let options = spirula::CompileOptions {
+        target,
+        ..spirula::CompileOptions::default()
+    };
     let compiled = spirula::compile(text.as_bytes(), &options).and_then(|c| c.into_module());
     let spirv = match compiled {
         Ok(spirv) => spirv,
@@ -317,7 +340,8 @@ fn try_module(device: &str, cases: &[Case]) -> Result<Vec<String>, Vec<String>> 
             return Err(all.collect());
         }
     };
-    let mut device = Device::open(device, &DeviceOptions::default()).expect("there is the device");
+    let mut device =
+        Device::open(runner.device, &DeviceOptions::default()).expect("there is the device");
     let input = device.upload(&module.input).expect("room for the input");
     let output = device
         .upload(&vec![0xa5_u8; module.output])

@@ -133,3 +133,38 @@ fn neighbours_within_words_are_checked_apart() {
         spirula(&[&["run"], &form[..], &checked, &meeting].concat()).fails(1, "race");
     }
 }
+
+/// Modules with types that hardly any device has run on those that there are, and become shaders.
+#[test]
+fn types_that_no_device_has() {
+    let scratch = Scratch::new();
+    let [kernel, shader] = ["kernel.spv", "shader.spv"].map(|name| scratch.text(name));
+    let source = own("wide.ll");
+    spirula(&["compile", &source, "--spirv-ext", "all", "-o", &kernel]).ok();
+    let info = spirula(&["info", &kernel]).ok().text();
+    assert!(info.contains("LongVectorEXT"), "{info}");
+    spirula(&[
+        "compile",
+        &kernel,
+        "--target-env",
+        "vulkan1.3",
+        "-o",
+        &shader,
+    ])
+    .ok();
+    let three = "hex=03000000000000000000000000000001";
+    let five = "hex=05000000000000000000000000000000";
+    for form in [&source, &kernel, &shader] {
+        let product = ["--entry", "product", "--arg", three, "--arg", five];
+        let printed = spirula(&[&["run", form, "--global", "1"], &product[..]].concat()).ok();
+        let text = printed.text();
+        assert!(text.contains("15 0 0 0 0 0 0 0"), "{form}: {text}");
+        let many = ["--entry", "many", "--arg", "64xi32=iota", "--show", "64"];
+        let printed = spirula(&[&["run", form, "--global", "1"], &many[..]].concat()).ok();
+        let text = printed.text();
+        assert!(
+            text.contains("1 2 3 4") && text.contains("63 64"),
+            "{form}: {text}"
+        );
+    }
+}

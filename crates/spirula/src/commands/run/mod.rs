@@ -47,7 +47,10 @@ pub fn run(args: &Run) -> Outcome {
             let text = "--param, --binary and --dump-spirv are for programs, the input is a module";
             Err(Failure::Usage(text.to_owned()))
         }
-        Output::Module(module) => kernel::run(args, input, &module, stages),
+        Output::Module(module) => match spirula::for_devices(*module) {
+            Ok(module) => kernel::run(args, input, &module, stages),
+            Err(error) => Err(Failure::compile(input, error)),
+        },
         Output::Program(program) => program::run(args, &program, compiled.tensors.as_ref(), stages),
     }
 }
