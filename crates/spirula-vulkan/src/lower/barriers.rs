@@ -83,7 +83,12 @@ fn semantics(source: Semantics, order: Order) -> Semantics {
         (false, true) => Semantics::Release,
         (false, false) => return Semantics::None,
     };
-    let everywhere = !is(Semantics::WorkgroupMemory) && !is(Semantics::CrossWorkgroupMemory);
+    if is(Semantics::ImageMemory) {
+        made |= Semantics::ImageMemory;
+    }
+    let named =
+        Semantics::WorkgroupMemory | Semantics::CrossWorkgroupMemory | Semantics::ImageMemory;
+    let everywhere = !is(named);
     if everywhere || is(Semantics::WorkgroupMemory) {
         made |= Semantics::WorkgroupMemory;
     }
