@@ -6,6 +6,7 @@
 //! - `parities`: lowest bits of 64, which a driver computes wrongly, are said in another way.
 //! - `ahead`: what loops that wait for the workgroup read is asked for some rounds before.
 //! - `banks`: words of workgroup memory lie so that invocations side by side do not wait for each other.
+//! - `exact`: sines of large angles and hyperbolic functions, which drivers compute as they like, are exact.
 //! - `divisions`: quotients of 64 bits, which a driver computes wrongly, are of 32 where these are enough.
 //! - `grid`: launches over more workgroups than a dimension takes are folded into all three.
 //!
@@ -17,6 +18,7 @@ mod ahead;
 mod banks;
 mod divisions;
 mod editor;
+mod exact;
 mod grid;
 mod parities;
 mod promises;
@@ -28,6 +30,7 @@ pub use addresses::{Place, by_address};
 pub use ahead::with_reads_ahead;
 pub use banks::with_banks_spread;
 pub use divisions::with_divisions_guarded;
+pub use exact::with_exact_functions;
 pub use grid::{folded, grid};
 pub use parities::with_parities_chosen;
 pub use promises::without_shared;

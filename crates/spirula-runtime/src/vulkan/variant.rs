@@ -50,8 +50,8 @@ pub struct Variants {
     spec: Vec<(u32, u64)>,
     /// Storage buffers come by address in all launches.
     pub by_address: bool,
-    /// Whether it is made faster for graphics cards.
-    is_hastened: bool,
+    /// Whether it was lowered for this run: as exact as it is elsewhere, and made faster for graphics cards.
+    is_own: bool,
     made: Vec<(Needs, Arc<Variant>)>,
     /// Bytes that what is bound is seen in multiples of.
     pub unit: u64,
@@ -74,7 +74,7 @@ impl Variants {
             interface: interface.clone(),
             spec: spec.to_vec(),
             by_address: false,
-            is_hastened: stays && device.physical.info.kind != DeviceKind::Cpu,
+            is_own: stays,
             made: Vec::new(),
             unit: 1,
         };
@@ -177,8 +177,13 @@ impl Variants {
                 shader.module = mended;
             }
         }
-        if self.is_hastened {
-            shader.hasten(device, &self.spec);
+        if self.is_own {
+            if let Some(exact) = rewrite::with_exact_functions(&shader.module) {
+                shader.module = exact;
+            }
+            if device.physical.info.kind != DeviceKind::Cpu {
+                shader.hasten(device, &self.spec);
+            }
         }
         let (module, interface) = (&shader.module, &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
