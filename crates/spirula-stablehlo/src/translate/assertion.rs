@@ -7,7 +7,7 @@ use super::translator::{Item, Tensor, Translator};
 use crate::mlir::{Op, TypeKind};
 use spirula_program::Literal;
 use spirula_program::Scalar;
-use spirula_tensor::ir::{MessagePiece, RunAssertion, Shape};
+use spirula_tensor::ir::{MessagePiece, Node, RunAssertion, Shape, Structured, Value};
 
 /// `custom_call @shape_assertion`: the first operand has to be true. The others are what
 /// `{0}`, `{1}` and so on in the message stand for.
@@ -75,6 +75,39 @@ fn shown_number(t: &mut Translator<'_>, tensor: &Tensor) -> Result<Tensor> {
         let wide = Calc::new(&mut s.body).resize(Scalar::I64, is_signed, value);
         Ok(Val::new(Element::I64, wide))
     })
+}
+
+/// Demands that a node of the sizes' body is true; the message is made of texts with a size behind each.
+pub(super) fn demand(
+    t: &mut Translator<'_>,
+    op: Op,
+    condition: Node,
+    shown: &[(&str, Node)],
+) -> Result<()> {
+    let known = t.node_by(|c| c.body.as_literal(condition));
+    if let Some(known) = known {
+        return t.ensure(op, known.bits != 0, "has bounds outside of its operand");
+    }
+    let condition = computed(t, condition);
+    let mut message = Vec::new();
+    for (text, size) in shown {
+        message.push(MessagePiece::Text((*text).to_owned()));
+        message.push(MessagePiece::Value(computed(t, *size)));
+    }
+    t.builder.assert(RunAssertion {
+        condition,
+        message,
+        origin: String::new(),
+    });
+    Ok(())
+}
+
+/// A node of the sizes' body as a tensor of rank 0.
+fn computed(t: &mut Translator<'_>, node: Node) -> Value {
+    let mut s = Structured::default();
+    let copy = t.imported(&mut s, node);
+    s.give(copy);
+    t.builder.structured(s)[0]
 }
 
 /// Targets of custom calls that run a function of the host's Python.

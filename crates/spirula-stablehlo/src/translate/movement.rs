@@ -1,5 +1,6 @@
 //! Operations that move elements: shapes, slices, padding, concatenation.
 
+use super::assertion;
 use super::dims::{merged, merged_shapes};
 use super::element::Element;
 use super::error::Result;
@@ -221,6 +222,25 @@ pub(super) fn real_dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
         .iter()
         .all(|list| list.len() == rank);
     t.ensure(op, complete, "has too few or many bounds")?;
+    for (at, dim) in t.shape(&operand).iter().enumerate() {
+        let size = t.size(*dim);
+        let (start, limit, stride) = (starts[at], limits[at], strides[at]);
+        let fits = t.node_by(|c| {
+            let (zero, one) = (c.body.i64(0), c.body.i64(1));
+            let pairs = [(zero, start), (start, limit), (limit, size), (one, stride)];
+            let all = pairs.map(|(low, high)| c.le(low, high));
+            all.into_iter().reduce(|all, fits| c.and(all, fits))
+        });
+        let shown = [
+            ("a slice from ", start),
+            (" to ", limit),
+            (" in steps of ", stride),
+            (" is not within a dimension of ", size),
+        ];
+        if let Some(fits) = fits {
+            assertion::demand(t, op, fits, &shown)?;
+        }
+    }
     sliced(t, op, &operand, [&starts, &limits, &strides])
 }
 

@@ -199,3 +199,28 @@ func.func private @asked(%a: tensor<i32>) -> tensor<i32> {
     let error = translate(&module, "main").expect_err("it is always reached");
     assert!(error.to_string().contains("callback"), "{error}");
 }
+
+/// Bounds of slices that are known only when run.
+#[test]
+fn slices_lie_within_their_operands() {
+    let text = r#"
+func.func @main(%start: tensor<i32>, %limit: tensor<i32>, %stride: tensor<i32>) -> tensor<?xi32> {
+  %a = stablehlo.iota dim = 0 : tensor<9xi32>
+  %s = stablehlo.reshape %start : (tensor<i32>) -> tensor<1xi32>
+  %l = stablehlo.reshape %limit : (tensor<i32>) -> tensor<1xi32>
+  %k = stablehlo.reshape %stride : (tensor<i32>) -> tensor<1xi32>
+  %0 = stablehlo.real_dynamic_slice %a, %s, %l, %k : (tensor<9xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}"#;
+    assert_eq!(run_on(text, &[2, 9, 3]), Ok(vec![2]));
+    let wrong = [[-1, 3, 1], [5, 4, 1], [4, 10, 1], [2, 9, 0], [9, 99, -1]];
+    for [start, limit, stride] in wrong {
+        let message = format!(
+            "a slice from {start} to {limit} in steps of {stride} is not within a dimension of 9"
+        );
+        assert_eq!(
+            run_on(text, &[start, limit, stride]),
+            Err(EvalError::Failed(message))
+        );
+    }
+}
