@@ -1,8 +1,10 @@
 //! Functions of kernels against the table of scalar semantics: the stated accuracy holds.
 
-use spirula_program::{Op, Operator, Scalar, Session, Value as Data};
+use spirula_program::{Literal, Op, Operator, Scalar, Session, Value as Data};
 use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
-use spirula_tensor::ir::TensorType;
+use spirula_tensor::ir::{
+    AxisKind, Combiner, Destination, Dim, Reduction, Structured, TensorType, Yield,
+};
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile};
 
@@ -289,4 +291,62 @@ fn functions_are_accurate_over_all_numbers() {
         }
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
+/// The running sum of so many equal numbers on the CPU device.
+fn running_sum(number: f32, count: u64) -> Vec<f32> {
+    let mut b = Builder::new("main");
+    let ty = TensorType::new(Scalar::F32, &[count]);
+    let x = b.parameter("x", ty.clone(), false);
+    let mut s = Structured::default();
+    let at = s.axis(Dim::Static(count), AxisKind::Reduction);
+    let value = s.body.element(x, Scalar::F32, &[at]);
+    let zero = s.body.literal(Literal::new(Scalar::F32, 0));
+    let sum = s.fold(Reduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+    });
+    s.yields.push(Yield {
+        value: sum[0],
+        destination: Destination::Prefix {
+            indices: vec![at],
+            shape: ty.shape,
+        },
+    });
+    let running = b.structured(s)[0];
+    b.result(running, false);
+    let profile = Profile::default();
+    let program = compile(b.finish(), profile, &Tuning::default(), &mut |_, _| {});
+    let program = spirula_kernel::compile(&program.expect("it compiles")).expect("it is lowered");
+    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let machine = DeviceMachine::new(&mut device);
+    let mut session = Session::new(&program, machine).expect("the program begins");
+    let input = Data {
+        element: Scalar::F32,
+        unsigned: false,
+        shape: vec![count],
+        bytes: number.to_le_bytes().repeat(count as usize),
+    };
+    let results = session.call("main", &[input]).expect("the program runs");
+    let bits = results[0].as_ref().expect("a result").elements();
+    bits.map(|bits| f32::from_bits(bits as u32)).collect()
+}
+
+/// Equal numbers are all rounded to the same side, so that errors of sums add up.
+#[test]
+fn long_running_sums_keep_their_digits() {
+    let number = 0.1f32;
+    for count in [1000, 65_537, 1_000_000] {
+        let running = running_sum(number, count);
+        let error = |sum: f32, terms: usize| {
+            let exact = f64::from(number) * terms as f64;
+            (f64::from(sum) - exact).abs() / exact
+        };
+        let each = running.iter().enumerate();
+        let worst = each
+            .map(|(at, sum)| error(*sum, at + 1))
+            .fold(0.0, f64::max);
+        assert!(worst < 4e-6, "running sum of {count}: {worst:.1e}");
+    }
 }

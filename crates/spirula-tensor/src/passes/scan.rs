@@ -17,6 +17,8 @@ use spirula_source::Place;
 
 /// Fewest points of a chunk.
 const CHUNK: u64 = 64;
+/// Most points of a chunk whose sums are rounded.
+const ROUNDED: u64 = 256;
 /// Fewest points of a chunk that a workgroup scans, and what those of one are a multiple of.
 const TOGETHER: (u64, u64) = (4096, 8);
 /// Fewest chunks of a scan that are worth reading its points twice.
@@ -93,7 +95,7 @@ impl Scans<'_> {
             let split = match is_together(scan, self.profile) {
                 true => Split::into(scan, self.profile.chunks, least, step)?,
                 // Invocations that scan columns which lie side by side are to do so as well.
-                false => Split::into(scan, most, CHUNK, 1)?.chunks_first(is_adjacent(scan)),
+                false => Self::chunks(scan, most)?.chunks_first(is_adjacent(scan)),
             };
             let chunks = split.chunks.known()?;
             return (chunks >= FEWEST).then_some((split, chunks));
@@ -106,6 +108,19 @@ impl Scans<'_> {
         let (split, sizes) = Split::sized(self.function, scan, most, CHUNK)?;
         self.push(sizes, split.sizes());
         Some((split, longest.min(most)))
+    }
+
+    /// Chunks of a scan, with about so many for all results; sums of floats have more of them where those
+    /// would be long, as a sum within a chunk is rounded once for each of its points.
+    fn chunks(scan: &Structured, most: u64) -> Option<Split> {
+        let split = Split::into(scan, most, CHUNK, 1)?;
+        let mut reductions = scan.reductions.iter();
+        let rounds = reductions.any(|r| r.combiner.operator() == Some(ScalarOp::FAdd));
+        let sizes = scan.axes.iter().map(|axis| axis.extent.known());
+        let points = sizes.fold(1u64, |n, size| n.saturating_mul(size.unwrap_or(1)));
+        let is_worth = rounds && split.chunks.known()? >= FEWEST;
+        let finer = is_worth.then(|| Split::into(scan, most.max(points / ROUNDED), CHUNK, 1));
+        Some(finer.flatten().unwrap_or(split))
     }
 
     /// The scan of what the chunks give.
