@@ -153,7 +153,7 @@ impl<'a, 'b> Files<'a> for CutFile<'b> {
 }
 
 /// The given bytes widened to whole characters and kept inside the text.
-fn char_range(text: &str, start: usize, end: usize) -> std::ops::Range<usize> {
+fn char_range(text: &str, start: usize, end: usize) -> Range<usize> {
     let mut start = start.min(text.len());
     while !text.is_char_boundary(start) {
         start -= 1;
