@@ -212,22 +212,22 @@ pub(super) fn slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
     sliced(t, op, &operand, [&starts, &limits, &strides])
 }
 
-/// `real_dynamic_slice`: bounds are operands.
+/// `real_dynamic_slice`: bounds are operands. A slice that would leave the operand moves back into it, as those of
+/// `dynamic_slice` do; one that is larger than the operand fails.
 pub(super) fn real_dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
-    let (starts, limits) = (t.numbers(op, 1)?, t.numbers(op, 2)?);
+    let (mut starts, mut limits) = (t.numbers(op, 1)?.to_vec(), t.numbers(op, 2)?.to_vec());
     let strides = t.numbers(op, 3)?;
     let rank = t.shape(&operand).len();
-    let complete = [&starts, &limits, &strides]
-        .iter()
-        .all(|list| list.len() == rank);
+    let complete = [starts.len(), limits.len(), strides.len()] == [rank; 3];
     t.ensure(op, complete, "has too few or many bounds")?;
     for (at, dim) in t.shape(&operand).iter().enumerate() {
         let size = t.size(*dim);
         let (start, limit, stride) = (starts[at], limits[at], strides[at]);
         let fits = t.node_by(|c| {
             let (zero, one) = (c.body.i64(0), c.body.i64(1));
-            let pairs = [(zero, start), (start, limit), (limit, size), (one, stride)];
+            let span = c.sub(limit, start);
+            let pairs = [(zero, span), (span, size), (one, stride)];
             let all = pairs.map(|(low, high)| c.le(low, high));
             all.into_iter().reduce(|all, fits| c.and(all, fits))
         });
@@ -235,11 +235,22 @@ pub(super) fn real_dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
             ("a slice from ", start),
             (" to ", limit),
             (" in steps of ", stride),
-            (" is not within a dimension of ", size),
+            (" does not fit into a dimension of ", size),
         ];
         if let Some(fits) = fits {
             assertion::demand(t, op, fits, &shown)?;
         }
+        starts[at] = t.node_by(|c| {
+            let span = c.sub(limit, start);
+            let last = c.sub(size, span);
+            let start = c.op2(Scalar::SMin, start, last);
+            let zero = c.body.i64(0);
+            c.op2(Scalar::SMax, start, zero)
+        });
+        limits[at] = t.node_by(|c| {
+            let span = c.sub(limit, start);
+            c.add(starts[at], span)
+        });
     }
     sliced(t, op, &operand, [&starts, &limits, &strides])
 }
