@@ -1,6 +1,7 @@
 //! Finding tests in folders.
 
 use super::{KINDS, Loaded, MANIFEST, Outcome, Suite};
+use crate::cli::failure::tell_line;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,13 +81,24 @@ pub fn find(
     })
 }
 
+fn note_left_out(title: &str, count: usize) {
+    if count > 0 {
+        let text = format!(
+            "{title}: {count} tests of the list are left out: their files of values are not there"
+        );
+        tell_line("note", &text, None);
+    }
+}
+
 fn search(folder: &Path, names: Names, cases: &mut Vec<Case>) -> Result<(), String> {
     if let Some((suite, claims_below)) = load(folder) {
         let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let title = whole
             .file_name()
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        cases.extend(names(&*suite?).into_iter().map(|name| Case {
+        let suite = suite?;
+        note_left_out(&title, suite.left_out());
+        cases.extend(names(&*suite).into_iter().map(|name| Case {
             id: format!("{title}/{name}"),
             folder: folder.to_owned(),
             name,

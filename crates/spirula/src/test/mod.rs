@@ -29,6 +29,11 @@ pub trait Suite {
     /// Names of its tests, in order, each once.
     fn names(&self) -> Vec<String>;
 
+    /// How many tests of a list need files that are not there. They are left out, and have no names.
+    fn left_out(&self) -> usize {
+        0
+    }
+
     /// Names of what is measured.
     fn workloads(&self) -> Vec<String> {
         self.names()

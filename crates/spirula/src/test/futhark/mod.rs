@@ -9,8 +9,8 @@
 //! A case that asks for what a trusted run gives is compared with a second run: of the CPU device, or
 //! where there is much to do on the same device with other tuning parameters, which must not change
 //! results; what takes long is only run. A file of tuning parameters beside a source, `prog.fut.tuning`,
-//! is heeded. Cases whose files of values are not there fail, or are unsupported in a list, which may lack large
-//! ones; those that their tags close to this compiler are left out. What Futhark's compiler is to refuse is shown to it.
+//! is heeded. Cases whose files of values are not there fail. A list may lack large ones: such cases are left out,
+//! with a note of how many; those that their tags close to this compiler are left out, too. What Futhark's compiler is to refuse is shown to it.
 
 mod cases;
 mod printed;
@@ -265,13 +265,20 @@ fn missing_file(case: &Case, beside: &Path) -> Option<String> {
 
 impl Suite for Folder {
     fn names(&self) -> Vec<String> {
-        let tested = self.tests.iter().filter(|t| !has_tag(&t.case, NOT_TESTED));
-        tested.map(|t| t.name.clone()).collect()
+        let tested = self.tests.iter().filter(|t| t.is_tested());
+        let whole = tested.filter(|t| !t.is_left_out());
+        whole.map(|t| t.name.clone()).collect()
+    }
+
+    fn left_out(&self) -> usize {
+        let tested = self.tests.iter().filter(|t| t.is_tested());
+        tested.filter(|t| t.is_left_out()).count()
     }
 
     fn workloads(&self) -> Vec<String> {
         let measured = self.tests.iter().filter(|t| t.is_measured());
-        measured.map(|t| t.name.clone()).collect()
+        let whole = measured.filter(|t| !t.is_left_out());
+        whole.map(|t| t.name.clone()).collect()
     }
 
     fn prepare(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
@@ -382,6 +389,15 @@ impl Folder {
 }
 
 impl Test {
+    fn is_tested(&self) -> bool {
+        !has_tag(&self.case, NOT_TESTED)
+    }
+
+    /// Whether a list has it without the files that it needs. A list may lack large ones.
+    fn is_left_out(&self) -> bool {
+        self.is_listed && missing_file(&self.case, &self.beside).is_some()
+    }
+
     fn is_measured(&self) -> bool {
         let fails = matches!(self.case.expect, Expect::Error(_) | Expect::Refusal(_));
         !fails && !has_tag(&self.case, NOT_MEASURED)
@@ -391,9 +407,6 @@ impl Test {
     fn find_files(&self) -> Result<(), Outcome> {
         match missing_file(&self.case, &self.beside) {
             None => Ok(()),
-            Some(_) if self.is_listed => Err(Outcome::unsupported(
-                "a case of the list whose files of values are not there",
-            )),
             Some(name) => {
                 let path = self.beside.join(name);
                 Err(Outcome::failed(format!(
