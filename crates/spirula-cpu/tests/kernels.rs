@@ -184,3 +184,25 @@ fn indices_go_beyond_two_to_the_31() {
         assert_eq!(buffers[2][(1 << 29) + 1], 0x0706_0504);
     }
 }
+
+/// An index that wraps below zero belongs to an invocation that does not use it.
+#[test]
+fn indices_before_the_first_element_are_masked() {
+    let globals = "%before = OpConstant %uint 4294967295\n";
+    let body = "%at = OpIAdd %uint %global %before\n%has = OpINotEqual %bool %global %n0\n\
+                OpSelectionMerge %merge None\nOpBranchConditional %has %then %merge\n%then = OpLabel\n\
+                %px = OpAccessChain %puint %x %n0 %at\n%value = OpLoad %uint %px\n\
+                %py = OpAccessChain %puint %y %n0 %global\nOpStore %py %value\nOpBranch %merge\n%merge = OpLabel";
+    let text = shader([8, 1, 1], globals, body);
+    for bundles in [true, false] {
+        let options = Options {
+            bundles,
+            ..Options::default()
+        };
+        let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
+        let mut buffers = [(10..26).collect(), vec![0; 16]];
+        run_shader(&kernel, [2, 1, 1], &mut buffers, &[]).expect("all accesses are within");
+        let expected: Vec<u32> = std::iter::once(0).chain(10..25).collect();
+        assert_eq!(buffers[1], expected);
+    }
+}

@@ -176,7 +176,10 @@ impl Widen<'_> {
         let same = args.iter().all(is_uniform);
         let on_bases = !results.is_empty() && args.iter().chain(results).all(is_base);
         if !by_lane && (same || on_bases) {
-            return self.on_bases(inst);
+            return match self.carrying_stride(inst) {
+                Some(stride) => self.extend_from_last(inst, stride),
+                None => self.on_bases(inst),
+            };
         }
         let done = match opcode {
             Opcode::Load => self.load(inst),
@@ -187,6 +190,34 @@ impl Widen<'_> {
         if !done {
             self.lane_by_lane(inst);
         }
+    }
+
+    /// The positive stride of a number that is extended without a sign, where adding a lane may carry.
+    fn carrying_stride(&self, inst: Inst) -> Option<i64> {
+        if self.opcode(inst) != Opcode::Uextend {
+            return None;
+        }
+        match self.shapes.of(self.old.dfg.inst_args(inst)[0]) {
+            Shape::Affine { stride: 1, whole } if whole => None,
+            Shape::Affine { stride, .. } => (stride > 0).then_some(stride),
+            _ => None,
+        }
+    }
+
+    /// Extends a number without a sign. The first lanes may be below zero where they are masked, such as an index of
+    /// the invocation before; so the last lane's number is extended, and the distance to the first taken off.
+    fn extend_from_last(&mut self, inst: Inst, stride: i64) {
+        let (number, result) = (
+            self.old.dfg.inst_args(inst)[0],
+            self.old.dfg.inst_results(inst)[0],
+        );
+        let distance = stride * (self.width() as i64 - 1);
+        let first = self.get(number)[0];
+        let wide = self.old.dfg.value_type(result);
+        let last = self.builder.ins().iadd_imm_s(first, distance);
+        let last = self.builder.ins().uextend(wide, last);
+        let base = self.builder.ins().iadd_imm_s(last, -distance);
+        self.set_from_first(result, base, stride);
     }
 
     /// The instruction on the first lane's values.
