@@ -190,9 +190,11 @@ fn indices_go_beyond_two_to_the_31() {
 fn indices_before_the_first_element_are_masked() {
     let globals = "%before = OpConstant %uint 4294967295\n";
     let body = "%at = OpIAdd %uint %global %before\n%has = OpINotEqual %bool %global %n0\n\
-                OpSelectionMerge %merge None\nOpBranchConditional %has %then %merge\n%then = OpLabel\n\
-                %px = OpAccessChain %puint %x %n0 %at\n%value = OpLoad %uint %px\n\
-                %py = OpAccessChain %puint %y %n0 %global\nOpStore %py %value\nOpBranch %merge\n%merge = OpLabel";
+                %py = OpAccessChain %puint %y %n0 %global\n\
+                OpSelectionMerge %merge None\nOpBranchConditional %has %then %otherwise\n\
+                %then = OpLabel\n%px = OpAccessChain %puint %x %n0 %at\n%value = OpLoad %uint %px\n\
+                OpBranch %merge\n%otherwise = OpLabel\nOpBranch %merge\n%merge = OpLabel\n\
+                %either = OpPhi %uint %value %then %n0 %otherwise\nOpStore %py %either";
     let text = shader([8, 1, 1], globals, body);
     for bundles in [true, false] {
         let options = Options {

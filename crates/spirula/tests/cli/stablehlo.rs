@@ -204,3 +204,26 @@ fn stages_can_be_written() {
     }
     spirula(&["compile", &own("scale.spvasm"), "--emit", "tensor"]).fails(1, "has no dispatches");
 }
+
+/// A scan in chunks: the first invocation has no chunk before its own.
+#[test]
+fn scans_read_what_the_chunk_before_has() {
+    let scratch = Scratch::new();
+    let program = scratch.file(
+        "sums.mlir",
+        "func.func @main(%a: tensor<1000xf32>) -> tensor<1000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = \"stablehlo.reduce_window\"(%a, %zero) <{padding = dense<[[999, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 1000>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<1000xf32>, tensor<f32>) -> tensor<1000xf32>
+  return %0 : tensor<1000xf32>
+}",
+    );
+    for device in ["cpu", "cpu+scalar"] {
+        let ran = spirula(&["run", &program, "--arg", "1000xf32=1", "--device", device]);
+        let text = ran.ok().text();
+        assert!(text.contains("1 to 1000"), "{device}: {text}");
+    }
+}
