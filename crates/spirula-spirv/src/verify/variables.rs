@@ -17,16 +17,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check 
     ensure(Rule::Memory, shape.class == class, || {
         format!("it is of the class {class}, its pointer of {}", shape.class)
     })?;
-    ensure(
-        Rule::Memory,
-        in_function == (class == StorageClass::Function),
-        || {
-            format!(
-                "a variable of the class {class} stands {} a function",
-                if in_function { "in" } else { "outside of" }
-            )
-        },
-    )?;
+    verify_scope(class, in_function)?;
     ensure(
         Rule::Memory,
         class != StorageClass::Generic && class != StorageClass::PhysicalStorageBuffer,
@@ -61,14 +52,8 @@ pub(super) fn data_type(cx: &Cx<'_>, variable: u32) -> u32 {
     }
 }
 
-/// Checks a variable whose pointer has no pointee.
-pub(super) fn untyped(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
-    let (shape, class) = (cx.shape(inst.words()[0]), StorageClass(inst.word(0)));
-    ensure(
-        Rule::Memory,
-        shape.op == Op::TypeUntypedPointerKHR && shape.class == class,
-        || format!("its type is no untyped pointer of the class {class}"),
-    )?;
+/// Verifies that variables of functions, and no others, stand in functions.
+fn verify_scope(class: StorageClass, in_function: bool) -> Check {
     ensure(
         Rule::Memory,
         in_function == (class == StorageClass::Function),
@@ -78,7 +63,18 @@ pub(super) fn untyped(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Chec
                 if in_function { "in" } else { "outside of" }
             )
         },
+    )
+}
+
+/// Checks a variable whose pointer has no pointee.
+pub(super) fn untyped(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+    let (shape, class) = (cx.shape(inst.words()[0]), StorageClass(inst.word(0)));
+    ensure(
+        Rule::Memory,
+        shape.op == Op::TypeUntypedPointerKHR && shape.class == class,
+        || format!("its type is no untyped pointer of the class {class}"),
     )?;
+    verify_scope(class, in_function)?;
     let data = data_type(cx, inst.words()[1]);
     let is_block = cx.op(data) == Op::TypeStruct && cx.has_decoration(data, Decoration::Block);
     ensure(
