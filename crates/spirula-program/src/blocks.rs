@@ -138,6 +138,11 @@ impl<M: Machine> Blocks<M> {
         }
     }
 
+    /// Bytes of a block.
+    pub fn size(&self, block: usize) -> u64 {
+        self.blocks[block].size
+    }
+
     /// The machine's block.
     pub fn device(&self, block: usize) -> Run<M::Block, M> {
         let device = self.blocks[block].device.map(|device| device.block);

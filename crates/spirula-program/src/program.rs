@@ -80,6 +80,10 @@ pub struct Kernel {
     pub can_fail: bool,
     /// The blocks that it accesses, by their binding; others need not be bound.
     pub bound: Vec<bool>,
+    /// Bytes of each of those blocks that its indices of 32 bits reach: 2^32 of the smallest elements that it
+    /// accesses there. Empty in programs of earlier versions.
+    #[serde(default)]
+    pub reach: Vec<u64>,
 }
 
 /// Whether there are words, which stand elsewhere.

@@ -50,7 +50,7 @@ impl Region {
     }
 
     /// The byte behind the last.
-    fn end(&self) -> Option<u64> {
+    pub fn end(&self) -> Option<u64> {
         let last = self.stride.checked_mul(self.rows - 1)?;
         self.first.checked_add(last)?.checked_add(self.width)
     }

@@ -22,6 +22,7 @@ fn kernels() -> Vec<Kernel> {
         uses_failures: true,
         can_fail: true,
         bound: vec![true, false],
+        reach: vec![4 << 32, 0],
     };
     let refused = Kernel {
         words: Vec::new(),

@@ -133,6 +133,7 @@ fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
             uses_failures: lowered.uses_failures,
             can_fail: lowered.can_fail,
             bound: lowered.bound.clone(),
+            reach: lowered.reach.clone(),
         },
         Err(fault) => out::Kernel {
             words: Vec::new(),
@@ -144,6 +145,7 @@ fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
             uses_failures: false,
             can_fail: false,
             bound: Vec::new(),
+            reach: Vec::new(),
         },
     }
 }

@@ -1,6 +1,6 @@
 //! The interface of a module: built-in values, scalars, specialisation constants, the entry point.
 
-use super::{Lower, SpecValue, VIEWS};
+use super::{Lower, SpecValue, VIEW_BYTES, VIEWS};
 use crate::ir::{Use, Var};
 use spirula_program::Scalar;
 use spirula_source::Diagnostic;
@@ -291,6 +291,17 @@ impl Lower<'_> {
     pub(super) fn is_bound(&self, binding: u32) -> bool {
         let from = binding as usize * VIEWS;
         (from..from + VIEWS).any(|key| self.bindings.get(key).is_some_and(Option::is_some))
+    }
+
+    /// Bytes of a binding that indices of 32 bits reach: 2^32 of the smallest elements that are accessed.
+    pub(super) fn reach(&self, binding: u32) -> u64 {
+        let from = binding as usize * VIEWS;
+        let views = VIEW_BYTES.iter().enumerate();
+        let smallest = views
+            .filter(|(view, _)| self.bindings.get(from + view).is_some_and(Option::is_some))
+            .map(|(_, bytes)| u64::from(*bytes))
+            .min();
+        smallest.unwrap_or(0) << 32
     }
 
     /// Ends the function and declares the entry point.

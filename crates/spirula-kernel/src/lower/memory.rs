@@ -3,7 +3,7 @@
 //! Memory holds unsigned integers; other types are converted on the way. A block of the device is
 //! one binding with a variable for each width.
 
-use super::{Lower, SpecValue, VIEWS, refusal};
+use super::{Lower, SpecValue, VIEW_BYTES, VIEWS, refusal};
 use crate::ir::{Element, ExprData, Space, Type, Var};
 use spirula_program::Scalar;
 use spirula_source::Diagnostic;
@@ -251,7 +251,7 @@ impl Lower<'_> {
     /// variables of the same type as one that is `NonWritable` for such, and loads from them before what
     /// the same invocation stored.
     fn block_of(&mut self, view: usize, element: Id, written: bool) -> Id {
-        let size: u32 = [1, 2, 4, 8, 8, 16][view];
+        let size: u32 = VIEW_BYTES[view];
         let own = usize::from(written);
         if let Some(block) = self.blocks[view][own] {
             return block;

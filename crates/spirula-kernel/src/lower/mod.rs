@@ -49,6 +49,8 @@ use survey::Survey;
 const CALLS: u32 = 10_000;
 /// Types of elements that the memory of a binding is seen as.
 const VIEWS: usize = 6;
+/// Bytes of an element in each of those.
+const VIEW_BYTES: [u32; VIEWS] = [1, 2, 4, 8, 8, 16];
 
 /// A kernel as a module, and what its launch has to provide.
 #[derive(Debug)]
@@ -68,6 +70,8 @@ pub struct Lowered {
     pub scalars_in_buffer: bool,
     /// Which bindings of blocks are accessed.
     pub bound: Vec<bool>,
+    /// Bytes of each of those that indices of 32 bits reach.
+    pub reach: Vec<u64>,
     /// Whether the block for failures is bound.
     pub uses_failures: bool,
     /// Whether assertions of the kernel may fail.
@@ -161,6 +165,7 @@ fn lower_as(
     let can_fail = lower.can_fail();
     let failure_binding = lower.failure_binding;
     let bound = (0..failure_binding).map(|b| lower.is_bound(b)).collect();
+    let reach = (0..failure_binding).map(|b| lower.reach(b)).collect();
     let uses_failures = lower.is_bound(failure_binding);
     let (module, constants) = lower.finish(main);
     Ok(Lowered {
@@ -171,6 +176,7 @@ fn lower_as(
         scalar_bytes: scalars.bytes,
         scalars_in_buffer: scalars.in_buffer,
         bound,
+        reach,
         uses_failures,
         can_fail,
     })

@@ -437,10 +437,14 @@ impl<'p, M: Machine> Session<'p, M> {
                     Some(block) => block,
                     None => self.failure_block()?,
                 };
+                let region = frame.touched(*mem);
+                if let Some(reach) = kernel.reach.get(binding) {
+                    self.check_reach(block, region, *reach)?;
+                }
                 blocks.push(Given {
                     binding: binding as u32,
                     block: self.blocks.device(block)?,
-                    region: frame.touched(*mem),
+                    region,
                 });
             }
         }
@@ -473,6 +477,18 @@ impl<'p, M: Machine> Session<'p, M> {
         launched.map_err(RunError::Machine)?;
         self.may_have_failed |= kernel.can_fail;
         Ok(())
+    }
+
+    /// Refuses a launch that would touch more of a block than indices of 32 bits reach.
+    fn check_reach(&self, block: usize, touched: Option<Region>, reach: u64) -> Run<(), M> {
+        let size = self.blocks.size(block);
+        let end = touched.and_then(|region| region.end()).unwrap_or(size);
+        if size.min(end) <= reach {
+            return Ok(());
+        }
+        Err(RunError::Unsupported(format!(
+            "an array of {size} bytes has more than 2^32 elements, which is more than indices of kernels reach"
+        )))
     }
 
     /// A block of which anything may be touched.

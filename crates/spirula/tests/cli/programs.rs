@@ -117,6 +117,17 @@ fn values_that_do_not_fit() {
     add("").fails(1, "0 are given");
 }
 
+/// Indices of kernels have 32 bits: what they cannot reach is refused, not written elsewhere.
+#[test]
+fn arrays_beyond_32_bit_indices() {
+    let write_last = |n: &str| {
+        let size = format!("i64={n}");
+        spirula(&["run", &own("huge.kernel"), "--arg", &size])
+    };
+    assert_eq!(write_last("1000").ok().text(), "[7i8]\n");
+    write_last("4294967313").fails(1, "has more than 2^32 elements");
+}
+
 #[test]
 fn assertions_that_fail() {
     let told = add("5 empty([0]i32)").fails(1, "error: Nothing to add 5 to.");
