@@ -216,11 +216,13 @@ pub(crate) fn lines(op: &Structured) -> Vec<String> {
                 base,
                 indices,
                 combiner: by,
+                distinct,
             } => {
                 let at = list(indices, |n| names.expression(*n));
                 let by = by.as_ref().map(combiner).unwrap_or_default();
                 let space = if by.is_empty() { "" } else { " by " };
-                format!("scatter {value} into {base:?}[{at}]{space}{by}")
+                let distinct = if *distinct { " distinct" } else { "" };
+                format!("scatter {value} into {base:?}[{at}]{space}{by}{distinct}")
             }
         });
     }

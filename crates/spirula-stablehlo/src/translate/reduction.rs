@@ -508,6 +508,7 @@ fn scatter_to(
                 base: base.parts[at],
                 indices: vec![position],
                 combiner,
+                distinct: false,
             },
         });
     }

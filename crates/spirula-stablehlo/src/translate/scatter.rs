@@ -128,7 +128,9 @@ impl Scatter<'_> {
         let point = s.point();
         let position = self.position(t, &mut s, t.shape(&inputs[0]).len(), &point);
         let values = self.values(t, &mut s, inputs, &point)?;
-        Ok(scattered(t, s, inputs, &values, &position, combiners))
+        let distinct = t.module.boolean(self.op, "unique_indices") == Some(true);
+        let combined = (combiners, distinct);
+        Ok(scattered(t, s, inputs, &values, &position, combined))
     }
 
     /// One index after the other, where parts depend on each other: the updates of one go to different
@@ -164,7 +166,14 @@ impl Scatter<'_> {
             }
             values.extend(self.values(t, &mut s, before, &point)?);
             let combined = region::scalars(t, &mut s.body, self.block, values, None)?;
-            Ok(scattered(t, s, before, &combined, &position, Vec::new()))
+            Ok(scattered(
+                t,
+                s,
+                before,
+                &combined,
+                &position,
+                (Vec::new(), true),
+            ))
         })
     }
 }
@@ -181,14 +190,15 @@ fn within(s: &mut Structured, position: &[Node], shape: &Shape) -> Node {
     inside
 }
 
-/// Tensors with values at a position, combined with what is there where there are combiners.
+/// Tensors with values at a position, combined with what is there where there are combiners. `distinct` says that
+/// no two points have the same position.
 fn scattered(
     t: &mut Translator<'_>,
     mut s: Structured,
     inputs: &[Tensor],
     values: &[Val],
     position: &[Node],
-    combiners: Vec<Option<Combiner>>,
+    (combiners, distinct): (Vec<Option<Combiner>>, bool),
 ) -> Vec<Tensor> {
     let mut combiners = combiners.into_iter();
     let bases = inputs.iter().flat_map(|input| &input.parts);
@@ -200,6 +210,7 @@ fn scattered(
                 base: *base,
                 indices: position.to_vec(),
                 combiner: combiners.next().flatten(),
+                distinct,
             },
         });
     }

@@ -414,6 +414,7 @@ mod tests {
                 base,
                 indices: vec![index],
                 combiner: Some(Combiner::of(ScalarOp::Add, Scalar::I32)),
+                distinct: false,
             },
         });
         let result = builder.structured(op)[0];

@@ -161,6 +161,8 @@ pub enum Destination {
         /// How the element that is there and the value are combined; without one the value
         /// replaces it, and which of several values for one position stays is open.
         combiner: Option<Combiner>,
+        /// Whether no two points have the same position.
+        distinct: bool,
     },
 }
 

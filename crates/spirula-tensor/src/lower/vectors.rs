@@ -133,6 +133,7 @@ fn is_run(e: &Emitter<'_>, places: &[&Place]) -> bool {
             let is_plain = e.body.as_literal(place.inside).is_some_and(|l| l.bits != 0);
             place.memory == places[0].memory
                 && place.combiner.is_none()
+                && !place.contended
                 && is_plain
                 && Affine::of(&e.body, place.at) == expected
         })

@@ -18,6 +18,8 @@ pub(super) struct Place {
     pub at: Node,
     /// How what is there and the value are combined.
     pub combiner: Option<Combiner>,
+    /// Whether other invocations may write the same element: one value stays, and which is open.
+    pub contended: bool,
 }
 
 impl Place {
@@ -30,7 +32,7 @@ impl Place {
                 memory: self.memory,
                 ty: e.body.ty(self.value),
                 index,
-                volatile: false,
+                volatile: self.contended,
             };
             e.b.push(StmtKind::Write { to, value });
         });
@@ -45,7 +47,7 @@ impl Place {
                 memory: self.memory,
                 ty,
                 index,
-                volatile: false,
+                volatile: self.contended,
             };
             match &self.combiner {
                 None => e.b.push(StmtKind::Write { to: element, value }),

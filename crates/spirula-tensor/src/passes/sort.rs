@@ -132,6 +132,7 @@ impl Expansion<'_> {
                 base,
                 indices,
                 combiner: None,
+                distinct: true,
             },
         });
         self.push(op, vec![result]);

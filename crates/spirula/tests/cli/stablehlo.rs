@@ -227,3 +227,18 @@ fn scans_read_what_the_chunk_before_has() {
         assert!(text.contains("1 to 1000"), "{device}: {text}");
     }
 }
+
+/// Of several updates of one element one stays, and which is open: that is no race.
+#[test]
+fn updates_of_one_element_are_no_race() {
+    let set = |device: &str| {
+        let base = ["run", &own("set.mlir"), "--device", device];
+        let arguments = ["--arg", "64xf32=0", "--arg", "1000x1xi32=3"];
+        let updates = ["--arg", "1000xf32=7"];
+        spirula(&[&base[..], &arguments, &updates].concat())
+    };
+    for device in ["cpu", "cpu+san"] {
+        let text = set(device).ok().text();
+        assert!(text.contains("0 0 0 7 0"), "{text}");
+    }
+}

@@ -126,6 +126,7 @@ impl Lower<'_> {
                 inside: is_in,
                 at: to,
                 combiner: None,
+                contended: false,
             });
         }
         places

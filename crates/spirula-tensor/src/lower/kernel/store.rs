@@ -123,9 +123,13 @@ impl Lower<'_> {
             };
             let shape = &self.function.ty(*id).shape;
             let body = &mut self.e.body;
-            let (mut inside, mut by) = (Vec::new(), None);
-            if let Destination::Scatter { combiner, .. } = &result.destination {
+            let (mut inside, mut by, mut contended) = (Vec::new(), None, false);
+            if let Destination::Scatter {
+                combiner, distinct, ..
+            } = &result.destination
+            {
                 by = combiner.clone();
+                contended = combiner.is_none() && !distinct;
             }
             let may_be_outside = matches!(
                 result.destination,
@@ -144,6 +148,7 @@ impl Lower<'_> {
                 inside: all(body, &inside),
                 at: flatten(body, &position, shape),
                 combiner: by,
+                contended,
             });
         }
         places
