@@ -18,7 +18,7 @@ use spirula_source::Place;
 /// Fewest points of a chunk.
 const CHUNK: u64 = 64;
 /// Most points of a chunk whose sums are rounded.
-const ROUNDED: u64 = 256;
+const ROUNDED: u64 = 64;
 /// Fewest points of a chunk that a workgroup scans, and what those of one are a multiple of.
 const TOGETHER: (u64, u64) = (4096, 8);
 /// Fewest chunks of a scan that are worth reading its points twice.
