@@ -5,7 +5,7 @@
 //! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
 //! and written once; those of workgroups that look back at each other are left whole, since they read all once.
 
-use super::split::{Chunk, Split};
+use super::split::{Chunk, Split, is_rounded};
 use crate::ir::{
     AxisKind, Body, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured,
     TensorType, Value, Yield,
@@ -114,8 +114,7 @@ impl Scans<'_> {
     /// would be long, as a sum within a chunk is rounded once for each of its points.
     fn chunks(scan: &Structured, most: u64) -> Option<Split> {
         let split = Split::into(scan, most, CHUNK, 1)?;
-        let mut reductions = scan.reductions.iter();
-        let rounds = reductions.any(|r| r.combiner.operator() == Some(ScalarOp::FAdd));
+        let rounds = is_rounded(scan);
         let sizes = scan.axes.iter().map(|axis| axis.extent.known());
         let points = sizes.fold(1u64, |n, size| n.saturating_mul(size.unwrap_or(1)));
         let is_worth = rounds && split.chunks.known()? >= FEWEST;

@@ -15,6 +15,9 @@ use spirula_program::{Op as ScalarOp, Scalar};
 /// Fewest points of a chunk: below that a workgroup costs more than it saves.
 const CHUNK: u64 = 4096;
 
+/// Most chunks of a sum that is rounded at each point: the shorter they are, the less is lost.
+const ROUNDED: u64 = 1024;
+
 /// Fewest columns, points of one's chunk, and points of all that are folded side by side.
 const COLUMNS: (u64, u64, u64) = (32, 128, 1 << 20);
 
@@ -43,6 +46,12 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
         }
         function.block_mut(block).ops = split;
     }
+}
+
+/// Whether a fold sums floats.
+pub(super) fn is_rounded(op: &Structured) -> bool {
+    let mut reductions = op.reductions.iter();
+    reductions.any(|r| r.combiner.operator() == Some(ScalarOp::FAdd))
 }
 
 /// How a fold is split.
@@ -81,7 +90,13 @@ impl Split {
         }
         match Split::columns(op, profile) {
             Some(split) => Some(split),
-            None => Split::into(op, profile.chunks, CHUNK, 1),
+            None => {
+                let most = match is_rounded(op) {
+                    true => profile.chunks.max(ROUNDED),
+                    false => profile.chunks,
+                };
+                Split::into(op, most, CHUNK, 1)
+            }
         }
     }
 
