@@ -6,6 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// How tests without their files are told.
+const LEFT_OUT: &str = "tests left out, as their files of values are not there";
+/// How modules without expectations are told.
+const ONLY_READ: &str = "modules only read, as nothing says what they give";
+
 /// A test that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -81,12 +86,10 @@ pub fn find(
     })
 }
 
-fn note_left_out(title: &str, count: usize) {
+/// Says how many tests of a folder are not what they seem, and how.
+fn note_tests(title: &str, count: usize, how: &str) {
     if count > 0 {
-        let text = format!(
-            "{title}: {count} tests of the list are left out: their files of values are not there"
-        );
-        tell_line("note", &text, None);
+        tell_line("note", &format!("{title}: {how}: {count}"), None);
     }
 }
 
@@ -97,7 +100,8 @@ fn search(folder: &Path, names: Names, cases: &mut Vec<Case>) -> Result<(), Stri
             .file_name()
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let suite = suite?;
-        note_left_out(&title, suite.left_out());
+        note_tests(&title, suite.left_out(), LEFT_OUT);
+        note_tests(&title, suite.only_read(), ONLY_READ);
         cases.extend(names(&*suite).into_iter().map(|name| Case {
             id: format!("{title}/{name}"),
             folder: folder.to_owned(),

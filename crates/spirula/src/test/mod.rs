@@ -34,6 +34,11 @@ pub trait Suite {
         0
     }
 
+    /// How many tests only read their module: nothing says what it gives.
+    fn only_read(&self) -> usize {
+        0
+    }
+
     /// Names of what is measured.
     fn workloads(&self) -> Vec<String> {
         self.names()

@@ -157,6 +157,11 @@ impl Suite for Folder {
         self.tests.iter().map(|t| t.name.clone()).collect()
     }
 
+    fn only_read(&self) -> usize {
+        let tests = self.tests.iter();
+        tests.filter(|t| matches!(t.what, What::Read)).count()
+    }
+
     fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
