@@ -1,9 +1,8 @@
 //! Mathematical functions that GLSL.std.450 lacks, at all or at 64 bits.
 //!
 //! Of `f64`: `exp`, `log` by reduction to a small interval and a power series, a few units in the last
-//! place; the others are made of these and of trigonometric functions. `gamma` and `lgamma` are
-//! Lanczos' approximation with nine terms (C. Lanczos, 1964), 14 digits. Those of `f16` are computed
-//! as `f32`. Trigonometric functions and the error function have files of their own.
+//! place; the others are made of these and of trigonometric functions. Those of `f16` are computed as
+//! `f32`. Trigonometric functions, the error function and the gamma function have files of their own.
 
 use super::trigonometry::SIN;
 use super::{Lower, refusal};
@@ -51,18 +50,6 @@ pub(super) const LOG: &[f64] = &[
 
 /// The logarithm of two in two parts, the first with zeros at its end.
 pub(super) const LOG_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
-
-const LANCZOS: [f64; 9] = [
-    0.999_999_999_999_809_9,
-    676.520_368_121_885_1,
-    -1_259.139_216_722_402_8,
-    771.323_428_777_653_1,
-    -176.615_029_162_140_6,
-    12.507_343_278_686_905,
-    -0.138_571_095_265_720_12,
-    9.984_369_578_019_572e-6,
-    1.505_632_735_149_311_6e-7,
-];
 
 impl Lower<'_> {
     /// A function by its operator.
@@ -446,56 +433,6 @@ impl Lower<'_> {
         let plain = self.test(S::LogicalOr, &[none, infinite]);
         let result = self.pick(s, plain, size, better);
         Ok(self.copy_sign(s, result, a))
-    }
-
-    fn gamma(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
-        let [half, one, pi, infinity] =
-            [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
-        // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
-        let reflect = self.less(a, half);
-        let mirrored = self.f(S::FSub, s, &[one, a]);
-        let x = self.pick(s, reflect, mirrored, a);
-        let x = self.f(S::FSub, s, &[x, one]);
-        let mut sum = self.number_of(s, LANCZOS[0]);
-        for (n, coefficient) in LANCZOS.iter().enumerate().skip(1) {
-            let (n, coefficient) = (self.number_of(s, n as f64), self.number_of(s, *coefficient));
-            let at = self.f(S::FAdd, s, &[x, n]);
-            let term = self.f(S::FDiv, s, &[coefficient, at]);
-            sum = self.f(S::FAdd, s, &[sum, term]);
-        }
-        let shift = self.number_of(s, 7.5);
-        let t = self.f(S::FAdd, s, &[x, shift]);
-        let log_t = self.apply(Op::Log, s, &[t])?;
-        let power = self.f(S::FAdd, s, &[x, half]);
-        let main = self.f(S::FMul, s, &[power, log_t]);
-        let main = self.f(S::FSub, s, &[main, t]);
-        let log_sum = self.apply(Op::Log, s, &[sum])?;
-        let log = self.f(S::FAdd, s, &[main, log_sum]);
-        let constant = self.number_of(s, 0.918_938_533_204_672_8);
-        let log = self.f(S::FAdd, s, &[log, constant]);
-        let sin = self.apply(Op::SinPi, s, &[a])?;
-        if op == Op::LGamma {
-            let size = self.apply(Op::FAbs, s, &[sin])?;
-            // A quotient of π and the sine of what is next to zero is no number.
-            let log_pi = self.number_of(s, 1.144_729_885_849_400_2);
-            let log_sin = self.apply(Op::Log, s, &[size])?;
-            let reflected = self.f(S::FSub, s, &[log_pi, log_sin]);
-            let reflected = self.f(S::FSub, s, &[reflected, log]);
-            let result = self.pick(s, reflect, reflected, log);
-            // At poles, of which the farthest have an infinite logarithm on the other side.
-            let zero = self.number_of(s, 0.0);
-            let is_pole = self.test(S::FOrdEqual, &[size, zero]);
-            let is_pole = self.test(S::LogicalAnd, &[is_pole, reflect]);
-            let is_infinite = self.test(S::IsInf, &[a]);
-            let is_infinite = self.test(S::LogicalOr, &[is_infinite, is_pole]);
-            return Ok(self.pick(s, is_infinite, infinity, result));
-        }
-        let gamma = self.apply(Op::Exp, s, &[log])?;
-        let is_infinite = self.test(S::FOrdEqual, &[a, infinity]);
-        let gamma = self.pick(s, is_infinite, infinity, gamma);
-        let product = self.f(S::FMul, s, &[sin, gamma]);
-        let reflected = self.f(S::FDiv, s, &[pi, product]);
-        Ok(self.pick(s, reflect, reflected, gamma))
     }
 
     /// `sin` or `cos` of a multiple of π, exact where that is a multiple of a half: the angle is brought

@@ -19,6 +19,7 @@ mod erf;
 mod failure;
 mod fragments;
 mod functions;
+mod gamma;
 mod indices;
 mod interface;
 mod layout;

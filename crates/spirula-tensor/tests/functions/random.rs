@@ -254,6 +254,7 @@ impl Maker {
                 base: value,
                 indices,
                 combiner: Some(Combiner::of(Op::Add, Scalar::I32)),
+                distinct: false,
             },
         });
         self.b.structured(op)[0]

@@ -1,0 +1,105 @@
+//! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964):
+//! 14 digits.
+
+use super::Lower;
+use super::functions::Result1;
+use spirula_program::{Op, Scalar};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op as S;
+
+const LANCZOS: [f64; 9] = [
+    0.999_999_999_999_809_9,
+    676.520_368_121_885_1,
+    -1_259.139_216_722_402_8,
+    771.323_428_777_653_1,
+    -176.615_029_162_140_6,
+    12.507_343_278_686_905,
+    -0.138_571_095_265_720_12,
+    9.984_369_578_019_572e-6,
+    1.505_632_735_149_311_6e-7,
+];
+
+impl Lower<'_> {
+    /// Γ, or the logarithm of its absolute value.
+    pub(super) fn gamma(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [half, one, pi, infinity] =
+            [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
+        // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
+        let reflect = self.less(a, half);
+        let mirrored = self.f(S::FSub, s, &[one, a]);
+        let x = self.pick(s, reflect, mirrored, a);
+        let x = self.f(S::FSub, s, &[x, one]);
+        let mut sum = self.number_of(s, LANCZOS[0]);
+        for (n, coefficient) in LANCZOS.iter().enumerate().skip(1) {
+            let (n, coefficient) = (self.number_of(s, n as f64), self.number_of(s, *coefficient));
+            let at = self.f(S::FAdd, s, &[x, n]);
+            let term = self.f(S::FDiv, s, &[coefficient, at]);
+            sum = self.f(S::FAdd, s, &[sum, term]);
+        }
+        let shift = self.number_of(s, 7.5);
+        let t = self.f(S::FAdd, s, &[x, shift]);
+        let log_t = self.apply(Op::Log, s, &[t])?;
+        let power = self.f(S::FAdd, s, &[x, half]);
+        let main = self.f(S::FMul, s, &[power, log_t]);
+        let main = self.f(S::FSub, s, &[main, t]);
+        let log_sum = self.apply(Op::Log, s, &[sum])?;
+        let log = self.f(S::FAdd, s, &[main, log_sum]);
+        let constant = self.number_of(s, 0.918_938_533_204_672_8);
+        let log = self.f(S::FAdd, s, &[log, constant]);
+        let sin = self.apply(Op::SinPi, s, &[a])?;
+        if op == Op::LGamma {
+            return self.log_gamma(s, a, reflect, sin, log);
+        }
+        let gamma = self.apply(Op::Exp, s, &[log])?;
+        let is_infinite = self.test(S::FOrdEqual, &[a, infinity]);
+        let gamma = self.pick(s, is_infinite, infinity, gamma);
+        let product = self.f(S::FMul, s, &[sin, gamma]);
+        let reflected = self.f(S::FDiv, s, &[pi, product]);
+        Ok(self.pick(s, reflect, reflected, gamma))
+    }
+
+    /// The logarithm of the absolute value of the gamma function, from that of what is mirrored.
+    fn log_gamma(&mut self, s: Scalar, a: Id, reflect: Id, sin: Id, log: Id) -> Result1 {
+        let infinity = self.number_of(s, f64::INFINITY);
+        let size = self.apply(Op::FAbs, s, &[sin])?;
+        // A quotient of π and the sine of what is next to zero is no number.
+        let log_pi = self.number_of(s, 1.144_729_885_849_400_2);
+        let log_sin = self.apply(Op::Log, s, &[size])?;
+        let reflected = self.f(S::FSub, s, &[log_pi, log_sin]);
+        let reflected = self.f(S::FSub, s, &[reflected, log]);
+        let result = self.pick(s, reflect, reflected, log);
+        // At poles, of which the farthest have an infinite logarithm on the other side.
+        let zero = self.number_of(s, 0.0);
+        let is_pole = self.test(S::FOrdEqual, &[size, zero]);
+        let is_pole = self.test(S::LogicalAnd, &[is_pole, reflect]);
+        let is_infinite = self.test(S::IsInf, &[a]);
+        let is_infinite = self.test(S::LogicalOr, &[is_infinite, is_pole]);
+        let result = self.pick(s, is_infinite, infinity, result);
+        self.log_gamma_of_subnormals(s, a, result)
+    }
+
+    /// Of a subnormal the logarithm of the gamma function is that of its reciprocal. It is found from the bits, as
+    /// devices may take subnormals for zero, and as products of them are rounded.
+    fn log_gamma_of_subnormals(&mut self, s: Scalar, a: Id, other: Id) -> Result1 {
+        // Stored digits, and which power of two the smallest number is.
+        let (digits, least) = match s {
+            Scalar::F64 => (52, 1074.0),
+            _ => (23, 149.0),
+        };
+        let width = s.width();
+        let (ty, bits) = (self.ty(s), self.uint(width));
+        let zero = self.number(width, 0);
+        let mask = self.number(width, (1 << (width - 1)) - 1);
+        let smallest = self.number(width, 1 << digits);
+        let size = self.bitcast(bits, a);
+        let size = self.value(S::BitwiseAnd, bits, &[size, mask]);
+        let is_small = self.test(S::ULessThan, &[size, smallest]);
+        let is_some = self.test(S::INotEqual, &[size, zero]);
+        let is_subnormal = self.test(S::LogicalAnd, &[is_small, is_some]);
+        let units = self.value(S::ConvertUToF, ty, &[size]);
+        let log = self.apply(Op::Log, s, &[units])?;
+        let unit = self.number_of(s, least * std::f64::consts::LN_2);
+        let reciprocal = self.f(S::FSub, s, &[unit, log]);
+        Ok(self.pick(s, is_subnormal, reciprocal, other))
+    }
+}
