@@ -34,28 +34,54 @@ pub(crate) fn used_components(program: &Program<'_>, moved: &IdMap<bool>) -> IdM
 }
 
 /// Which values only become parts of vectors that are made of them, as when one component after the other is
-/// assigned, or go from one private variable to another, as what a function leaves in a variable of its caller, or are
-/// chosen from: nothing of such a value need be defined. Cost: linear in the instructions.
+/// assigned, or of structures, as a variant of an enumeration without its fields, or go from one private variable to
+/// another, as what a function leaves in a variable of its caller, or are chosen from: nothing of such a value need be
+/// defined. Nor of a scalar that is used in other blocks alone: optimisers read early what only some branches need. Cost: linear in the instructions.
 pub(crate) fn only_moved(program: &Program<'_>) -> IdMap<bool> {
     let mut moved = IdMap::new(program.module.bound(), true);
+    // By loaded scalar: the number of the block that has it.
+    let mut loaded_in = IdMap::new(program.module.bound(), 0_u32);
+    let mut block = 0;
     let functions = program.functions.bottom_up.iter();
     for inst in functions.flat_map(|func| program.module.function_insts(*func)) {
+        block += u32::from(inst.op() == Op::Label);
+        let joins = is_structure(program, inst);
         let goes_on = |id: Id| match inst.op() {
-            Op::CompositeInsert => id == inst.id(1),
+            Op::CompositeInsert => id == inst.id(1) || joins && is_private_load(program, id),
+            Op::CompositeConstruct => joins && is_private_load(program, id),
             Op::VectorInsertDynamic => id == inst.id(0),
+            Op::Phi => is_private_load(program, id),
             Op::Select => id != inst.id(0) && is_private_load(program, id),
             Op::Store => {
                 id == inst.id(1) && is_private(program, inst.id(0)) && is_private_load(program, id)
             }
             _ => false,
         };
+        let is_far = |id: Id| loaded_in[id] != 0 && loaded_in[id] != block;
         if inst.op() != Op::VectorShuffle {
             operand_ids(inst)
-                .filter(|id| !goes_on(*id))
+                .filter(|id| !goes_on(*id) && !is_far(*id))
                 .for_each(|id| moved.set(id, false));
+        }
+        if let Some(id) = inst.result()
+            && is_private_load(program, id)
+            && is_scalar(program, id)
+        {
+            loaded_in.set(id, block);
         }
     }
     moved
+}
+
+/// Whether the result of an instruction is a structure or an array.
+fn is_structure(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+    let ty = inst.result_type().map(|ty| program.types.kind(ty));
+    matches!(ty, Some(Kind::Struct { .. } | Kind::Array { .. }))
+}
+
+fn is_scalar(program: &Program<'_>, id: Id) -> bool {
+    let ty = program.type_of(id);
+    ty.is_some_and(|ty| program.types.scalars(ty) == 1)
 }
 
 /// Whether a value is loaded from a private variable.

@@ -60,6 +60,23 @@ fn kernels_in_rust() {
     }
 }
 
+/// Fields that a variant does not have are copied without a value: that is no fault of the program.
+#[test]
+fn copies_of_variants_are_checked() {
+    let scratch = Scratch::new();
+    for level in ["0", "1", "2", "3"] {
+        let Some(file) = bitcode(&scratch, level) else {
+            return;
+        };
+        for device in ["cpu", "cpu+san"] {
+            let launch = ["run", &file, "--kernels", "variants", "--entry", "variants"];
+            let sizes = ["--global", "4", "--device", device, "--arg", "4xf32"];
+            let text = spirula(&[&launch[..], &sizes].concat()).ok().text();
+            assert!(text.ends_with("\n  4 13 23 21\n"), "-O{level}: {text}");
+        }
+    }
+}
+
 #[test]
 fn kernels_have_to_be_there() {
     let scratch = Scratch::new();

@@ -106,7 +106,10 @@ impl Lower<'_, '_, '_> {
         let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
             return;
         };
-        let used = self.used_components();
+        let used = match defined.len() {
+            1 => 0,
+            _ => self.used_components(),
+        };
         let mut flags = Values::new();
         for (n, part) in defined.iter().enumerate() {
             flags.push(match used >> n.min(63) & 1 {
