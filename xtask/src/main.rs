@@ -2,6 +2,7 @@
 
 mod grammar;
 mod mutants;
+mod outputs;
 mod speed;
 mod test;
 mod tidy;
@@ -29,6 +30,8 @@ enum Task {
     Tidy,
     /// Compare the verifier with Khronos' on damaged modules
     Mutants(mutants::Args),
+    /// Hash what the command emits over a corpus, to compare two builds
+    Outputs(outputs::OutputOptions),
     /// Time and memory of translating LLVM IR, beside LLVM's tools
     Speed(speed::Args),
     /// Run everything that must hold before a change lands
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Task::Grammar { folder } => grammar::generate(&folder),
         Task::Tidy => root().and_then(|root| tidy::check(&root)),
         Task::Mutants(args) => mutants::run(&args),
+        Task::Outputs(options) => outputs::print_outputs(&options),
         Task::Speed(args) => root().and_then(|root| speed::run(&root, &args)),
         Task::Test => root().and_then(test::run),
     };
