@@ -1,4 +1,4 @@
-//! Generates `crates/spirula-spirv/src/grammar/generated` from Khronos' grammar files.
+//! Generates `crates/core/spirv/src/grammar/generated` from Khronos' grammar files.
 //!
 //! The generated files are committed; building the project needs neither the JSON nor this task.
 
@@ -75,7 +75,7 @@ pub fn generate(folder: &Path) -> Result<()> {
         });
     }
     let out =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/spirula-spirv/src/grammar/generated");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/core/spirv/src/grammar/generated");
     fs::create_dir_all(&out)?;
     let files = [
         ("mod.rs", write::index()),

@@ -1,0 +1,156 @@
+//! Why a command failed, and how that is told.
+//!
+//! Exit codes: 0 done; 1 the input, a check or a test is bad, or a file cannot be written; 2 the
+//! command was used wrongly.
+
+use super::say::{say, say_line};
+use spirula::CompileError;
+use spirula_diagnostics::{Diagnostic, Place, Source, render};
+use spirula_spirv::text;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+/// The end of a command.
+pub type Outcome = Result<(), Failure>;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something is wrong with an input.
+    Input {
+        /// Name of the input.
+        name: String,
+        /// Its contents.
+        bytes: Vec<u8>,
+        /// What is wrong, warnings among it.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// Something else is wrong.
+    Message {
+        /// One sentence without a full stop.
+        text: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// The command makes no sense as it was given.
+    Usage(String),
+    /// Everything was told already.
+    Told,
+    /// Whoever read our output has left.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// Something is wrong that concerns no place in an input.
+    pub fn message(text: impl Into<String>) -> Self {
+        Failure::Message {
+            text: text.into(),
+            hint: None,
+        }
+    }
+
+    /// The same with advice.
+    pub fn hinted(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::Message {
+            text: text.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// An input was refused.
+    pub fn compile(input: super::files::Input, error: CompileError) -> Self {
+        Failure::diagnostics(input, error.diagnostics)
+    }
+
+    /// An input has faults.
+    pub fn diagnostics(input: super::files::Input, diagnostics: Vec<Diagnostic>) -> Self {
+        Failure::Input {
+            name: input.name,
+            bytes: input.bytes,
+            diagnostics,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Failure::message(error.to_string()),
+        }
+    }
+}
+
+/// Tells a failure on standard error; the exit code of the process.
+pub fn finish(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Told) => ExitCode::FAILURE,
+        Err(Failure::Input {
+            name,
+            bytes,
+            diagnostics,
+        }) => {
+            tell(&name, &bytes, &diagnostics);
+            ExitCode::FAILURE
+        }
+        Err(Failure::Message { text, hint }) => {
+            tell_line("error", &text, hint.as_deref());
+            ExitCode::FAILURE
+        }
+        Err(Failure::Usage(text)) => {
+            tell_line("error", &text, Some("see --help"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Diagnostics of an input on standard error.
+pub fn tell(name: &str, bytes: &[u8], diagnostics: &[Diagnostic]) {
+    let colour = has_colour();
+    for diagnostic in located(bytes, diagnostics) {
+        say!("{}", render(&diagnostic, Source { name, bytes }, colour));
+    }
+}
+
+/// Diagnostics about words of a module that was assembled are about the lines of its text.
+fn located(bytes: &[u8], diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut located = diagnostics.to_vec();
+    let mut about: Vec<(u32, &mut Diagnostic)> = Vec::new();
+    for diagnostic in &mut located {
+        if let Place::Word(word) = diagnostic.place {
+            about.push((word, diagnostic));
+        }
+    }
+    let source = match std::str::from_utf8(bytes) {
+        Ok(source) if !about.is_empty() && text::looks_like_assembly(bytes) => source,
+        _ => return located,
+    };
+    about.sort_by_key(|(word, _)| *word);
+    let words: Vec<u32> = about.iter().map(|(word, _)| *word).collect();
+    for ((_, diagnostic), place) in about.iter_mut().zip(text::places(source, &words)) {
+        if place != Place::Unknown {
+            diagnostic.place = place;
+        }
+    }
+    located
+}
+
+/// A sentence that concerns no input on standard error.
+pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
+    if has_colour() {
+        say_line!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
+    } else {
+        say_line!("{severity}: {text}");
+    }
+    if let Some(hint) = hint {
+        say_line!("  = hint: {hint}");
+    }
+}
+
+/// Whether standard error shows colours and its reader wants them (see no-color.org).
+fn has_colour() -> bool {
+    let unset = |name| std::env::var_os(name).is_none_or(|v| v.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stderr().is_terminal() && unset("NO_COLOR") && !dumb
+}

@@ -1,0 +1,32 @@
+//! `--grammar`: instructions of the user's own.
+
+use crate::cli::args::Grammar;
+use crate::cli::{Failure, Outcome, files};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::grammar::Additions;
+use std::path::Path;
+
+/// Adds what files describe to the grammar, before anything is read by it.
+pub fn add(args: &Grammar) -> Outcome {
+    for file in &args.grammar {
+        let (name, path) = match file.split_once('=') {
+            Some((name, path)) => (Some(name), path),
+            None => (None, file.as_str()),
+        };
+        let input = files::read(Path::new(path))?;
+        if let Err(fault) = register(&input.bytes, name) {
+            return Err(Failure::diagnostics(input, vec![fault]));
+        }
+    }
+    Ok(())
+}
+
+fn register(bytes: &[u8], name: Option<&str>) -> Result<(), Diagnostic> {
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let place = Place::Byte(e.valid_up_to() as u64);
+        Diagnostic::error(place, "the grammar is no UTF-8")
+    })?;
+    let additions = Additions::from_json(text, name)?;
+    let added = additions.register();
+    added.map_err(|e| Diagnostic::error(Place::Unknown, e.to_string()))
+}

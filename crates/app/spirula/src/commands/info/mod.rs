@@ -1,0 +1,243 @@
+//! `spirula info`.
+
+mod program;
+
+pub use program::describe_program_entry;
+
+use crate::cli::args::Info;
+use crate::cli::{Failure, Outcome, files};
+use crate::commands::compile::options;
+use program::describe_program;
+use spirula::Output;
+use spirula_diagnostics::Diagnostic;
+use spirula_runtime::types::TypeNames;
+use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Names, Needs};
+use spirula_spirv::grammar::enumerants::{AddressingModel, ExecutionMode, MemoryModel};
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::reflect::{
+    Binding, BindingKind, Details, Interface, Mode, Param, ParamKind, Passed, entry_points,
+    spec_constants,
+};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Shows what a module or program offers.
+pub fn run(args: &Info) -> Outcome {
+    let input = files::read(&args.from.path)?;
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how, args.entry.as_deref()))
+    {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    let head = format!("{}: {}", input.name, compiled.input.name());
+    let text = match compiled.output {
+        Output::Program(program) => format!(
+            "{head}\n{}",
+            describe_program(&program, compiled.tensors.as_ref())
+        ),
+        Output::Module(module) => match describe(&module) {
+            Ok(text) => format!("{head}, version {}\n{text}", module.version),
+            Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+        },
+    };
+    files::write_text(Path::new("-"), &text)
+}
+
+fn describe(module: &Module) -> Result<String, Diagnostic> {
+    let types = TypeNames::compute(module);
+    let mut out = String::new();
+    for (name, _) in entry_points(module) {
+        out += &describe_entry(&Interface::of(module, &name)?, &types);
+        out += &describe_details(&Details::of(module, &name)?, &types);
+    }
+    let names = Names::compute(module);
+    let definitions = Definitions::compute(module);
+    for constant in spec_constants(module, &definitions, &Decorations::compute(module)) {
+        let _ = writeln!(
+            out,
+            "specialisation constant {}{}: {}, by default {:#x}",
+            constant.spec_id,
+            named(names.get(module, constant.id).as_deref()),
+            types.name(constant.ty),
+            constant.default
+        );
+    }
+    for model in module.section(Section::MemoryModel) {
+        let (addressing, memory) = (AddressingModel(model.word(0)), MemoryModel(model.word(1)));
+        let _ = writeln!(out, "memory model: {memory}, addressing: {addressing}");
+    }
+    out += &describe_needs(&Needs::compute(module));
+    Ok(out)
+}
+
+/// Modes, members of push constants, inputs and outputs of an entry point.
+fn describe_details(details: &Details, types: &TypeNames<'_>) -> String {
+    let mut out = String::new();
+    for member in &details.push_constants {
+        let _ = writeln!(
+            out,
+            "    bytes {}..{}{}: {}",
+            member.offset,
+            member.offset.saturating_add(member.size),
+            named(member.name.as_deref()),
+            types.name(member.ty)
+        );
+    }
+    // The size of workgroups is told already.
+    let is_size = |m: &&Mode| {
+        matches!(
+            m.mode,
+            ExecutionMode::LocalSize | ExecutionMode::LocalSizeId
+        )
+    };
+    for Mode { mode, operands } in details.modes.iter().filter(|m| !is_size(m)) {
+        let operands: String = operands.iter().map(|o| format!(" {o}")).collect();
+        let _ = writeln!(out, "  execution mode {mode}{operands}");
+    }
+    for (what, ports) in [("input", &details.inputs), ("output", &details.outputs)] {
+        for port in ports {
+            let place = match (port.builtin, port.location) {
+                (Some(builtin), _) => format!(" {builtin}"),
+                (None, Some((location, 0))) => format!(" {location}"),
+                (None, Some((location, component))) => format!(" {location}.{component}"),
+                (None, None) => String::new(),
+            };
+            let name = named(port.name.as_deref());
+            let _ = writeln!(out, "  {what}{place}{name}: {}", types.name(port.ty));
+        }
+    }
+    out
+}
+
+/// A name with a space before it.
+fn named(name: Option<&str>) -> String {
+    name.map_or(String::new(), |name| format!(" {name}"))
+}
+
+/// The capabilities and extensions that a module declares, and those that it needs where they differ.
+fn describe_needs(needs: &Needs) -> String {
+    let listed = |mut names: Vec<String>| {
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let mut out = String::new();
+    let mut line = |what: &str, names: &[String]| {
+        if !names.is_empty() {
+            let _ = writeln!(out, "{what}: {}", names.join(", "));
+        }
+    };
+    let capabilities = listed(needs.declared().map(|c| c.to_string()).collect());
+    let extensions = listed(needs.declared_extensions().to_vec());
+    line("capabilities", &capabilities);
+    let choice = needs.choose(&Ceiling::default());
+    let (wanted, others) = match &choice {
+        Ok(choice) => (
+            listed(choice.capabilities.iter().map(|c| c.to_string()).collect()),
+            listed(choice.extensions.clone()),
+        ),
+        Err(_) => (capabilities.clone(), extensions.clone()),
+    };
+    if wanted != capabilities {
+        line("capabilities needed", &wanted);
+    }
+    line("extensions", &extensions);
+    if others != extensions {
+        let none = ["none".to_owned()];
+        line(
+            "extensions needed",
+            if others.is_empty() { &none } else { &others },
+        );
+    }
+    if let Err(error) = choice {
+        let _ = writeln!(out, "not possible: {error}");
+    }
+    out
+}
+
+/// An entry point with what it takes, as text.
+pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
+    let mut out = format!("entry point {} ({})\n", interface.name, interface.model);
+    // Writing to a string does not fail.
+    if let Some([x, y, z]) = interface.workgroup_size {
+        let _ = writeln!(out, "  workgroup {x}x{y}x{z}");
+    }
+    let passing = interface.passing.as_ref();
+    for (number, param) in interface.params.iter().enumerate() {
+        let name = param.name.as_deref().unwrap_or("");
+        let passed = passing.and_then(|p| p.arguments.get(number));
+        let passed = passed.map_or(String::new(), |p| describe_passed(*p));
+        let _ = writeln!(
+            out,
+            "  argument {number} {name}: {}{passed}",
+            describe_param(param, types)
+        );
+    }
+    // What is bound for arguments is told with them.
+    let of_argument = |b: &&Binding| {
+        let mut arguments = passing.iter().flat_map(|p| &p.arguments);
+        let Binding { set, binding, .. } = **b;
+        arguments.any(|passed| *passed == Passed::Bound { set, binding })
+    };
+    for binding in interface.bindings.iter().filter(|b| !of_argument(b)) {
+        let _ = writeln!(
+            out,
+            "  set {}, binding {} {}: {}",
+            binding.set,
+            binding.binding,
+            binding.name.as_deref().unwrap_or(""),
+            describe_binding(binding, types)
+        );
+    }
+    if interface.push_constant_bytes > 0 {
+        let _ = writeln!(
+            out,
+            "  push constants: {} bytes",
+            interface.push_constant_bytes
+        );
+    }
+    out
+}
+
+fn describe_param(param: &Param, types: &TypeNames<'_>) -> String {
+    let name = types.param_name(param);
+    match param.kind {
+        ParamKind::Value { size, .. } => format!("{name}, {size} bytes"),
+        ParamKind::Buffer { .. } => format!("buffer of {name}"),
+        ParamKind::Workgroup { .. } => format!("workgroup memory of {name}"),
+        ParamKind::Opaque { .. } => name,
+    }
+}
+
+/// How a shader that was made of a kernel takes an argument.
+fn describe_passed(passed: Passed) -> String {
+    match passed {
+        Passed::Pushed { offset, size } => {
+            let end = offset.saturating_add(size);
+            format!(", at bytes {offset}..{end} of the push constants")
+        }
+        Passed::Address { offset } => {
+            let end = offset.saturating_add(8);
+            format!(", its address at bytes {offset}..{end} of the push constants")
+        }
+        Passed::Workgroup { spec_id, element } => {
+            format!(", specialisation constant {spec_id} says how many elements of {element} bytes")
+        }
+        Passed::Bound { set, binding } => format!(", at set {set}, binding {binding}"),
+    }
+}
+
+fn describe_binding(binding: &Binding, types: &TypeNames<'_>) -> String {
+    let (what, ty) = match binding.kind {
+        BindingKind::Storage(ty) if binding.read_only => ("read-only storage buffer", ty),
+        BindingKind::Storage(ty) => ("storage buffer", ty),
+        BindingKind::Uniform(ty) => ("uniform buffer", ty),
+        BindingKind::Opaque(ty) => ("object", ty),
+    };
+    let array = match binding.count {
+        1 => String::new(),
+        0 => "array of any number: ".to_owned(),
+        n => format!("array of {n}: "),
+    };
+    format!("{array}{what} of {}", types.name(ty))
+}

@@ -1,0 +1,64 @@
+//! `spirula link`.
+
+use super::compile::write;
+use super::module::read_module;
+use crate::cli::args::Link;
+use crate::cli::files::Input;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Outcome, files};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::link::{EntryNames, LinkError, Options, link};
+
+/// Links the inputs and writes the module.
+pub fn run(args: &Link) -> Outcome {
+    let progress = Progress::spinner("linking");
+    let mut inputs = Vec::new();
+    let mut modules = Vec::new();
+    for path in &args.paths {
+        let input = files::read(path)?;
+        let (input, module) = read_module(input, &args.how, Some(&args.validation))?;
+        inputs.push(input);
+        modules.push(module);
+    }
+    let settings = Options {
+        ceiling: args
+            .how
+            .target_env
+            .map_or(Options::default().ceiling, |target| target.version),
+        allow_partial: args.allow_partial,
+        library: args.library,
+        entry_names: match args.number_entry_points {
+            true => EntryNames::Number,
+            false => EntryNames::Refuse,
+        },
+    };
+    let linked = link(modules, &settings);
+    drop(progress);
+    match linked {
+        Ok(module) => {
+            let input = inputs.swap_remove(0);
+            write(input, &module, &args.output, args.emit)
+        }
+        Err(error) => Err(refused(inputs, &error)),
+    }
+}
+
+/// The failure, shown where the instruction stands that is at fault.
+fn refused(mut inputs: Vec<Input>, error: &LinkError) -> Failure {
+    let text = error.describe(|module| inputs[module].name.clone());
+    let place = match error {
+        LinkError::Convert { error, .. } => error.place,
+        LinkError::Import { error, .. } => Diagnostic::from(error.clone()).place,
+        _ => Place::Unknown,
+    };
+    match (error.module(), place) {
+        (Some(module), place) if place != Place::Unknown => {
+            let fault = Diagnostic::error(place, text);
+            Failure::diagnostics(inputs.swap_remove(module), vec![fault])
+        }
+        _ => match error.hint() {
+            Some(hint) => Failure::hinted(text, hint),
+            None => Failure::message(text),
+        },
+    }
+}

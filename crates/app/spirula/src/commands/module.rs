@@ -1,0 +1,54 @@
+//! The input of commands that take a module: read, verified, brought to SPIR-V.
+
+use super::compile::options;
+use crate::cli::args::{How, InputValidation};
+use crate::cli::files::Input;
+use crate::cli::{Failure, failure};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::Module;
+use spirula_spirv::verify;
+
+/// Compiles an input to a module. A module of SPIR-V is verified first where that is asked for.
+///
+/// # Errors
+/// The input is malformed, breaks a rule, or becomes no module.
+pub fn read_module(
+    input: Input,
+    how: &How,
+    validation: Option<&InputValidation>,
+) -> Result<(Input, Module), Failure> {
+    let read = match spirula::read(&input.bytes) {
+        Ok(read) => read,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    if let spirula::Input::Spirv(_, module) = &read
+        && validation.is_some_and(|validation| !validation.skip_validation)
+        && let Err(faults) = verify(module)
+    {
+        return Err(Failure::diagnostics(input, faults));
+    }
+    let compiled = match read.compile(&options(how, None)) {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    match compiled.into_module() {
+        Ok(module) => Ok((input, module)),
+        Err(error) => Err(Failure::compile(input, error)),
+    }
+}
+
+/// Verifies a module for any consumer: the environment's rules are for its output.
+fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    let options = verify::Options {
+        scalar_block_layout: true,
+        ..verify::Options::default()
+    };
+    verify::as_read(module, &options).map_err(|mut faults| {
+        if let Some(last) = faults.last_mut() {
+            let note = "--skip-validation takes the module as it is";
+            last.notes.push(note.to_owned());
+        }
+        faults
+    })
+}

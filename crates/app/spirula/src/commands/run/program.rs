@@ -1,0 +1,254 @@
+//! Running one entry point of a program.
+
+use super::bind::{self, Label, Slot};
+use super::made;
+use super::results::{self, Computed};
+use super::stages::Stages;
+use crate::cli::args::Run;
+use crate::cli::progress::Progress;
+use crate::cli::say::{say, say_line};
+use crate::cli::{Failure, Outcome, dump, files};
+use crate::commands::info::describe_program_entry;
+use crate::values::program::{of_array, to_array};
+use crate::values::{ArgSpec, tensor};
+use spirula::Tensors;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_program::program::Entry;
+use spirula_program::{Program, RunError, Session, Value};
+use spirula_runtime::{Device, DeviceMachine};
+use std::io::{IsTerminal, stdin};
+use std::path::Path;
+
+/// Copies of a value that there are at a time: as it was given, and on the device.
+const COPIES: u64 = 2;
+
+/// The entry point of programs with several that is meant where none is named.
+const MAIN: &str = "main";
+
+/// Runs an entry point and deals with what it gives.
+pub fn run(
+    args: &Run,
+    program: &Program,
+    tensors: Option<&Tensors>,
+    mut stages: Stages,
+) -> Outcome {
+    refuse_sizes(args)?;
+    let entry = find_entry(program, args.entry.as_deref())?;
+    check_parameters(args, program)?;
+    let wanted = results::Wanted::parse(args)?;
+    if let Some(folder) = &args.dump_spirv {
+        let name = args.from.path.file_stem().unwrap_or_default();
+        let name = name.to_string_lossy();
+        dump::kernels(program, folder, &name).map_err(Failure::message)?;
+    }
+    let mut device = super::open(args)?;
+    let limit = device.info().limits.buffer_size / COPIES;
+    let values = stages.time("make arguments", || match args.arg.is_empty() {
+        true => read_values(args, entry, tensors),
+        false => make_values(&args.arg, args.seed, entry, tensors, limit),
+    })?;
+    let progress = Progress::spinner("running");
+    let called = call(args, program, entry, &values, &mut device);
+    drop(progress);
+    super::closing(&mut device, &mut stages);
+    let given = called?;
+    super::tell_agreement(args);
+    args.checking.write(&[])?;
+    let computed = computed(&given, tensors)?;
+    match tensors {
+        Some(_) if !args.binary => results::show(&computed, args)?,
+        _ => print(&given, args.binary)?,
+    }
+    let outcome = results::deal(&computed, &wanted, args, &mut stages);
+    if args.profile {
+        say!("{stages}");
+    }
+    outcome
+}
+
+/// A program launches its kernels itself.
+fn refuse_sizes(args: &Run) -> Outcome {
+    let sizes = [&args.global, &args.local, &args.groups, &args.offset];
+    let is_any = sizes.into_iter().any(Option::is_some);
+    if is_any || !args.push.is_empty() || !args.spec.is_empty() {
+        let text = "--global, --local, --groups, --offset, --push and --spec are for modules; the \
+                    input is a program, which launches its kernels itself";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// The entry point that is asked for, or the only one, or `main`.
+fn find_entry<'a>(program: &'a Program, asked: Option<&str>) -> Result<&'a Entry, Failure> {
+    let named = |name: &str| program.entries.iter().find(|e| e.name == name);
+    let found = match (asked, program.entries.as_slice()) {
+        (Some(name), _) => named(name),
+        (None, [only]) => Some(only),
+        (None, _) => named(MAIN),
+    };
+    let text = match asked {
+        Some(name) => format!("the program has no entry point {name}"),
+        None => format!(
+            "the program has {} entry points: say which with --entry",
+            program.entries.len()
+        ),
+    };
+    let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
+    found.ok_or_else(|| Failure::hinted(text, format!("it has: {}", names.join(", "))))
+}
+
+/// Tuning parameters that are set are those of the program, or their classes.
+fn check_parameters(args: &Run, program: &Program) -> Outcome {
+    for set in &args.param {
+        let is_meant = |p: &spirula_program::Parameter| {
+            p.name == set.name || p.class.name() == Some(&set.name)
+        };
+        if !program.parameters.iter().any(is_meant) {
+            let text = format!("the program has no tuning parameter {}", set.name);
+            return Err(Failure::hinted(
+                text,
+                "spirula info lists those that it has",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The values on standard input, which an entry point without parameters does not look at.
+fn read_values(
+    args: &Run,
+    entry: &Entry,
+    tensors: Option<&Tensors>,
+) -> Result<Vec<Value>, Failure> {
+    if entry.parameters.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_taken = files::is_standard(&args.from.path);
+    if is_taken || stdin().is_terminal() {
+        let text = format!("{} takes arguments", entry.name);
+        let takes = describe_program_entry(entry, tensors);
+        let how = "give each with --arg, or all of them as text on standard input";
+        return Err(Failure::hinted(text, format!("{takes}  {how}")));
+    }
+    let input = files::read(Path::new("-"))?;
+    let types = entry.parameters.iter().map(|p| {
+        let value = p.value.as_ref()?;
+        Some((value.element, value.unsigned))
+    });
+    let types: Vec<_> = types.collect();
+    let values = match Value::read_all_as(&input.bytes, &types) {
+        Ok(values) => values,
+        Err(fault) => {
+            let place = match std::str::from_utf8(&input.bytes) {
+                Ok(_) => Place::text(fault.at, fault.at + 1),
+                Err(_) => Place::Byte(fault.at as u64),
+            };
+            let error = Diagnostic::error(place, fault.message);
+            return Err(Failure::diagnostics(input, vec![error]));
+        }
+    };
+    let (wanted, found) = (entry.parameters.len(), values.len());
+    if wanted != found {
+        let text = format!("{} takes {wanted} values, {found} are given", entry.name);
+        return Err(Failure::hinted(
+            text,
+            describe_program_entry(entry, tensors),
+        ));
+    }
+    Ok(values)
+}
+
+/// The values of `--arg`.
+pub fn make_values(
+    given: &[ArgSpec],
+    seed: u64,
+    entry: &Entry,
+    tensors: Option<&Tensors>,
+    mut limit: u64,
+) -> Result<Vec<Value>, Failure> {
+    let slots = bind::slots(&entry.name, bind::parameters(entry), given);
+    let slots =
+        slots.map_err(|text| Failure::hinted(text, describe_program_entry(entry, tensors)))?;
+    let mut values = Vec::new();
+    for Slot { label, value, .. } in &slots {
+        let title = format!("{} of {}", label.title(), entry.name);
+        let seed = seed.wrapping_add(label.number as u64);
+        let array = made::of_spec(value, seed, limit).map_err(|f| match f {
+            Failure::Message { text, hint } => Failure::Message {
+                text: format!("{title}: {text}"),
+                hint,
+            },
+            other => other,
+        })?;
+        limit = limit.saturating_sub(array.bytes().len() as u64);
+        let ty = array.element();
+        let value = match tensors.and_then(|t| t.parameters.get(label.number)) {
+            Some(parameter) => tensor::to_value(array, parameter),
+            None => of_array(array).ok_or_else(|| format!("programs have no {ty}")),
+        };
+        values.push(value.map_err(|text| Failure::message(format!("{title}: {text}")))?);
+    }
+    Ok(values)
+}
+
+/// Calls the entry point. What it traces is told, also when it fails.
+fn call(
+    args: &Run,
+    program: &Program,
+    entry: &Entry,
+    values: &[Value],
+    device: &mut Device,
+) -> Result<Vec<Option<Value>>, Failure> {
+    let mut machine = DeviceMachine::new(device);
+    for set in &args.param {
+        machine.set_parameter(&set.name, set.value);
+    }
+    let failed = |error: RunError<_>| Failure::message(error.to_string());
+    let mut session = Session::new(program, machine).map_err(failed)?;
+    let called = session.call(&entry.name, values);
+    for line in session.take_traced() {
+        say_line!("{line}");
+    }
+    called.map_err(|error| match error {
+        RunError::Machine(error) => super::ended(error, args),
+        error => failed(error),
+    })
+}
+
+/// Prints results in the forms in which values are read.
+fn print(given: &[Option<Value>], binary: bool) -> Outcome {
+    let output = Path::new("-");
+    if binary {
+        let all = given.iter().flatten().map(Value::to_binary);
+        return files::write_binary(output, &all.collect::<Vec<_>>().concat());
+    }
+    let lines = given.iter().map(|value| match value {
+        Some(value) => format!("{value}\n"),
+        None => "#<opaque>\n".to_owned(),
+    });
+    files::write_text(output, &lines.collect::<String>())
+}
+
+/// Results that have a form outside of the program, as arrays.
+fn computed(given: &[Option<Value>], tensors: Option<&Tensors>) -> Result<Vec<Computed>, Failure> {
+    let results = given.iter().enumerate();
+    let results = results.filter_map(|(number, value)| Some((number, value.as_ref()?)));
+    let one = |(number, value): (usize, &Value)| {
+        let array = match tensors.and_then(|t| t.results.get(number)) {
+            Some(result) => tensor::to_array(value, result),
+            None => to_array(value).map_err(|e| e.to_string()),
+        };
+        let array = array.map_err(Failure::message)?;
+        Ok(Computed {
+            label: Label {
+                role: "result",
+                number,
+                name: None,
+                binding: None,
+            },
+            array,
+            changed: true,
+        })
+    };
+    results.map(one).collect()
+}

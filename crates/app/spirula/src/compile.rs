@@ -1,0 +1,533 @@
+//! From the bytes of an input to a SPIR-V module or a whole program.
+
+use crate::detect::{InputKind, detect};
+use crate::initialisers::warn_of_initialisers;
+use crate::optimise::optimise_kernels;
+use crate::tensors::Tensors;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_kernel::ir;
+use spirula_llvm::Extensions;
+use spirula_program::{Program, archive};
+use spirula_spirv::analysis::Ceiling;
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::recompute::recompute;
+use spirula_spirv::target::{Environment, Target};
+use spirula_spirv::{text, verify};
+use spirula_stablehlo::mlir;
+use spirula_stablehlo::translate::{self, Known, translate_for};
+use spirula_tensor::ir::Function;
+use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Dispatch, Tuning};
+use std::fmt;
+
+/// How an input is compiled.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    /// What the output is for; by default what suits the input.
+    pub target: Option<Target>,
+    /// How LLVM IR is translated; its target is the one above.
+    pub llvm: spirula_llvm::Options,
+    /// The function of a StableHLO module that becomes the entry point; by default `main`.
+    pub function: Option<String>,
+    /// What is known of the arguments of that function, which settles dimensions that the module
+    /// leaves open.
+    pub known: Known,
+    /// The kind of device that schedules of tensor programs are made for.
+    pub profile: Profile,
+    /// Schedules for single dispatches of such.
+    pub tuning: Tuning,
+}
+
+/// An input that was read, before it is compiled.
+#[derive(Debug)]
+pub enum Input {
+    /// It is SPIR-V already.
+    Spirv(InputKind, Box<Module>),
+    /// It is LLVM IR.
+    Llvm(InputKind, Box<spirula_llvm::ir::Module>),
+    /// It is a module of StableHLO.
+    StableHlo(InputKind, Box<mlir::Module>),
+    /// It is a checked program in the imperative IR.
+    Kernels(InputKind, Box<ir::Program>),
+    /// It is a compiled program.
+    Program(InputKind, Box<Program>),
+}
+
+/// The imperative IR that an input passes through.
+#[derive(Debug)]
+pub struct Kernels {
+    /// The program.
+    pub program: ir::Program,
+    /// Its entry point in the types of StableHLO, where it comes from there.
+    pub tensors: Option<Tensors>,
+}
+
+/// A tensor program before it becomes kernels.
+#[derive(Debug)]
+pub struct Scheduled {
+    /// The function, fused.
+    pub function: Function,
+    /// What is launched.
+    pub dispatches: Vec<Dispatch>,
+}
+
+impl Scheduled {
+    /// The graph of the dispatches in Graphviz's language.
+    pub fn draw(&self) -> String {
+        spirula_tensor::draw(&self.function, &self.dispatches)
+    }
+
+    /// The dispatches with their loops, as the last stage leaves them.
+    pub fn print(&self) -> String {
+        spirula_tensor::schedule::print_all(&self.dispatches)
+    }
+
+    /// What each dispatch computes, for short, as [`Tuning`] knows it.
+    pub fn signature(&self, dispatch: &Dispatch) -> String {
+        spirula_tensor::schedule::signature(&self.function, &dispatch.op)
+    }
+}
+
+/// What a compilation gives.
+#[derive(Debug)]
+pub enum Output {
+    /// A module whose entry points are launched one by one.
+    Module(Box<Module>),
+    /// A program: kernels, and the host's part that launches them.
+    Program(Box<Program>),
+}
+
+/// An output with what is worth knowing about how it came about.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The output.
+    pub output: Output,
+    /// What the input was.
+    pub input: InputKind,
+    /// The entry point in the types of StableHLO, where the input is of it.
+    pub tensors: Option<Tensors>,
+    /// Warnings and notes.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What is told of each stage: its name, and a function for the text of what it left.
+pub type Watch<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+
+/// The function that becomes the entry point where none is named.
+const MAIN: &str = "main";
+
+/// The first stage of StableHLO.
+const TRANSLATE: (&str, &str) = ("translate", "Makes structured operations of StableHLO's");
+
+/// The part of a compilation that refused its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The input is malformed, or nothing that is accepted.
+    Read,
+    /// The input is well-formed, but cannot be compiled, or not yet.
+    Translate,
+}
+
+/// Why an input was refused.
+#[derive(Debug)]
+pub struct CompileError {
+    /// The part that refused it.
+    pub stage: Stage,
+    /// What is wrong, at least one error.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.diagnostics.first() {
+            Some(first) => first.fmt(f),
+            None => f.write_str("the input was refused"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+impl CompileError {
+    fn read(diagnostic: Diagnostic) -> Self {
+        Self::all(Stage::Read, vec![diagnostic])
+    }
+
+    fn translate(diagnostic: Diagnostic) -> Self {
+        Self::all(Stage::Translate, vec![diagnostic])
+    }
+
+    fn all(stage: Stage, diagnostics: Vec<Diagnostic>) -> Self {
+        CompileError { stage, diagnostics }
+    }
+}
+
+/// Compiles an input of any accepted form.
+///
+/// # Errors
+/// When the input is malformed, of no accepted form, or needs something that is missing.
+pub fn compile(bytes: &[u8], options: &CompileOptions) -> Result<Compiled, CompileError> {
+    read(bytes)?.compile(options)
+}
+
+/// Reads an input of any accepted form: the first half of [`compile`].
+///
+/// # Errors
+/// When the input is malformed or of no accepted form.
+pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
+    let kind = detect(bytes).map_err(CompileError::read)?;
+    match kind {
+        InputKind::SpirvBinary => {
+            let module = Module::from_bytes(bytes).map_err(CompileError::read)?;
+            Ok(Input::Spirv(kind, Box::new(module)))
+        }
+        InputKind::SpirvText => {
+            let words = text::parse(utf8(bytes)?, &text::ParseOptions::default());
+            let words = words.map_err(|all| CompileError::all(Stage::Read, all))?;
+            let module = Module::from_words(words).map_err(CompileError::read)?;
+            Ok(Input::Spirv(kind, Box::new(module)))
+        }
+        InputKind::LlvmBitcode | InputKind::LlvmText => {
+            let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
+            Ok(Input::Llvm(kind, Box::new(module)))
+        }
+        InputKind::MlirText | InputKind::MlirBytecode => {
+            let module = spirula_stablehlo::read(bytes).map_err(CompileError::read)?;
+            let faults = spirula_stablehlo::verify(&module);
+            if !faults.is_empty() {
+                return Err(CompileError::all(Stage::Read, faults));
+            }
+            Ok(Input::StableHlo(kind, Box::new(module)))
+        }
+        InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),
+        InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
+        InputKind::Archive => {
+            let program = archive::read(bytes).map_err(|error| {
+                CompileError::read(Diagnostic::error(Place::Unknown, error.to_string()))
+            })?;
+            verify_kernels(&program)?;
+            Ok(Input::Program(kind, Box::new(program)))
+        }
+    }
+}
+
+fn kernels(kind: InputKind, read: Result<ir::Program, Diagnostic>) -> Result<Input, CompileError> {
+    let program = read.map_err(CompileError::read)?;
+    spirula_kernel::check(&program).map_err(CompileError::read)?;
+    Ok(Input::Kernels(kind, Box::new(program)))
+}
+
+/// A driver may do anything with a module that breaks the rules.
+fn verify_kernels(program: &Program) -> Result<(), CompileError> {
+    let options = verify::Options {
+        scalar_block_layout: true,
+        ..verify::Options::default()
+    };
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        for words in kernel.modules() {
+            if let Err(faults) = verify::words(words.clone(), &options) {
+                let first = faults.first().map(Diagnostic::to_string);
+                let text = format!("kernel {number}: {}", first.unwrap_or_default());
+                return Err(CompileError::read(Diagnostic::error(Place::Unknown, text)));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Input {
+    /// What it is.
+    pub fn kind(&self) -> InputKind {
+        match self {
+            Input::Spirv(kind, _) | Input::Llvm(kind, _) => *kind,
+            Input::StableHlo(kind, _) | Input::Kernels(kind, _) => *kind,
+            Input::Program(kind, _) => *kind,
+        }
+    }
+
+    /// The imperative IR that programs pass through. `watch` is given the name of each stage on the
+    /// way there (see [`stages`]) and a function for the text of what it left.
+    ///
+    /// # Errors
+    /// When the input becomes a module without it, or needs something that is missing.
+    pub fn into_kernels(
+        self,
+        options: &CompileOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<Kernels, CompileError> {
+        match self {
+            Input::Kernels(_, program) => Ok(Kernels {
+                program: *program,
+                tensors: None,
+            }),
+            Input::StableHlo(_, module) => {
+                let (function, tensors) = translated(&module, options)?;
+                watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
+                let (profile, tuning) = (options.profile, &options.tuning);
+                let program = spirula_tensor::compile(function, profile, tuning, watch);
+                Ok(Kernels {
+                    program: program.map_err(CompileError::translate)?,
+                    tensors: Some(tensors),
+                })
+            }
+            Input::Spirv(kind, _) | Input::Llvm(kind, _) | Input::Program(kind, _) => {
+                let message = format!("{} has no form as kernel text", kind.name());
+                let error = Diagnostic::error(Place::Unknown, message);
+                Err(CompileError::translate(error.with_hint(
+                    "it is SPIR-V already, or becomes SPIR-V without it: emit SPIR-V",
+                )))
+            }
+        }
+    }
+
+    /// The schedules of a tensor program: what is launched, in the order of the kernels' numbers.
+    ///
+    /// # Errors
+    /// When the input is none, or needs something that is missing.
+    pub fn scheduled(&self, options: &CompileOptions) -> Result<Scheduled, CompileError> {
+        let Input::StableHlo(_, module) = self else {
+            let message = format!("{} has no dispatches", self.kind().name());
+            return Err(CompileError::translate(Diagnostic::error(
+                Place::Unknown,
+                message,
+            )));
+        };
+        let (function, _) = translated(module, options)?;
+        let (profile, tuning) = (options.profile, &options.tuning);
+        let scheduled = spirula_tensor::scheduled(function, profile, tuning, &mut |_, _| {});
+        let (function, dispatches) = scheduled.map_err(CompileError::translate)?;
+        Ok(Scheduled {
+            function,
+            dispatches,
+        })
+    }
+
+    /// Compiles an input that was read: the second half of [`compile`].
+    ///
+    /// # Errors
+    /// When it needs something that SPIR-V, the target or Spirula lacks.
+    pub fn compile(self, options: &CompileOptions) -> Result<Compiled, CompileError> {
+        self.compile_watched(options, &mut |_, _| {})
+    }
+
+    /// The same, watched as [`Input::into_kernels`] is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compile_watched(
+        self,
+        options: &CompileOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<Compiled, CompileError> {
+        let input = self.kind();
+        let mut tensors = None;
+        let mut diagnostics = Vec::new();
+        let output = match self {
+            Input::Spirv(_, module) => {
+                Output::Module(Box::new(of_spirv(*module, options, &mut diagnostics)?))
+            }
+            Input::Llvm(_, module) => {
+                Output::Module(Box::new(of_llvm(&module, options, &mut diagnostics)?))
+            }
+            input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
+                let kernels = input.into_kernels(options, watch)?;
+                tensors = kernels.tensors;
+                let program = spirula_kernel::compile(&kernels.program);
+                let mut program = program.map_err(CompileError::translate)?;
+                let optimised = optimise_kernels(&mut program, tensors.is_some());
+                optimised.map_err(CompileError::translate)?;
+                if let Some(tensors) = &tensors {
+                    tensors.note(&mut program);
+                }
+                Output::Program(Box::new(program))
+            }
+            Input::Program(_, program) => {
+                tensors = Tensors::of(&program).map_err(CompileError::read)?;
+                Output::Program(program)
+            }
+        };
+        if let (Output::Program(program), Some(target)) = (&output, options.target) {
+            check_versions(program, target)?;
+        }
+        Ok(Compiled {
+            output,
+            input,
+            tensors,
+            diagnostics,
+        })
+    }
+}
+
+fn is_vulkan(target: &Target) -> bool {
+    matches!(target.environment, Environment::Vulkan(..))
+}
+
+/// The extensions that the module of an input's kernels may use: not those that no device has of Vulkan.
+fn extensions(options: &CompileOptions) -> Extensions {
+    match &options.llvm.extensions {
+        Extensions::All if options.target.as_ref().is_some_and(is_vulkan) => {
+            Extensions::of_devices()
+        }
+        given => given.clone(),
+    }
+}
+
+/// SPIR-V as it is, or as a shader where the target is Vulkan.
+fn of_spirv(
+    module: Module,
+    options: &CompileOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Module, CompileError> {
+    if options.target.as_ref().is_some_and(is_vulkan) && spirula_legalize::is_for_kernels(&module) {
+        let module = for_devices(module)?;
+        return for_vulkan(&module, options.target, diagnostics).unwrap_or(Ok(module));
+    }
+    if let Some(target) = options.target {
+        check_version(&module, target)?;
+    }
+    Ok(module)
+}
+
+/// A module with integers and vectors of sizes that hardly any device has taken apart, by way of LLVM IR, whose
+/// translation does so; any other as it is.
+///
+/// # Errors
+/// When such a module has something that LLVM IR has no form for.
+pub fn for_devices(module: Module) -> Result<Module, CompileError> {
+    let extensions = Extensions::of_devices();
+    let mut declared = module.section(Section::Extensions).map(|e| e.string(0));
+    if declared.all(|name| extensions.allows(&name)) {
+        return Ok(module);
+    }
+    let refused = |all| CompileError::all(Stage::Translate, all);
+    let lifted = spirula_llvm::lift(&module).map_err(refused)?;
+    let options = spirula_llvm::Options {
+        extensions,
+        ..spirula_llvm::Options::default()
+    };
+    spirula_llvm::translate(&lifted, &options).map_err(refused)
+}
+
+/// LLVM IR as SPIR-V for what its triple says, or as a shader where the target is Vulkan.
+fn of_llvm(
+    module: &spirula_llvm::ir::Module,
+    options: &CompileOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Module, CompileError> {
+    let is_shader = spirula_llvm::is_shader(module, &options.llvm);
+    let translation = spirula_llvm::Options {
+        target: options.target.filter(|t| is_shader || !is_vulkan(t)),
+        extensions: extensions(options),
+        ..options.llvm.clone()
+    };
+    let translated = spirula_llvm::translate(module, &translation);
+    let mut translated = translated.map_err(|all| CompileError::all(Stage::Translate, all))?;
+    if is_shader {
+        // LLVM knows nothing of constructs.
+        spirula_legalize::structurise(&mut translated).map_err(CompileError::translate)?;
+        let needs = recompute(&mut translated, &Ceiling::default());
+        needs.map_err(|error| CompileError::translate(*error))?;
+        return Ok(translated);
+    }
+    for_vulkan(&translated, options.target, diagnostics).unwrap_or(Ok(translated))
+}
+
+/// Kernels as compute shaders, where the target is Vulkan.
+fn for_vulkan(
+    module: &Module,
+    target: Option<Target>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Result<Module, CompileError>> {
+    let target = target.filter(is_vulkan)?;
+    if !spirula_legalize::is_for_kernels(module) {
+        return None;
+    }
+    diagnostics.extend(warn_of_initialisers(module));
+    let options = spirula_legalize::Options {
+        target,
+        ..spirula_legalize::Options::default()
+    };
+    let compiled = spirula_legalize::compile(module, &options);
+    Some(compiled.map_err(|all| CompileError::all(Stage::Translate, all)))
+}
+
+/// Names of the stages that StableHLO passes through, in their order, with what they do.
+pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [TRANSLATE].into_iter().chain(spirula_tensor::stages())
+}
+
+/// The function that an entry point becomes, and what it takes and gives.
+fn translated(
+    module: &mlir::Module,
+    options: &CompileOptions,
+) -> Result<(Function, Tensors), CompileError> {
+    let entry = options.function.as_deref().unwrap_or(MAIN);
+    let translated = translate_for(module, entry, &options.known).map_err(untranslated)?;
+    let tensors = Tensors {
+        parameters: translated.parameters,
+        results: translated.results,
+        checks: translated.checks,
+    };
+    Ok((translated.function, tensors))
+}
+
+fn untranslated(error: translate::Error) -> CompileError {
+    match error {
+        translate::Error::Unsupported { what, place } => {
+            CompileError::translate(Diagnostic::error(place, format!("{what} is not supported")))
+        }
+        translate::Error::Invalid(diagnostic) => CompileError::read(diagnostic),
+    }
+}
+
+impl Compiled {
+    /// The module, where whole programs are not meant.
+    ///
+    /// # Errors
+    /// When it is a program.
+    pub fn into_module(self) -> Result<Module, CompileError> {
+        match self.output {
+            Output::Module(module) => Ok(*module),
+            Output::Program(_) => {
+                let message = format!("the input is {}, a whole program", self.input.name());
+                let error = Diagnostic::error(Place::Unknown, message);
+                let hint = "spirula compile --emit spv writes the modules of its kernels";
+                Err(CompileError::translate(error.with_hint(hint)))
+            }
+        }
+    }
+}
+
+/// SPIR-V that comes in goes out as it is, so it must not be newer than what is asked for.
+fn check_version(module: &Module, target: Target) -> Result<(), CompileError> {
+    if module.version <= target.version {
+        return Ok(());
+    }
+    let message = format!(
+        "the module is SPIR-V {}, newer than the {} of the target environment",
+        module.version, target.version
+    );
+    let error = Diagnostic::error(Place::Word(1), message);
+    Err(CompileError::translate(error))
+}
+
+/// Kernels of programs are modules of one version, which must not be newer than what is asked for.
+fn check_versions(program: &Program, target: Target) -> Result<(), CompileError> {
+    for kernel in program.kernels.iter().filter(|k| k.refusal.is_none()) {
+        let module = Module::from_words(kernel.words.clone()).map_err(CompileError::translate)?;
+        check_version(&module, target)?;
+    }
+    Ok(())
+}
+
+/// A text as UTF-8, byte order mark left out.
+fn utf8(bytes: &[u8]) -> Result<&str, CompileError> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(e) => {
+            let place = Place::Byte(e.valid_up_to() as u64);
+            let error = Diagnostic::error(place, "the text is not UTF-8 here");
+            Err(CompileError::read(error))
+        }
+    }
+}

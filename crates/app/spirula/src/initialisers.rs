@@ -1,0 +1,30 @@
+//! Constructors: entry points that run once before all others.
+
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::grammar::enumerants::ExecutionMode;
+use spirula_spirv::ir::{Module, Section};
+
+/// The names of a module's entry points with the mode `Initializer`, in their order.
+fn initialisers(module: &Module) -> Vec<String> {
+    let modes = module.section(Section::ExecutionModes);
+    let first = modes.filter(|m| m.operands().get(1) == Some(&ExecutionMode::Initializer.0));
+    let first: Vec<_> = first.map(|m| m.id(0)).collect();
+    if first.is_empty() {
+        return Vec::new();
+    }
+    let points = module.section(Section::EntryPoints);
+    let points = points.filter(|point| first.contains(&point.id(1)));
+    points.map(|point| point.string(2)).collect()
+}
+
+/// A warning that names the constructors of a module, where nothing runs them.
+pub fn warn_of_initialisers(module: &Module) -> Option<Diagnostic> {
+    let names = initialisers(module);
+    let message = format!(
+        "constructors do not run before the kernels there: {}",
+        names.join(", ")
+    );
+    (!names.is_empty()).then(|| {
+        Diagnostic::warning(Place::Unknown, message).with_hint("the CPU device runs constructors")
+    })
+}

@@ -1,0 +1,66 @@
+//! What an entry point takes and gives in the types of StableHLO.
+
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_program::Program;
+use spirula_program::program::TensorType;
+use spirula_stablehlo::translate::{Check, Interface};
+
+/// What an entry point takes, gives and checks, in the types of StableHLO.
+#[derive(Clone, Debug, Default)]
+pub struct Tensors {
+    /// Its parameters.
+    pub parameters: Vec<Interface>,
+    /// Its results; those that only checks compare come behind them.
+    pub results: Vec<Interface>,
+    /// What has to hold of its results.
+    pub checks: Vec<Check>,
+}
+
+impl Tensors {
+    /// Notes the types in a program, all of whose entry points have this interface.
+    pub(crate) fn note(&self, program: &mut Program) {
+        for entry in &mut program.entries {
+            let parameters = entry.parameters.iter_mut().zip(&self.parameters);
+            parameters.for_each(|(p, interface)| p.tensor = Some(tensor_type(interface)));
+            let results = entry.results.iter_mut().zip(&self.results);
+            results.for_each(|(r, interface)| r.tensor = Some(tensor_type(interface)));
+        }
+    }
+
+    /// What is noted in a program; `None` where nothing is.
+    pub(crate) fn of(program: &Program) -> Result<Option<Tensors>, Diagnostic> {
+        let Some(entry) = program.entries.first() else {
+            return Ok(None);
+        };
+        let parameters = interfaces(entry.parameters.iter().map(|p| p.tensor.as_ref()))?;
+        let results = interfaces(entry.results.iter().map(|r| r.tensor.as_ref()))?;
+        Ok(Some(Tensors {
+            parameters,
+            results,
+            checks: Vec::new(),
+        })
+        .filter(|tensors| !tensors.parameters.is_empty() || !tensors.results.is_empty()))
+    }
+}
+
+fn tensor_type(interface: &Interface) -> TensorType {
+    TensorType {
+        element: interface.element.stored().to_string(),
+        shape: interface.shape.clone(),
+    }
+}
+
+fn interfaces<'a>(
+    types: impl Iterator<Item = Option<&'a TensorType>>,
+) -> Result<Vec<Interface>, Diagnostic> {
+    let interface = |ty: &TensorType| {
+        Ok(Interface {
+            element: ty
+                .element
+                .parse()
+                .map_err(|fault: String| Diagnostic::error(Place::Unknown, fault))?,
+            shape: ty.shape.clone(),
+        })
+    };
+    types.map_while(|ty| ty).map(interface).collect()
+}

@@ -1,0 +1,185 @@
+//! Errors as values that C can look at.
+
+use crate::body::ask;
+use crate::handle::Out;
+use spirula_diagnostics::{Diagnostic, Place};
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+/// How a call ended.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpirulaStatus {
+    /// It did what it is for.
+    Ok = 0,
+    /// A pointer is null, or a number names nothing.
+    BadArgument = 1,
+    /// The input is malformed or invalid.
+    Invalid = 2,
+    /// The edit cannot be made; the module is unchanged.
+    Refused = 3,
+    /// A fault of this library. The module can only be freed.
+    Internal = 4,
+}
+
+/// What the numbers of a place count.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpirulaPlaceKind {
+    /// The place is not known, or the whole input is meant.
+    Unknown = 0,
+    /// Bytes of a text.
+    Text = 1,
+    /// Bytes of a binary input.
+    Byte = 2,
+    /// Words of a module, its header included.
+    Word = 3,
+}
+
+/// Where in the input an error is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpirulaPlace {
+    /// What is counted.
+    pub kind: SpirulaPlaceKind,
+    /// The first that is meant.
+    pub start: u64,
+    /// One past the last; the same as `start` where only a point is known.
+    pub end: u64,
+}
+
+/// Why a call failed: one message or several, each with its place.
+#[derive(Debug)]
+pub struct SpirulaError {
+    messages: Vec<(CString, SpirulaPlace)>,
+}
+
+/// Why a call fails, within this crate.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Null,
+    Argument(String),
+    Invalid(Vec<Diagnostic>),
+    Refused(String),
+}
+
+impl From<Diagnostic> for Fault {
+    fn from(found: Diagnostic) -> Fault {
+        Fault::Invalid(vec![found])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Fault {
+    fn from(found: Vec<Diagnostic>) -> Fault {
+        Fault::Invalid(found)
+    }
+}
+
+impl From<spirula_spirv::ir::EditError> for Fault {
+    fn from(error: spirula_spirv::ir::EditError) -> Fault {
+        Fault::Refused(error.to_string())
+    }
+}
+
+impl SpirulaError {
+    fn one(message: impl Into<String>) -> SpirulaError {
+        SpirulaError::of(&[Diagnostic::error(Place::Unknown, message)])
+    }
+
+    fn of(found: &[Diagnostic]) -> SpirulaError {
+        let messages = found.iter().map(|d| {
+            let notes = d.notes.iter().map(|n| format!(" ({n})"));
+            let text: String = std::iter::once(d.message.clone()).chain(notes).collect();
+            // Without its NULs, which no message needs, it is a string of C.
+            let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+            (text, place(d.place))
+        });
+        SpirulaError {
+            messages: messages.collect(),
+        }
+    }
+}
+
+fn place(place: Place) -> SpirulaPlace {
+    let (kind, start, end) = match place {
+        Place::Unknown | Place::Bit(_) => (SpirulaPlaceKind::Unknown, 0, 0),
+        Place::Text { start, end } => (SpirulaPlaceKind::Text, start.into(), end.into()),
+        Place::Byte(at) => (SpirulaPlaceKind::Byte, at, at),
+        Place::Word(at) => (SpirulaPlaceKind::Word, at.into(), at.into()),
+    };
+    SpirulaPlace { kind, start, end }
+}
+
+/// Runs the body of an exported function: failures become a status and an error, and nothing unwinds.
+pub(crate) unsafe fn guard(
+    error: *mut *mut SpirulaError,
+    body: impl FnOnce() -> Result<(), Fault>,
+) -> SpirulaStatus {
+    let (status, value) = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return SpirulaStatus::Ok,
+        Ok(Err(Fault::Null)) => (
+            SpirulaStatus::BadArgument,
+            SpirulaError::one("a pointer is null"),
+        ),
+        Ok(Err(Fault::Argument(what))) => (SpirulaStatus::BadArgument, SpirulaError::one(what)),
+        Ok(Err(Fault::Invalid(found))) => (SpirulaStatus::Invalid, SpirulaError::of(&found)),
+        Ok(Err(Fault::Refused(what))) => (SpirulaStatus::Refused, SpirulaError::one(what)),
+        Err(_) => (
+            SpirulaStatus::Internal,
+            SpirulaError::one("a fault of the library; the module can only be freed"),
+        ),
+    };
+    // SAFETY: the caller's pointer is null or can be written, by the crate's contract.
+    if let Ok(out) = unsafe { Out::new(error) } {
+        out.set(Box::into_raw(Box::new(value)));
+    }
+    status
+}
+
+/// The same for functions that return a value and have one for failures.
+pub(crate) fn guarded<T>(otherwise: T, body: impl FnOnce() -> Result<T, Fault>) -> T {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => value,
+        _ => otherwise,
+    }
+}
+
+/// The number of messages of an error; 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_error_count(error: *const SpirulaError) -> usize {
+    ask!(0, error, |error| Ok(error.messages.len()))
+}
+
+/// A message of an error, lent until the error is freed; null where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_error_message(
+    error: *const SpirulaError,
+    index: usize,
+) -> *const c_char {
+    ask!(ptr::null(), error, |error| {
+        let message = error.messages.get(index);
+        Ok(message.map_or(ptr::null(), |(text, _)| text.as_ptr()))
+    })
+}
+
+/// Where in the input a message's fault is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_error_place(
+    error: *const SpirulaError,
+    index: usize,
+) -> SpirulaPlace {
+    ask!(place(Place::Unknown), error, |error| {
+        let message = error.messages.get(index);
+        Ok(message.map_or(place(Place::Unknown), |(_, place)| *place))
+    })
+}
+
+/// Frees an error; null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_error_free(error: *mut SpirulaError) {
+    if !error.is_null() {
+        // SAFETY: it came from `Box::into_raw` in `guard`, and by the contract is not freed yet.
+        drop(unsafe { Box::from_raw(error) });
+    }
+}

@@ -1,0 +1,196 @@
+//! The control-flow graph of a function.
+
+use super::lengauer_tarjan::parents;
+use super::{Definitions, Edges};
+use crate::Id;
+use crate::grammar::Op;
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module, switch_cases};
+use spirula_diagnostics::Diagnostic;
+
+/// Edges between a function's blocks, and an order in which to walk them.
+///
+/// Blocks are known here by their position in [`crate::ir::Function::blocks`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cfg {
+    /// The function's blocks in their order.
+    blocks: Vec<Block>,
+    labels: Labels,
+    graph: Graph,
+}
+
+/// The edges of a control-flow graph both ways: what is left for who needs no labels any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Graph {
+    pub successors: Edges,
+    pub predecessors: Edges,
+    /// The blocks that are reachable from the entry, each before its successors but for back edges.
+    pub reverse_postorder: Vec<u32>,
+}
+
+impl Graph {
+    /// The edges of a function where `targets` visits the labels that a terminator goes to, and `position`
+    /// knows the blocks by their labels.
+    ///
+    /// # Errors
+    /// A terminator with the id that is no label of the function.
+    pub fn of_targets(
+        module: &Module,
+        func: Func,
+        position: impl Fn(Id) -> Option<u32>,
+        targets: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
+    ) -> Result<Graph, (Inst, Id)> {
+        let blocks = &module.function(func).blocks;
+        let successors = Edges::try_collect(blocks.len(), |at, list| {
+            let terminator = module.terminator(blocks[at as usize]);
+            let mut wrong = None;
+            targets(terminator, &mut |target| match position(target) {
+                Some(at) => list.push(at),
+                None => wrong = Some(target),
+            });
+            wrong.map_or(Ok(()), |target| Err((terminator.handle(), target)))
+        })?;
+        Ok(Graph {
+            predecessors: successors.reversed(),
+            reverse_postorder: successors.reverse_postorder(0),
+            successors,
+        })
+    }
+
+    /// The immediate dominator of each block: its own for the entry, `u32::MAX` where unreachable.
+    pub fn dominators(&self) -> Vec<u32> {
+        let blocks = self.predecessors.len();
+        parents(blocks, &self.reverse_postorder, &|block, visit| {
+            self.predecessors.of(block).iter().copied().for_each(visit);
+        })
+    }
+}
+
+impl Cfg {
+    /// Computed in time linear in blocks and edges. An edge stands once for each time the
+    /// terminator names it.
+    ///
+    /// # Errors
+    /// When a branch goes to an id that is no label of the function.
+    pub fn compute(
+        module: &Module,
+        definitions: &Definitions,
+        func: Func,
+    ) -> Result<Cfg, Diagnostic> {
+        Cfg::of_targets(module, func, |terminator, visit| {
+            branch_targets(module, definitions, terminator)
+                .into_iter()
+                .for_each(visit);
+        })
+        .map_err(|(inst, target)| no_label(module, inst, target))
+    }
+
+    /// The same for who has no definitions at hand.
+    ///
+    /// # Errors
+    /// As [`Cfg::compute`].
+    pub fn with_ids(module: &Module, ids: &IdWords, func: Func) -> Result<Cfg, Diagnostic> {
+        Cfg::of_targets(module, func, |terminator, visit| {
+            let skip = match terminator.op() {
+                Op::Branch => 0,
+                Op::BranchConditional | Op::Switch => 1,
+                _ => return,
+            };
+            ids.visit(terminator, |at, id| {
+                if at >= skip {
+                    visit(id);
+                }
+            });
+        })
+        .map_err(|(inst, target)| no_label(module, inst, target))
+    }
+
+    /// The same where `targets` visits the labels that a terminator goes to.
+    ///
+    /// # Errors
+    /// A terminator with the id that is no label of the function.
+    pub(crate) fn of_targets(
+        module: &Module,
+        func: Func,
+        targets_of: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
+    ) -> Result<Cfg, (Inst, Id)> {
+        let labels = Labels::of(module, func);
+        let position = |label| labels.position(label);
+        let graph = Graph::of_targets(module, func, position, targets_of)?;
+        Ok(Cfg {
+            blocks: module.function(func).blocks.clone(),
+            labels,
+            graph,
+        })
+    }
+
+    /// The edges alone.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The edges alone, for who wants the rest of the memory back.
+    pub(crate) fn into_graph(self) -> Graph {
+        self.graph
+    }
+
+    /// Number of blocks.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether the function is a declaration.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The block at a position.
+    #[inline]
+    pub fn block(&self, at: u32) -> Block {
+        self.blocks[at as usize]
+    }
+
+    /// The position of the block with a label.
+    #[inline]
+    pub fn position(&self, label: Id) -> Option<u32> {
+        self.labels.position(label)
+    }
+
+    /// The blocks that may follow.
+    #[inline]
+    pub fn successors(&self, at: u32) -> &[u32] {
+        self.graph.successors.of(at)
+    }
+
+    /// The blocks that may come before.
+    #[inline]
+    pub fn predecessors(&self, at: u32) -> &[u32] {
+        self.graph.predecessors.of(at)
+    }
+
+    /// The blocks that are reachable from the entry, each before its successors but for back edges.
+    pub fn reverse_postorder(&self) -> &[u32] {
+        &self.graph.reverse_postorder
+    }
+}
+
+fn no_label(module: &Module, inst: Inst, target: Id) -> Diagnostic {
+    let terminator = module.inst(inst);
+    let op = terminator.op();
+    let message = format!("{op} to {target}, which is no label of this function");
+    Diagnostic::error(terminator.place(), message)
+}
+
+/// The labels that a terminator may go to, in its order; a switch's default first.
+fn branch_targets(module: &Module, definitions: &Definitions, terminator: InstRef<'_>) -> Vec<Id> {
+    match terminator.op() {
+        Op::Branch => vec![terminator.id(0)],
+        Op::BranchConditional => vec![terminator.id(1), terminator.id(2)],
+        Op::Switch => {
+            let words = module.switch_literal_words(definitions, terminator);
+            let cases = switch_cases(terminator, words).map(|(_, label)| label);
+            std::iter::once(terminator.id(1)).chain(cases).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,269 @@
+//! Where the parts of types lie in memory.
+//!
+//! Explicit decorations count where they stand (`Offset`, `ArrayStride`, `MatrixStride`). Without
+//! them the rules of OpenCL C hold (OpenCL SPIR-V environment specification, section 2.6): a scalar
+//! is aligned to its size, a vector to its size with three components taking the room of four, a
+//! structure to its most aligned member. Booleans take a byte.
+
+use super::{Decorations, Definitions};
+use crate::grammar::Op;
+use crate::grammar::enumerants::{AddressingModel, Decoration};
+use crate::ir::{InstRef, Module, Section};
+use crate::{Id, IdMap};
+use spirula_diagnostics::Diagnostic;
+
+/// Size and alignment of a type, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TypeLayout {
+    /// Bytes from its beginning to the end of its last part, padding included; 0 for what has no
+    /// size (`void`, runtime arrays).
+    pub size: u64,
+    /// Alignment, a power of two; 1 at least.
+    pub align: u32,
+    /// Distance of an array's elements, a vector's components or a matrix' columns; 0 for others.
+    pub stride: u64,
+    /// Begin of a structure's members in the member table.
+    members: u32,
+}
+
+/// Place of a structure's member, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberLayout {
+    /// Offset from the structure's beginning.
+    pub offset: u64,
+    /// Distance of columns (rows where row-major) of matrices in this member, where decorated.
+    pub matrix_stride: Option<u64>,
+    /// Whether matrices in this member are stored row by row.
+    pub row_major: bool,
+}
+
+/// The layouts of all types of a module.
+#[derive(Clone, Debug)]
+pub struct Layouts {
+    types: IdMap<TypeLayout>,
+    members: Vec<MemberLayout>,
+    pointer_size: u32,
+}
+
+impl Layouts {
+    /// One pass over the module's types. `constant` gives the value of array lengths, which may be
+    /// specialisation constants.
+    ///
+    /// # Errors
+    /// When a type is larger than 2^48 bytes, or the length of an array is not known.
+    pub fn compute(
+        module: &Module,
+        definitions: &Definitions,
+        decorations: &Decorations,
+        constant: impl Fn(Id) -> Option<u64>,
+    ) -> Result<Layouts, Diagnostic> {
+        let addressing = module
+            .section(Section::MemoryModel)
+            .next()
+            .map(|m| m.word(0));
+        let pointer_size = if addressing == Some(AddressingModel::Physical32.0) {
+            4
+        } else {
+            8
+        };
+        let types = IdMap::new(
+            module.bound(),
+            TypeLayout {
+                align: 1,
+                ..TypeLayout::default()
+            },
+        );
+        let mut layouts = Layouts {
+            types,
+            members: Vec::new(),
+            pointer_size,
+        };
+        let context = Context {
+            module,
+            definitions,
+            decorations,
+        };
+        for inst in module.section(Section::Globals) {
+            let Some(id) = inst.result() else { continue };
+            if let Some(layout) = layouts.of_type(&context, inst, id, &constant)? {
+                if layout.size > 1 << 48 {
+                    let message = format!("{id} is a type of {} bytes", layout.size);
+                    return Err(Diagnostic::error(inst.place(), message));
+                }
+                layouts.types.set(id, layout);
+            }
+        }
+        Ok(layouts)
+    }
+
+    /// The layout of a type.
+    pub fn get(&self, ty: Id) -> TypeLayout {
+        self.types[ty]
+    }
+
+    /// The layout of member `n` of a structure type. A module that is not valid may define a structure
+    /// twice, with fewer members the second time: what it says of the others means nothing.
+    pub fn member(&self, structure: Id, n: u32) -> MemberLayout {
+        let at = self.types[structure].members + n;
+        self.members.get(at as usize).copied().unwrap_or_default()
+    }
+
+    /// Bytes of a pointer in memory.
+    pub fn pointer_size(&self) -> u32 {
+        self.pointer_size
+    }
+
+    fn of_type(
+        &mut self,
+        context: &Context<'_>,
+        inst: InstRef<'_>,
+        id: Id,
+        constant: &impl Fn(Id) -> Option<u64>,
+    ) -> Result<Option<TypeLayout>, Diagnostic> {
+        let layout = match inst.op() {
+            Op::TypeBool => scalar(1),
+            Op::TypeInt | Op::TypeFloat => {
+                scalar(u64::from(inst.word(0)).div_ceil(8).next_power_of_two())
+            }
+            Op::TypeVector => {
+                let part = self.types[inst.id(0)].size;
+                let count = u64::from(inst.word(1));
+                let size = part.saturating_mul(if count == 3 { 4 } else { count });
+                let align = size.next_power_of_two().clamp(1, 128) as u32;
+                TypeLayout {
+                    size,
+                    align,
+                    stride: part,
+                    members: 0,
+                }
+            }
+            Op::TypeMatrix => {
+                let column = self.types[inst.id(0)];
+                let size = column.size.saturating_mul(inst.word(1).into());
+                TypeLayout {
+                    size,
+                    stride: column.size,
+                    ..column
+                }
+            }
+            Op::TypeArray | Op::TypeRuntimeArray => {
+                let length = if inst.op() == Op::TypeRuntimeArray {
+                    0
+                } else {
+                    constant(inst.id(1)).ok_or_else(|| {
+                        let message = format!("the length of the array type {id} is not known");
+                        Diagnostic::error(inst.place(), message)
+                    })?
+                };
+                let element = self.types[inst.id(0)];
+                let natural = round_up(element.size, element.align);
+                let stride = context
+                    .decorations
+                    .get(context.module, id, Decoration::ArrayStride)
+                    .and_then(|w| w.first())
+                    .map_or(natural, |w| u64::from(*w));
+                TypeLayout {
+                    size: stride.saturating_mul(length),
+                    stride,
+                    ..element
+                }
+            }
+            Op::TypeStruct => self.of_structure(context, inst, id),
+            Op::TypePointer | Op::TypeForwardPointer | Op::TypeUntypedPointerKHR => {
+                scalar(self.pointer_size.into())
+            }
+            // Room for all components, in a row, wherever they are.
+            Op::TypeCooperativeMatrixKHR => {
+                let part = self.types[inst.id(0)];
+                let [rows, columns] = [2, 3].map(|n| constant(inst.id(n)).unwrap_or(0));
+                TypeLayout {
+                    size: part.size.saturating_mul(rows).saturating_mul(columns),
+                    stride: part.size,
+                    ..part
+                }
+            }
+            op if context.is_opaque_type(op) => scalar(8),
+            _ => return Ok(None),
+        };
+        Ok(Some(layout))
+    }
+
+    fn of_structure(&mut self, context: &Context<'_>, inst: InstRef<'_>, id: Id) -> TypeLayout {
+        let Context {
+            module,
+            decorations,
+            ..
+        } = *context;
+        let packed = decorations.get(module, id, Decoration::CPacked).is_some();
+        let first = self.members.len() as u32;
+        let (mut end, mut align) = (0u64, 1u32);
+        for (n, member) in inst.ids(0).enumerate() {
+            let n = n as u32;
+            // A pointer type that was only declared so far has no layout yet, but is known.
+            let layout = match self.types[member] {
+                TypeLayout {
+                    size: 0, align: 1, ..
+                } if context.is_pointer(member) => scalar(self.pointer_size.into()),
+                layout => layout,
+            };
+            let word = |what| {
+                let operands = decorations.get_member(module, id, n, what);
+                operands.and_then(|o| o.first()).map(|w| u64::from(*w))
+            };
+            let member_align = if packed { 1 } else { layout.align };
+            let offset = word(Decoration::Offset).unwrap_or_else(|| round_up(end, member_align));
+            let matrix_stride = word(Decoration::MatrixStride);
+            let row_major = decorations
+                .get_member(module, id, n, Decoration::RowMajor)
+                .is_some();
+            self.members.push(MemberLayout {
+                offset,
+                matrix_stride,
+                row_major,
+            });
+            end = end.max(offset.saturating_add(layout.size));
+            align = align.max(member_align);
+        }
+        TypeLayout {
+            size: round_up(end, align),
+            align,
+            stride: 0,
+            members: first,
+        }
+    }
+}
+
+struct Context<'a> {
+    module: &'a Module,
+    definitions: &'a Definitions,
+    decorations: &'a Decorations,
+}
+
+impl Context<'_> {
+    fn is_pointer(&self, ty: Id) -> bool {
+        self.definitions.op(self.module, ty) == Some(Op::TypePointer)
+    }
+
+    fn is_opaque_type(&self, op: Op) -> bool {
+        op != Op::TypeVoid
+            && op != Op::TypeFunction
+            && op
+                .info()
+                .is_some_and(|i| i.class == crate::grammar::Class::TypeDeclaration)
+    }
+}
+
+fn scalar(size: u64) -> TypeLayout {
+    TypeLayout {
+        size,
+        align: size as u32,
+        stride: 0,
+        members: 0,
+    }
+}
+
+fn round_up(value: u64, align: u32) -> u64 {
+    value
+        .checked_next_multiple_of(align.max(1).into())
+        .unwrap_or(u64::MAX)
+}

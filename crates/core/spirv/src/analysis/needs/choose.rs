@@ -1,0 +1,230 @@
+//! Which capabilities and extensions meet all needs, within what is allowed.
+
+use super::tables::KINDS;
+use super::{Needs, Reason};
+use crate::grammar::enumerants::Capability;
+use crate::grammar::{Kind, Version, extension_version};
+use spirula_diagnostics::{Diagnostic, Place};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What a module may need at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ceiling {
+    /// The capabilities that may be declared, with those that they imply; `None`: all.
+    pub capabilities: Option<Vec<Capability>>,
+    /// The extensions that may be declared; `None`: all.
+    pub extensions: Option<Vec<String>>,
+}
+
+/// The least that a module has to declare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Capabilities by increasing number; none that another implies.
+    pub capabilities: Vec<Capability>,
+    /// Extensions by name.
+    pub extensions: Vec<String>,
+}
+
+/// A need that the ceiling, or the version, does not allow to meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// What needs it.
+    pub reason: Reason,
+    /// What is needed: `the capability Float64`.
+    pub needed: String,
+}
+
+impl Exceeded {
+    /// The error with the place of the instruction in its module.
+    pub fn diagnostic(&self, module: &crate::ir::Module) -> Diagnostic {
+        let inst = self.reason.inst.map(|inst| module.inst(inst));
+        let place = inst.map_or(Place::Unknown, |inst| inst.place());
+        Diagnostic::error(place, self.to_string())
+    }
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} needs {}, which is not allowed",
+            self.reason.what, self.needed
+        )
+    }
+}
+
+impl std::error::Error for Exceeded {}
+
+impl Needs {
+    /// Capabilities that meet all needs, by increasing number: of those that the module declares the
+    /// ones that it uses, and for needs that it does not meet the first that does.
+    pub fn capabilities(&self) -> Vec<Capability> {
+        let chosen = self.choose_capabilities(None);
+        chosen.map_or_else(|_| Vec::new(), |c| c.into_keys().map(Capability).collect())
+    }
+
+    /// The least that meets all needs within a ceiling. What the module declares is preferred.
+    ///
+    /// # Errors
+    /// The first need that cannot be met.
+    pub fn choose(&self, ceiling: &Ceiling) -> Result<Choice, Exceeded> {
+        if let Some((version, reason)) = self.newer.first() {
+            return Err(Exceeded {
+                reason: reason.clone(),
+                needed: format!("SPIR-V {version}"),
+            });
+        }
+        let allowed = ceiling.capabilities.as_ref();
+        let allowed = allowed.map(|list| implied(list.iter().map(|c| c.0)));
+        let chosen = self.choose_capabilities(allowed.as_ref())?;
+        let extensions = self.choose_extensions(&chosen, ceiling.extensions.as_deref())?;
+        let capabilities = chosen.into_keys().map(Capability).collect();
+        Ok(Choice {
+            capabilities,
+            extensions,
+        })
+    }
+
+    /// The capabilities with the reason for each.
+    fn choose_capabilities(
+        &self,
+        allowed: Option<&BTreeSet<u32>>,
+    ) -> Result<BTreeMap<u32, Reason>, Exceeded> {
+        let is_allowed = |c: &u32| allowed.is_none_or(|all| all.contains(c));
+        let exceeded = |reason: &Reason, any: &[u32]| {
+            let names: Vec<String> = any.iter().map(|c| Capability(*c).to_string()).collect();
+            Exceeded {
+                reason: reason.clone(),
+                needed: format!("the capability {}", names.join(" or ")),
+            }
+        };
+        let mut chosen = self.kept.clone();
+        if let Some((over, reason)) = self.kept.iter().find(|(c, _)| !is_allowed(c)) {
+            return Err(exceeded(reason, &[*over]));
+        }
+        let declared = implied(self.declared.iter().copied());
+        // What has one way first, so that it may serve what has several.
+        let (single, several): (Vec<_>, Vec<_>) = self
+            .capabilities
+            .iter()
+            .partition(|(any, _)| any.len() == 1);
+        for (any, reason) in single.into_iter().chain(several) {
+            let met = implied(chosen.keys().copied());
+            if any.iter().any(|c| met.contains(c)) {
+                continue;
+            }
+            let possible = any.iter().filter(|c| is_allowed(c));
+            // One of this version before one of a later version.
+            let first = possible.clone().min_by_key(|c| self.is_later(**c));
+            let own = possible.clone().find(|c| self.declared.contains(c));
+            let implied = possible.clone().find(|c| declared.contains(c));
+            let pick = own.or(implied).or(first);
+            let pick = pick.ok_or_else(|| exceeded(reason, any))?;
+            chosen.insert(*pick, reason.clone());
+        }
+        // What others imply need not be declared, but stays where it says what the module is.
+        let all: Vec<u32> = chosen.keys().copied().collect();
+        chosen.retain(|c, _| {
+            let others = all.iter().copied().filter(|other| other != c);
+            !implied(others).contains(c)
+        });
+        let met = implied(all.iter().copied());
+        for kind in KINDS {
+            if self.declared.contains(&kind.0) && met.contains(&kind.0) && is_allowed(&kind.0) {
+                let what = "the module's kind".to_owned();
+                let reason = || Reason { inst: None, what };
+                chosen.entry(kind.0).or_insert_with(reason);
+            }
+        }
+        match chosen.iter().find(|(c, _)| self.is_later(**c)) {
+            Some((c, reason)) => {
+                let row = Kind::Capability.info().enumerant(*c);
+                Err(Exceeded {
+                    reason: reason.clone(),
+                    needed: format!("SPIR-V {}", row.map_or(Version::NEVER, |row| row.version)),
+                })
+            }
+            None => Ok(chosen),
+        }
+    }
+
+    /// Whether a capability is of a later version, and of no extension.
+    fn is_later(&self, capability: u32) -> bool {
+        let row = Kind::Capability.info().enumerant(capability);
+        row.is_some_and(|row| {
+            row.version > self.version && row.version != Version::NEVER && row.extensions.is_empty()
+        })
+    }
+
+    /// The first version that an extension is for, where that is later.
+    fn first_version(&self, extension: &str) -> Option<Version> {
+        Some(extension_version(extension)).filter(|first| self.version < *first)
+    }
+
+    fn choose_extensions(
+        &self,
+        capabilities: &BTreeMap<u32, Reason>,
+        allowed: Option<&[String]>,
+    ) -> Result<Vec<String>, Exceeded> {
+        let is_allowed = |e: &str| allowed.is_none_or(|all| all.iter().any(|a| a == e));
+        let exceeded = |reason: &Reason, any: &[&str]| Exceeded {
+            reason: reason.clone(),
+            needed: format!("the extension {}", any.join(" or ")),
+        };
+        let mut chosen = self.kept_extensions.clone();
+        if let Some(over) = chosen.iter().find(|e| !is_allowed(e)) {
+            let what = "the module".to_owned();
+            return Err(exceeded(&Reason { inst: None, what }, &[over]));
+        }
+        let rows = capabilities.iter().filter_map(|(c, reason)| {
+            let row = Kind::Capability.info().enumerant(*c)?;
+            let needed = self.version < row.version && !row.extensions.is_empty();
+            needed.then(|| (row.extensions.to_vec(), reason))
+        });
+        let listed = self.extensions.iter().map(|(any, r)| (any.clone(), r));
+        for (any, reason) in listed.chain(rows) {
+            let possible: Vec<&str> = any.iter().copied().filter(|e| is_allowed(e)).collect();
+            let declared = possible.iter().filter(|e| self.has_extension(e));
+            let declared: Vec<&str> = declared.copied().collect();
+            if let Some(first) = declared.iter().find_map(|e| self.first_version(e)) {
+                let needed = format!("SPIR-V {first}");
+                let reason = reason.clone();
+                return Err(Exceeded { reason, needed });
+            }
+            chosen.extend(declared.into_iter().map(str::to_owned));
+            if any.iter().any(|e| chosen.contains(*e)) {
+                continue;
+            }
+            // Those that all vendors agreed upon before others.
+            let pick = possible.iter().min_by_key(|e| !e.starts_with("SPV_KHR_"));
+            let pick = pick.ok_or_else(|| exceeded(reason, &any))?;
+            if let Some(first) = self.first_version(pick) {
+                let needed = format!("SPIR-V {first}");
+                let reason = reason.clone();
+                return Err(Exceeded { reason, needed });
+            }
+            chosen.insert((*pick).to_owned());
+        }
+        Ok(chosen.into_iter().collect())
+    }
+
+    /// The version of SPIR-V that the needs are about.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+}
+
+/// Capabilities with those that they imply.
+pub(super) fn implied(from: impl Iterator<Item = u32>) -> BTreeSet<u32> {
+    let mut all = BTreeSet::new();
+    let mut stack: Vec<u32> = from.collect();
+    while let Some(value) = stack.pop() {
+        if all.insert(value)
+            && let Some(row) = Kind::Capability.info().enumerant(value)
+        {
+            stack.extend(row.capabilities.iter().map(|c| c.0));
+        }
+    }
+    all
+}

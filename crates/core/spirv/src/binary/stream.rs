@@ -1,0 +1,165 @@
+//! The header and the instructions of a module, one after the other.
+
+use super::MAGIC;
+use crate::grammar::{Op, Version};
+use spirula_diagnostics::{Diagnostic, Place};
+use std::ops::Range;
+
+/// The five words before the first instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version of SPIR-V.
+    pub version: Version,
+    /// Generator's number and version.
+    pub generator: u32,
+    /// One more than the largest id, as the module claims.
+    pub bound: u32,
+    /// Reserved for an instruction schema; 0.
+    pub schema: u32,
+}
+
+impl Header {
+    /// Words that a header takes.
+    pub const WORDS: usize = 5;
+
+    /// The header at the beginning of a module.
+    ///
+    /// # Errors
+    /// When the words are too few or no SPIR-V header.
+    pub fn read(words: &[u32]) -> Result<Header, Diagnostic> {
+        let &[magic, version, generator, bound, schema, ..] = words else {
+            let place = Place::Word(words.len() as u32);
+            return Err(Diagnostic::error(
+                place,
+                "the module ends within its header",
+            ));
+        };
+        if magic != MAGIC {
+            return Err(Diagnostic::error(
+                Place::Word(0),
+                "not a SPIR-V module: no magic number",
+            ));
+        }
+        let version = Version::from_word(version)
+            .filter(|v| v.major() == 1)
+            .ok_or_else(|| {
+                Diagnostic::error(
+                    Place::Word(1),
+                    format!("{version:#010x} is no version of SPIR-V"),
+                )
+            })?;
+        Ok(Header {
+            version,
+            generator,
+            bound,
+            schema,
+        })
+    }
+
+    /// The header's words.
+    pub fn words(&self) -> [u32; 5] {
+        [
+            MAGIC,
+            self.version.word(),
+            self.generator,
+            self.bound,
+            self.schema,
+        ]
+    }
+}
+
+/// An instruction as it stands in a module.
+#[derive(Clone, Copy, Debug)]
+pub struct RawInst<'a> {
+    /// Opcode.
+    pub op: Op,
+    /// Words behind the first.
+    pub words: &'a [u32],
+    /// Position of the first word in the module.
+    pub at: usize,
+}
+
+impl RawInst<'_> {
+    /// Place of the instruction in its module.
+    pub fn place(&self) -> Place {
+        Place::Word(self.at as u32)
+    }
+}
+
+/// Iterator over a module's instructions; ends after an error.
+#[derive(Clone, Debug)]
+pub struct Stream<'a> {
+    words: &'a [u32],
+    at: usize,
+}
+
+impl<'a> Stream<'a> {
+    /// The instructions of a whole module, header included in `words`.
+    pub fn new(words: &'a [u32]) -> Self {
+        Stream {
+            words,
+            at: Header::WORDS.min(words.len()),
+        }
+    }
+
+    /// The instructions in a range of a module's words, which begins and ends where instructions do.
+    pub fn within(words: &'a [u32], range: Range<usize>) -> Self {
+        Stream {
+            words: &words[..range.end.min(words.len())],
+            at: range.start,
+        }
+    }
+}
+
+impl<'a> Stream<'a> {
+    /// The next instruction; none at the end of the module, and where an instruction is broken. A
+    /// diagnostic is large: readers that go over many instructions ask for the fault once, behind them.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Option<RawInst<'a>> {
+        let at = self.at;
+        let (length, op) = split(*self.words.get(at)?);
+        let words = self.words.get(at + 1..at + length)?;
+        self.at += length;
+        Some(RawInst { op, words, at })
+    }
+
+    /// What is wrong with the instruction that was not given.
+    pub(crate) fn fault(&self) -> Option<Diagnostic> {
+        let (length, op) = split(*self.words.get(self.at)?);
+        let message = if length == 0 {
+            format!("{op} has a length of 0 words")
+        } else {
+            format!("{op} of {length} words goes beyond the end of the module")
+        };
+        Some(Diagnostic::error(Place::Word(self.at as u32), message))
+    }
+}
+
+impl<'a> Iterator for Stream<'a> {
+    type Item = Result<RawInst<'a>, Diagnostic>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.step() {
+            Some(inst) => Some(Ok(inst)),
+            None if self.at >= self.words.len() => None,
+            None => {
+                let fault = self.fault();
+                self.at = self.words.len();
+                fault.map(Err)
+            }
+        }
+    }
+}
+
+/// Length in words and opcode of an instruction, from its first word.
+#[inline]
+pub(crate) fn split(first: u32) -> (usize, Op) {
+    ((first >> 16) as usize, Op(first as u16))
+}
+
+/// The first word of an instruction with so many words behind it.
+#[inline]
+pub(crate) fn first_word(op: Op, words: usize) -> u32 {
+    (words as u32 + 1) << 16 | u32::from(op.0)
+}

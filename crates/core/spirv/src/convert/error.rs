@@ -1,0 +1,57 @@
+//! Why a module cannot be of another version.
+
+use crate::grammar::{Op, Version};
+use crate::ir::InstRef;
+use spirula_diagnostics::{Diagnostic, Place};
+use std::fmt;
+
+/// An instruction that keeps a module from being of another version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConvertError {
+    /// The version that was asked for.
+    pub version: Version,
+    /// The instruction; none where it is the module as a whole.
+    pub op: Option<Op>,
+    /// Where it stands in the module that was read.
+    pub place: Place,
+    /// What of it stands in the way.
+    pub what: String,
+}
+
+impl ConvertError {
+    pub(super) fn new(version: Version, inst: InstRef<'_>, what: impl Into<String>) -> Self {
+        ConvertError {
+            version,
+            op: Some(inst.op()),
+            place: inst.place(),
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn of_module(version: Version, what: impl Into<String>) -> Self {
+        ConvertError {
+            version,
+            op: None,
+            place: Place::Unknown,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the module cannot be of SPIR-V {}: ", self.version)?;
+        match self.op {
+            Some(op) if !self.what.starts_with(&op.to_string()) => write!(f, "{op}: {}", self.what),
+            _ => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+impl From<ConvertError> for Diagnostic {
+    fn from(error: ConvertError) -> Self {
+        Diagnostic::error(error.place, error.to_string())
+    }
+}

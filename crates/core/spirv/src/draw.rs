@@ -1,0 +1,278 @@
+//! Drawings of control flow in the language of Graphviz.
+//!
+//! Each function is a cluster with a node for each block. Branches are solid, what merge instructions
+//! name is joined by dashed edges; headers of loops have two borders, blocks that cannot be reached are
+//! dotted. Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
+
+use crate::Id;
+use crate::analysis::{Cfg, Definitions, Dominators, Names, PostDominators};
+use crate::grammar::Op;
+use crate::ir::{Block, Func, IdWords, Module, Section, switch_cases};
+use crate::text::{self, PrintOptions};
+use spirula_diagnostics::{Diagnostic, Place};
+use std::fmt::Write;
+
+/// What is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graphviz {
+    /// Draw the dominator tree of each function.
+    pub dominators: bool,
+    /// Draw the post-dominator tree of each function.
+    pub post_dominators: bool,
+    /// Show the instructions of each block, not its label alone.
+    pub instructions: bool,
+    /// Draw this function only: its name, that of its entry point, or its id as in `%12`.
+    pub only: Option<String>,
+}
+
+impl Graphviz {
+    /// Draws the functions of a module that have a body.
+    ///
+    /// ```
+    /// use spirula_spirv::draw::Graphviz;
+    /// use spirula_spirv::ir::Module;
+    /// use spirula_spirv::text::{ParseOptions, parse};
+    ///
+    /// let source = "%1 = OpTypeVoid\n%2 = OpTypeFunction %1\n%3 = OpFunction %1 None %2\n\
+    ///     %4 = OpLabel\nOpBranch %5\n%5 = OpLabel\nOpReturn\nOpFunctionEnd";
+    /// let words = parse(source, &ParseOptions::default()).unwrap();
+    /// let drawn = Graphviz::default().draw(&Module::from_words(words).unwrap()).unwrap();
+    /// assert!(drawn.contains("f0b0 -> f0b1;"), "{drawn}");
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such function, or a branch leads to no block of its function.
+    pub fn draw(&self, module: &Module) -> Result<String, Diagnostic> {
+        let mut drawer = Drawer {
+            module,
+            definitions: Definitions::compute(module),
+            names: Names::compute(module),
+            ids: IdWords::new(module),
+            lines: Vec::new(),
+            out: String::new(),
+        };
+        if self.instructions {
+            drawer.lines = lines(module)?;
+        }
+        let mut drawn = false;
+        drawer.line("digraph module {");
+        drawer.line("  node [shape=box, fontname=monospace];");
+        for (number, func) in module.functions().iter().enumerate() {
+            let has_body = !module.function(*func).blocks.is_empty();
+            if !has_body
+                || !self
+                    .only
+                    .as_ref()
+                    .is_none_or(|only| drawer.is_called(*func, only))
+            {
+                continue;
+            }
+            drawn = true;
+            drawer.function(self, number, *func)?;
+        }
+        drawer.line("}");
+        match &self.only {
+            Some(only) if !drawn => {
+                let message = format!("the module has no function {only} with a body");
+                Err(Diagnostic::error(Place::Unknown, message))
+            }
+            _ => Ok(drawer.out),
+        }
+    }
+}
+
+/// The text of each instruction from the first function on, by handle.
+fn lines(module: &Module) -> Result<Vec<Option<String>>, Diagnostic> {
+    let options = PrintOptions {
+        header: false,
+        indent: false,
+        friendly_names: false,
+    };
+    let text = text::print(&module.to_words(), &options)?;
+    let insts: Vec<_> = module
+        .functions()
+        .iter()
+        .flat_map(|f| module.function_insts(*f))
+        .collect();
+    // Strings may have line ends in them, but there are none in functions.
+    let behind = module.section(Section::Trailer).count();
+    let mut by_inst = vec![None; module.inst_count()];
+    for (inst, line) in insts.iter().rev().zip(text.lines().rev().skip(behind)) {
+        by_inst[inst.handle().index()] = Some(line.to_owned());
+    }
+    Ok(by_inst)
+}
+
+struct Drawer<'a> {
+    module: &'a Module,
+    definitions: Definitions,
+    names: Names,
+    ids: IdWords,
+    lines: Vec<Option<String>>,
+    out: String,
+}
+
+impl Drawer<'_> {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// An id with its name.
+    fn title(&self, id: Id) -> String {
+        match self.names.get(self.module, id) {
+            Some(name) => format!("{id} {name}"),
+            None => id.to_string(),
+        }
+    }
+
+    fn is_called(&self, func: Func, name: &str) -> bool {
+        let id = self.module.function_id(func);
+        let points = self.module.section(Section::EntryPoints);
+        let mut points = points.filter(|p| p.op() == Op::EntryPoint && p.id(1) == id);
+        id.to_string() == name
+            || self.names.get(self.module, id).as_deref() == Some(name)
+            || points.any(|p| p.string(2) == name)
+    }
+
+    fn function(&mut self, what: &Graphviz, number: usize, func: Func) -> Result<(), Diagnostic> {
+        let cfg = Cfg::compute(self.module, &self.definitions, func)?;
+        let dominators = Dominators::compute(&cfg);
+        let title = self.title(self.module.function_id(func));
+        self.begin(&format!("f{number}"), &title);
+        for at in 0..cfg.len() as u32 {
+            self.node(number, at, cfg.block(at), dominators.is_reachable(at));
+        }
+        for at in 0..cfg.len() as u32 {
+            self.edges(number, at, &cfg);
+        }
+        self.line("  }");
+        if what.dominators {
+            let parent = |at| dominators.immediate(at);
+            self.tree(number, 'd', &format!("dominators of {title}"), &cfg, parent);
+        }
+        if what.post_dominators {
+            let post = PostDominators::compute(&cfg);
+            let parent = |at| post.immediate(at);
+            self.tree(
+                number,
+                'p',
+                &format!("post-dominators of {title}"),
+                &cfg,
+                parent,
+            );
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, name: &str, title: &str) {
+        self.line(&format!("  subgraph cluster_{name} {{"));
+        self.line(&format!("    label=\"{}\";", escaped(title)));
+    }
+
+    fn node(&mut self, func: usize, at: u32, block: Block, is_reachable: bool) {
+        let mut label = escaped(&self.title(self.module.label(block)));
+        if !self.lines.is_empty() {
+            label.push_str("\\l");
+            for inst in self.module.body(block) {
+                let text = self.lines[inst.handle().index()].as_deref();
+                label.push_str(&escaped(text.unwrap_or("")));
+                label.push_str("\\l");
+            }
+        }
+        let is_loop = self
+            .module
+            .merge(block)
+            .is_some_and(|m| m.op() == Op::LoopMerge);
+        let border = if is_loop { ", peripheries=2" } else { "" };
+        let style = if is_reachable { "" } else { ", style=dotted" };
+        self.line(&format!(
+            "    f{func}b{at} [label=\"{label}\"{border}{style}];"
+        ));
+    }
+
+    fn edges(&mut self, func: usize, at: u32, cfg: &Cfg) {
+        let block = cfg.block(at);
+        let end = self.module.terminator(block);
+        let mut edges: Vec<(Id, String)> = match end.op() {
+            Op::Branch => vec![(end.id(0), String::new())],
+            Op::BranchConditional => {
+                vec![
+                    (end.id(1), "true".to_owned()),
+                    (end.id(2), "false".to_owned()),
+                ]
+            }
+            Op::Switch => {
+                let words = self.ids.switch_literal_words(end);
+                let cases = switch_cases(end, words).map(|(value, id)| (id, value.to_string()));
+                let default = (end.id(1), "default".to_owned());
+                std::iter::once(default).chain(cases).collect()
+            }
+            _ => Vec::new(),
+        };
+        for (target, label) in edges.drain(..) {
+            let Some(to) = cfg.position(target) else {
+                continue;
+            };
+            let label = match label.is_empty() {
+                true => String::new(),
+                false => format!(" [label=\"{label}\"]"),
+            };
+            self.line(&format!("    f{func}b{at} -> f{func}b{to}{label};"));
+        }
+        let Some(merge) = self.module.merge(block) else {
+            return;
+        };
+        let named = merge.ids(0).zip(["merge", "continue"]);
+        let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+        for (target, label) in named.take(count) {
+            if let Some(to) = cfg.position(target) {
+                self.line(&format!(
+                    "    f{func}b{at} -> f{func}b{to} [label=\"{label}\", style=dashed, constraint=false];"
+                ));
+            }
+        }
+    }
+
+    /// A tree of the function's blocks, those that are in it.
+    fn tree(
+        &mut self,
+        func: usize,
+        kind: char,
+        title: &str,
+        cfg: &Cfg,
+        parent: impl Fn(u32) -> Option<u32>,
+    ) {
+        self.begin(&format!("f{func}{kind}"), title);
+        for at in 0..cfg.len() as u32 {
+            let label = escaped(&self.title(self.module.label(cfg.block(at))));
+            self.line(&format!("    f{func}{kind}{at} [label=\"{label}\"];"));
+        }
+        for at in 0..cfg.len() as u32 {
+            if let Some(above) = parent(at) {
+                self.line(&format!("    f{func}{kind}{above} -> f{func}{kind}{at};"));
+            }
+        }
+        self.line("  }");
+    }
+}
+
+/// Text within quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\\\u{:x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,270 @@
+//! Additions to the grammar from files in the form of Khronos' machine-readable grammar.
+//!
+//! A file with `operand_kinds` or `magic_number` is a core grammar: what the tables have by the same
+//! number and name is passed over, so that a newer file as a whole adds what is new in it. Any other
+//! file is a set of extended instructions. Besides Khronos' keys an instruction may have `effects`, a
+//! list of `reads`, `writes`, `convergent` and `traps`; an empty one says that it only computes.
+
+use super::additions::{
+    Additions, Availability, NewExtInst, NewInstruction, NewOperand, NewSet, NewValue,
+};
+use super::effects::Effects;
+use super::enumerants::Capability;
+use super::generated::kinds::{KINDS, Kind};
+use super::types::{Category, Class, Op, Quantifier, Version};
+use serde_json::Value;
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// A fault in the file, without a place: what it is about is named.
+type Found<T> = Result<T, String>;
+
+impl Additions {
+    /// What a grammar file adds. `set_name` is the name of the set in `OpExtInstImport`, for files that
+    /// do not have it as `name`; it makes any file one of a set.
+    ///
+    /// # Errors
+    /// When the text is no JSON or lacks something; nothing is added yet, so that conflicts show up
+    /// when the result is registered.
+    pub fn from_json(text: &str, set_name: Option<&str>) -> Result<Additions, Diagnostic> {
+        let file: Value = serde_json::from_str(text).map_err(|e| {
+            let start = offset(text, e.line(), e.column());
+            Diagnostic::error(
+                Place::text(start, start),
+                format!("the grammar is no JSON: {e}"),
+            )
+        })?;
+        let is_core = file.get("operand_kinds").is_some() || file.get("magic_number").is_some();
+        let read = match set_name {
+            None if is_core => core(&file),
+            _ => set(&file, set_name),
+        };
+        read.map_err(|what| Diagnostic::error(Place::Unknown, what))
+    }
+}
+
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before = text.split_inclusive('\n').take(line.saturating_sub(1));
+    let start: usize = before.map(str::len).sum();
+    (start + column.saturating_sub(1)).min(text.len())
+}
+
+fn core(file: &Value) -> Found<Additions> {
+    let mut additions = Additions::default();
+    let kinds = list(file, "operand_kinds");
+    let own = OwnKinds(kinds);
+    // Capabilities first: everything else names them.
+    let mut names: Vec<(&str, Capability)> = Vec::new();
+    for row in own.values("Capability") {
+        names.push((text(row, "enumerant")?, Capability(number(row, "value")?)));
+    }
+    let context = Context { own, names };
+    for kind in KINDS.iter().filter(|k| k.category != Category::Id) {
+        for row in context.own.values(kind.name) {
+            let (name, value) = (text(row, "enumerant")?, number(row, "value")?);
+            let is_bit = kind.category == Category::ValueEnum || value.is_power_of_two();
+            if kind.in_tables(value).is_some() || kind.by_name_in_tables(name).is_some() || !is_bit
+            {
+                continue;
+            }
+            additions.values.push(NewValue {
+                kind: kind.kind,
+                name: name.to_owned(),
+                value,
+                parameters: context.operands(row, "parameters")?,
+                availability: context.availability(row)?,
+            });
+        }
+    }
+    for row in list(file, "instructions") {
+        let (name, opcode) = (text(row, "opname")?, number(row, "opcode")?);
+        let opcode = u16::try_from(opcode).map_err(|_| format!("{name}: {opcode} is no opcode"))?;
+        if Op(opcode).in_tables().is_some()
+            || Op::by_name_in_tables(&name[2.min(name.len())..]).is_some()
+        {
+            continue;
+        }
+        additions.instructions.push(NewInstruction {
+            opcode,
+            name: name.to_owned(),
+            class: class(row),
+            operands: context.operands(row, "operands")?,
+            availability: context.availability(row)?,
+            effects: effects(row)?.unwrap_or(Effects::of_class(class(row))),
+        });
+    }
+    Ok(additions)
+}
+
+fn set(file: &Value, name: Option<&str>) -> Found<Additions> {
+    let named = file.get("name").and_then(Value::as_str);
+    let name = name
+        .or(named)
+        .ok_or("the grammar does not say what its set is called")?;
+    let context = Context {
+        own: OwnKinds(list(file, "operand_kinds")),
+        names: Vec::new(),
+    };
+    let mut instructions = Vec::new();
+    for row in list(file, "instructions") {
+        instructions.push(NewExtInst {
+            number: number(row, "opcode")?,
+            name: text(row, "opname")?.to_owned(),
+            operands: context.operands(row, "operands")?,
+            availability: context.availability(row)?,
+            effects: effects(row)?.unwrap_or(Effects::ANY),
+        });
+    }
+    let name = name.to_owned();
+    let sets = vec![NewSet { name, instructions }];
+    Ok(Additions {
+        sets,
+        ..Additions::default()
+    })
+}
+
+/// The kinds of operands that a file describes.
+struct OwnKinds<'a>(&'a [Value]);
+
+impl<'a> OwnKinds<'a> {
+    fn find(&self, name: &str) -> Option<&'a Value> {
+        let mut kinds = self.0.iter();
+        kinds.find(|k| k.get("kind").and_then(Value::as_str) == Some(name))
+    }
+
+    fn values(&self, name: &str) -> &'a [Value] {
+        self.find(name).map_or(&[], |kind| list(kind, "enumerants"))
+    }
+}
+
+struct Context<'a> {
+    own: OwnKinds<'a>,
+    /// Capabilities of the file.
+    names: Vec<(&'a str, Capability)>,
+}
+
+impl Context<'_> {
+    fn operands(&self, row: &Value, key: &str) -> Found<Vec<NewOperand>> {
+        let operands = list(row, key).iter().map(|o| {
+            Ok(NewOperand {
+                kind: self.kind(text(o, "kind")?)?,
+                quantifier: match o.get("quantifier").and_then(Value::as_str) {
+                    Some("?") => Quantifier::Optional,
+                    Some("*") => Quantifier::Many,
+                    _ => Quantifier::One,
+                },
+                name: o
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or("")
+                    .to_owned(),
+            })
+        });
+        operands.collect()
+    }
+
+    /// A kind of the tables. Of other kinds the values have no names: they are ids or numbers.
+    fn kind(&self, name: &str) -> Found<Kind> {
+        if let Some(row) = KINDS.iter().find(|k| k.name == name) {
+            return Ok(row.kind);
+        }
+        let own = self
+            .own
+            .find(name)
+            .and_then(|k| k.get("category")?.as_str());
+        match own {
+            Some("Id") => Ok(Kind::IdRef),
+            Some("ValueEnum" | "BitEnum" | "Literal") => Ok(Kind::LiteralInteger),
+            _ => Err(format!("no operands are of the kind {name}")),
+        }
+    }
+
+    fn availability(&self, row: &Value) -> Found<Availability> {
+        let names = |key| list(row, key).iter().filter_map(Value::as_str);
+        let capabilities: Found<Vec<Capability>> =
+            names("capabilities").map(|n| self.capability(n)).collect();
+        let extensions: Vec<String> = names("extensions").map(str::to_owned).collect();
+        let first = match row.get("version").and_then(Value::as_str) {
+            None if extensions.is_empty() => Version::V1_0,
+            None | Some("None") => Version::NEVER,
+            Some(version) => parse_version(version)?,
+        };
+        let last = row.get("lastVersion").and_then(Value::as_str);
+        Ok(Availability {
+            capabilities: capabilities?,
+            extensions,
+            version: first,
+            last_version: last.map_or(Ok(Version::NEVER), parse_version)?,
+        })
+    }
+
+    fn capability(&self, name: &str) -> Found<Capability> {
+        let own = self.names.iter().find(|(n, _)| *n == name);
+        let known = || {
+            Kind::Capability
+                .info()
+                .by_name(name)
+                .map(|e| Capability(e.value))
+        };
+        own.map(|(_, c)| *c)
+            .or_else(known)
+            .ok_or_else(|| format!("no capability is called {name}"))
+    }
+}
+
+fn parse_version(text: &str) -> Found<Version> {
+    let parsed = text.split_once('.').and_then(|(major, minor)| {
+        let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
+        Some(Version::new(major, minor))
+    });
+    parsed.ok_or_else(|| format!("'{text}' is no version"))
+}
+
+fn class(row: &Value) -> Class {
+    let name = row.get("class").and_then(Value::as_str).unwrap_or("");
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let found = Class::ALL
+        .iter()
+        .find(|c| format!("{c:?}").eq_ignore_ascii_case(&plain));
+    found.copied().unwrap_or(Class::Reserved)
+}
+
+fn effects(row: &Value) -> Found<Option<Effects>> {
+    let Some(given) = row.get("effects").and_then(Value::as_array) else {
+        return Ok(None);
+    };
+    let mut all = Effects::PURE;
+    for name in given {
+        all = all.and(match name.as_str() {
+            Some("reads") => Effects::READS,
+            Some("writes") => Effects::WRITES,
+            Some("convergent") => Effects::CONVERGENT,
+            Some("traps") => Effects::TRAPS,
+            _ => return Err(format!("{name} is no effect")),
+        });
+    }
+    Ok(Some(all))
+}
+
+fn list<'a>(row: &'a Value, key: &str) -> &'a [Value] {
+    row.get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> Found<&'a str> {
+    let value = row.get(key).and_then(Value::as_str);
+    value.ok_or_else(|| format!("a row of the grammar has no text {key}: {}", shown(row)))
+}
+
+/// A number, also as a text such as `0x0004`.
+fn number(row: &Value, key: &str) -> Found<u32> {
+    let value = row.get(key);
+    let plain = value.and_then(Value::as_u64);
+    let hex = || u64::from_str_radix(value?.as_str()?.strip_prefix("0x")?, 16).ok();
+    let found = plain.or_else(hex).and_then(|n| u32::try_from(n).ok());
+    found.ok_or_else(|| format!("a row of the grammar has no number {key}: {}", shown(row)))
+}
+
+fn shown(row: &Value) -> String {
+    row.to_string().chars().take(60).collect()
+}

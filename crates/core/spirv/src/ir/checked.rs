@@ -1,0 +1,94 @@
+//! Making instructions and handles from numbers that nobody vouches for.
+
+use super::module::{Block, Func, Inst, Module, Section};
+use crate::Id;
+use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operands};
+use spirula_diagnostics::{Diagnostic, Place};
+
+impl Module {
+    /// The instruction with a number, as [`Inst::index`] gives it.
+    pub fn inst_at(&self, index: usize) -> Option<Inst> {
+        (index < self.inst_count()).then(|| Inst::at(index))
+    }
+
+    /// The block with a number, as [`Block::index`] gives it.
+    pub fn block_at(&self, index: usize) -> Option<Block> {
+        (index < self.block_count()).then(|| Block::at(index))
+    }
+
+    /// The function with a number, as [`Func::index`] gives it.
+    pub fn func_at(&self, index: usize) -> Option<Func> {
+        (index < self.functions.len()).then(|| Func::at(index))
+    }
+
+    /// Makes an instruction as [`Module::create`] does, if it keeps what the IR demands of
+    /// instructions: operands as the grammar has them, ids that are not 0 and below the bound.
+    /// Opcodes and values that the grammar does not know are taken as they are.
+    ///
+    /// # Errors
+    /// What is wrong with the words.
+    pub fn try_create(&mut self, op: Op, words: &[u32]) -> Result<Inst, Diagnostic> {
+        self.check_operands(op, words)?;
+        Ok(self.create(op, words))
+    }
+
+    /// Gives an instruction other words as [`Module::replace_words`] does, on the same conditions.
+    ///
+    /// # Errors
+    /// As [`Module::try_create`].
+    pub fn try_replace_words(&mut self, inst: Inst, words: &[u32]) -> Result<(), Diagnostic> {
+        self.check_operands(self.inst(inst).op(), words)?;
+        self.replace_words(inst, words);
+        Ok(())
+    }
+
+    /// Whether an opcode with these words behind its first would be such an instruction.
+    ///
+    /// # Errors
+    /// What is wrong with the words.
+    pub fn check_operands(&self, op: Op, words: &[u32]) -> Result<(), Diagnostic> {
+        let fault = |what: &str| Diagnostic::error(Place::Unknown, format!("{op}: {what}"));
+        if words.len() >= 0xffff {
+            return Err(fault("it is longer than an instruction may be"));
+        }
+        let set = match (op, words) {
+            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
+                Id::new(*set).and_then(|set| self.imported(set))
+            }
+            _ => None,
+        };
+        // How wide a switch's literals are depends on its selector.
+        let most = if op == Op::Switch { 2 } else { usize::MAX };
+        for operand in Operands::new(op, words).with_ext(set).take(most) {
+            match operand {
+                Ok(o) if o.kind.info().category == Category::Id => {
+                    let id = o.words[0];
+                    if id == 0 || id >= self.bound() {
+                        let bound = self.bound();
+                        return Err(fault(&format!(
+                            "the id {id} is not below the bound {bound}"
+                        )));
+                    }
+                }
+                Ok(o) if o.kind == Kind::LiteralExtInstInteger && set.is_none() => break,
+                Ok(_) => {}
+                Err(DecodeError::UnknownValue(..))
+                    if !op.shape().has_fixed(words, self.bound()) =>
+                {
+                    let message = "an operand is missing, or an id is not below the bound";
+                    return Err(fault(message));
+                }
+                Err(DecodeError::UnknownOpcode | DecodeError::UnknownValue(..)) => break,
+                Err(error) => return Err(fault(&error.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The set that an `OpExtInstImport` imports under an id.
+    fn imported(&self, set: Id) -> Option<&'static ExtInstSet> {
+        let mut imports = self.section(Section::Imports);
+        let import = imports.find(|i| i.op() == Op::ExtInstImport && i.result() == Some(set))?;
+        ExtInstSet::by_name(&import.string(0))
+    }
+}

@@ -1,0 +1,240 @@
+//! Where the parts of a module stand in its words, for who only looks.
+
+use super::Section;
+use crate::Id;
+use crate::binary::{Header, Stream, split};
+use crate::grammar::{Op, Role};
+use spirula_diagnostics::{Diagnostic, Place};
+use std::ops::Range;
+
+/// Sections, functions and blocks of a module as ranges of its words, found in one walk that looks at
+/// each instruction's first word only.
+///
+/// Nothing is copied, and no operand is checked: instructions are as they were written. To edit, or to
+/// be sure of them, read a [`super::Module`].
+///
+/// ```
+/// # use spirula_spirv::{ir::{Index, Section}, grammar::Op, text};
+/// # let words = text::parse("
+/// # OpCapability Kernel
+/// # OpCapability Linkage
+/// # OpMemoryModel Logical OpenCL
+/// # %1 = OpTypeVoid
+/// # %2 = OpTypeFunction %1
+/// # %3 = OpFunction %1 None %2
+/// # %4 = OpLabel
+/// # OpBranch %5
+/// # %5 = OpLabel
+/// # OpReturn
+/// # OpFunctionEnd", &text::ParseOptions::default()).unwrap();
+/// let index = Index::of(&words)?;
+/// let capabilities = index.sections().iter().find(|s| s.section == Section::Capabilities);
+/// assert_eq!(capabilities.unwrap().insts(&words).count(), 2);
+/// for function in index.functions() {
+///     for block in index.blocks(function) {
+///         let last = block.insts(&words).last().unwrap()?;
+///         assert!(last.op.is_terminator());
+///     }
+/// }
+/// # assert_eq!(index.blocks(&index.functions()[0]).len(), 2);
+/// # Ok::<(), spirula_diagnostics::Diagnostic>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The module's header.
+    pub header: Header,
+    sections: Vec<SectionWords>,
+    functions: Vec<FunctionWords>,
+    blocks: Vec<BlockWords>,
+}
+
+/// Instructions of one section that stand together. A module that keeps the logical layout has one for
+/// each section that it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionWords {
+    /// The section; the trailer for all that stands between functions and behind them.
+    pub section: Section,
+    /// Their words.
+    pub words: Range<usize>,
+}
+
+/// A function, from `OpFunction` to `OpFunctionEnd`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionWords {
+    /// Its words.
+    pub words: Range<usize>,
+    blocks: Range<usize>,
+}
+
+/// A block, from its label to its terminator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockWords {
+    /// Its words.
+    pub words: Range<usize>,
+}
+
+impl Index {
+    /// Goes over a module's words, header included.
+    ///
+    /// # Errors
+    /// When the header is none, an instruction's length leads out of the module, or functions and
+    /// blocks do not end.
+    pub fn of(words: &[u32]) -> Result<Index, Diagnostic> {
+        let mut index = Index {
+            header: Header::read(words)?,
+            sections: Vec::with_capacity(Section::ALL.len()),
+            functions: Vec::new(),
+            blocks: Vec::new(),
+        };
+        let mut at = Header::WORDS;
+        while at < words.len() {
+            at = match Op(words[at] as u16) {
+                Op::Function => index.function(words, at)?,
+                op => index.section(words, at, op)?,
+            };
+        }
+        Ok(index)
+    }
+
+    /// The sections outside of functions, in the order in which they stand.
+    pub fn sections(&self) -> &[SectionWords] {
+        &self.sections
+    }
+
+    /// The functions in order.
+    pub fn functions(&self) -> &[FunctionWords] {
+        &self.functions
+    }
+
+    /// The blocks of a function in order; none for a declaration.
+    pub fn blocks(&self, function: &FunctionWords) -> &[BlockWords] {
+        &self.blocks[function.blocks.clone()]
+    }
+
+    /// Goes over instructions of one section; where the next ones begin.
+    fn section(&mut self, words: &[u32], begin: usize, first: Op) -> Result<usize, Diagnostic> {
+        let behind = !self.functions.is_empty();
+        let of = |op| {
+            if behind {
+                Section::Trailer
+            } else {
+                Section::of(op)
+            }
+        };
+        let (section, mut known) = (of(first), first);
+        let mut at = begin;
+        while at < words.len() {
+            let (length, op) = split(words[at]);
+            // Sections are mostly of one opcode each.
+            if op != known {
+                if op == Op::Function || of(op) != section {
+                    break;
+                }
+                known = op;
+            }
+            let role = op.shape().role;
+            if !matches!(role, Role::Plain | Role::Annotation | Role::Line) {
+                return Err(misplaced(op, at, "outside of a function"));
+            }
+            at = behind_inst(words, at, length)?;
+        }
+        self.sections.push(SectionWords {
+            section,
+            words: begin..at,
+        });
+        Ok(at)
+    }
+
+    /// Goes over a function; where what follows begins.
+    fn function(&mut self, words: &[u32], begin: usize) -> Result<usize, Diagnostic> {
+        let first_block = self.blocks.len();
+        let mut at = behind_inst(words, begin, split(words[begin]).0)?;
+        while at < words.len() {
+            let (length, op) = split(words[at]);
+            let next = behind_inst(words, at, length)?;
+            match op.shape().role {
+                Role::Label => {
+                    let end = block_end(words, next)?;
+                    self.blocks.push(BlockWords { words: at..end });
+                    at = end;
+                }
+                Role::FunctionEnd => {
+                    self.functions.push(FunctionWords {
+                        words: begin..next,
+                        blocks: first_block..self.blocks.len(),
+                    });
+                    return Ok(next);
+                }
+                Role::Parameter | Role::Line => at = next,
+                Role::Plain if op == Op::ExtInst => at = next,
+                _ => return Err(misplaced(op, at, "outside of a basic block")),
+            }
+        }
+        Err(ends_within(at, "a function"))
+    }
+}
+
+/// The end of a block whose label ends at `at`.
+#[inline]
+fn block_end(words: &[u32], mut at: usize) -> Result<usize, Diagnostic> {
+    while at < words.len() {
+        let (length, op) = split(words[at]);
+        let next = behind_inst(words, at, length)?;
+        match op.shape().role {
+            Role::Plain | Role::Line | Role::Annotation => at = next,
+            Role::Terminator => return Ok(next),
+            _ => return Err(misplaced(op, at, "before the end of a basic block")),
+        }
+    }
+    Err(ends_within(at, "a basic block"))
+}
+
+/// The position behind an instruction.
+#[inline]
+fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, Diagnostic> {
+    if length == 0 || length > words.len() - at {
+        return Err(match Stream::within(words, at..words.len()).next() {
+            Some(Err(error)) => error,
+            _ => ends_within(at, "an instruction"),
+        });
+    }
+    Ok(at + length)
+}
+
+#[cold]
+fn misplaced(op: Op, at: usize, where_: &str) -> Diagnostic {
+    Diagnostic::error(Place::Word(at as u32), format!("{op} stands {where_}"))
+}
+
+#[cold]
+fn ends_within(at: usize, what: &str) -> Diagnostic {
+    let place = Place::Word(at as u32);
+    Diagnostic::error(place, format!("the module ends within {what}"))
+}
+
+macro_rules! insts {
+    ($($of:ident),*) => {$(
+        impl $of {
+            /// The instructions, of the words that were indexed.
+            pub fn insts<'a>(&self, words: &'a [u32]) -> Stream<'a> {
+                Stream::within(words, self.words.clone())
+            }
+        }
+    )*};
+}
+
+insts!(SectionWords, FunctionWords, BlockWords);
+
+impl FunctionWords {
+    /// The function's id; none where the module was written without one.
+    pub fn id(&self, words: &[u32]) -> Option<Id> {
+        Id::new(*words.get(self.words.start + 2)?)
+    }
+}
+
+impl BlockWords {
+    /// The id of the block's label; none where the module was written without one.
+    pub fn label(&self, words: &[u32]) -> Option<Id> {
+        Id::new(*words.get(self.words.start + 1)?)
+    }
+}

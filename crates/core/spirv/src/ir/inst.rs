@@ -1,0 +1,124 @@
+//! Reading access to one instruction.
+
+use super::module::Inst;
+use crate::Id;
+use crate::grammar::{Op, Operands, ParsedOperand, literal_string};
+use spirula_diagnostics::Place;
+
+/// An instruction of a module, borrowed.
+#[derive(Clone, Copy)]
+pub struct InstRef<'a> {
+    pub(super) handle: Inst,
+    pub(super) op: Op,
+    /// Position of its first word in the module that was read; `u32::MAX` where it has none.
+    pub(super) at: u32,
+    pub(super) words: &'a [u32],
+}
+
+impl<'a> InstRef<'a> {
+    /// Handle in its module.
+    #[inline]
+    pub fn handle(self) -> Inst {
+        self.handle
+    }
+
+    /// Opcode.
+    #[inline]
+    pub fn op(self) -> Op {
+        self.op
+    }
+
+    /// All words behind the first, result type and result id included.
+    #[inline]
+    pub fn words(self) -> &'a [u32] {
+        self.words
+    }
+
+    /// Where it stood in the module that was read; unknown for instructions made since.
+    pub fn place(self) -> Place {
+        match self.at {
+            u32::MAX => Place::Unknown,
+            at => Place::Word(at),
+        }
+    }
+
+    /// Result type.
+    #[inline]
+    pub fn result_type(self) -> Option<Id> {
+        match self.op.shape().result() {
+            Some(1) => self.words.first().copied().and_then(Id::new),
+            _ => None,
+        }
+    }
+
+    /// Result id.
+    #[inline]
+    pub fn result(self) -> Option<Id> {
+        self.op.shape().result_of(self.words)
+    }
+
+    /// The words behind result type and result id.
+    #[inline]
+    pub fn operands(self) -> &'a [u32] {
+        self.words.get(self.op.shape().head()..).unwrap_or(&[])
+    }
+
+    /// Word `n` of the operands, which the grammar demands.
+    ///
+    /// # Panics
+    /// When the instruction has fewer words, which the reader excludes for operands that the
+    /// grammar demands.
+    #[inline]
+    pub fn word(self, n: usize) -> u32 {
+        self.operands()[n]
+    }
+
+    /// Word `n` of the operands as an id, which the grammar demands there.
+    ///
+    /// # Panics
+    /// As [`Self::word`], and when the word is 0.
+    #[inline]
+    pub fn id(self, n: usize) -> Id {
+        match Id::new(self.word(n)) {
+            Some(id) => id,
+            None => panic!("{} has the id 0", self.op),
+        }
+    }
+
+    /// Word `n` of the operands as an id, where there is one.
+    #[inline]
+    pub fn get_id(self, n: usize) -> Option<Id> {
+        self.operands().get(n).copied().and_then(Id::new)
+    }
+
+    /// The operands from word `n` on as ids; words that are 0, which no id is, are left out.
+    #[inline]
+    pub fn ids(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + 'a {
+        let words = self.operands().get(n..).unwrap_or(&[]);
+        words.iter().filter_map(|w| Id::new(*w))
+    }
+
+    /// The literal string that begins at word `n` of the operands.
+    pub fn string(self, n: usize) -> String {
+        literal_string(self.operands().get(n..).unwrap_or(&[])).into_owned()
+    }
+
+    /// The first operand with a name of the grammar, such as `Base` or `Operand 1`.
+    ///
+    /// ```
+    /// # use spirula_spirv::{ir::Module, text};
+    /// # let words = text::parse("%1 = OpTypeInt 32 1", &text::ParseOptions::default()).unwrap();
+    /// # let module = Module::from_words(words).unwrap();
+    /// let int = module.all_insts().next().unwrap();
+    /// assert_eq!(int.operand("Width").unwrap().words, [32]);
+    /// assert!(int.operand("Height").is_none());
+    /// ```
+    pub fn operand(self, name: &str) -> Option<ParsedOperand<'a>> {
+        self.parsed().map_while(Result::ok).find(|o| o.name == name)
+    }
+
+    /// The operands split by the grammar.
+    pub fn parsed(self) -> Operands<'a> {
+        Operands::new(self.op, self.words)
+    }
+}

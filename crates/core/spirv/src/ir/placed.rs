@@ -1,0 +1,252 @@
+//! Edits of single instructions that look first whether they can be made.
+//!
+//! [`Module::insert_before`] and its like put any instruction anywhere, for passes that know what they do.
+//! The edits of this file keep what every module must keep of its layout, whoever asks: each instruction
+//! stands in its section or in a block, phis and variables first, nothing between a merge instruction and
+//! its branch. What an edit refuses leaves the module as it was. That ids are defined before their uses and
+//! have fitting types is the verifier's to say.
+
+use super::module::{Block, Inst, Module, Section};
+use super::{Erased, IdWords, InstRef, Labels};
+use crate::analysis::DefUse;
+use crate::grammar::{Class, Op};
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Where a new instruction goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// Before an instruction.
+    Before(Inst),
+    /// Behind an instruction.
+    Behind(Inst),
+    /// To the beginning of a block: a phi behind the other phis, a variable behind these and the other
+    /// variables, anything else behind all of them.
+    Begin(Block),
+    /// To the end of a block, before its merge instruction and terminator.
+    End(Block),
+    /// To the end of the section outside of functions that it belongs in.
+    Section,
+}
+
+/// What an instruction is put before, or the section that it is put at the end of.
+enum Spot {
+    Before(Inst),
+    EndOf(Section),
+}
+
+impl Module {
+    /// Makes an instruction of its opcode and the words behind the first, as [`Module::try_create`] does,
+    /// and puts it where it is asked for, if it may stand there.
+    ///
+    /// # Errors
+    /// What is wrong with the words, or why the instruction cannot stand there.
+    pub fn try_insert(&mut self, at: Where, op: Op, words: &[u32]) -> Result<Inst, Diagnostic> {
+        let spot = self.spot(at, op).map_err(|why| refused(op, &why))?;
+        self.check_operands(op, words)?;
+        let inst = self.create(op, words);
+        match spot {
+            Spot::Before(next) => self.insert_before(next, inst),
+            Spot::EndOf(section) => self.append(section.list(), inst),
+        }
+        Ok(inst)
+    }
+
+    /// Whether an instruction with an opcode may stand somewhere.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn check_place(&self, at: Where, op: Op) -> Result<(), Diagnostic> {
+        let spot = self.spot(at, op);
+        spot.map(|_| ()).map_err(|why| refused(op, &why))
+    }
+
+    /// Takes an instruction out of the module, as [`Module::erase`] does, if nothing needs it; `uses` are
+    /// those of the module as it is, and take note.
+    ///
+    /// # Errors
+    /// When its result is used by more than names and decorations, or it is what a function, a block or a
+    /// module cannot be without.
+    pub fn try_erase(
+        &mut self,
+        uses: &mut DefUse,
+        inst: Inst,
+        erased: &mut Erased,
+    ) -> Result<(), Diagnostic> {
+        let old = self.inst(inst);
+        let op = old.op();
+        if self.list_of(inst).is_none() || shapes_functions(op) || op == Op::MemoryModel {
+            return Err(refused(op, "it cannot be erased by itself"));
+        }
+        if matches!(op, Op::SelectionMerge | Op::LoopMerge) && self.is_structured() {
+            return Err(refused(op, "structured control flow needs it"));
+        }
+        let is_used = |id| {
+            let mut uses = uses.uses(id);
+            uses.any(|u| !self.inst(u.inst).op().is_about_ids())
+        };
+        if let Some(id) = old.result().filter(|id| is_used(*id)) {
+            return Err(refused(op, &format!("{id} is used")));
+        }
+        uses.remove(old);
+        self.erase(inst, erased);
+        Ok(())
+    }
+
+    /// Puts another terminator in the place of a block's, as [`Module::set_terminator`] does. Phis of the
+    /// old and the new targets are the caller's care: edits of edges keep them right.
+    ///
+    /// # Errors
+    /// When the words are wrong, the opcode is that of no terminator, or a target is no block of the function
+    /// or its first.
+    pub fn try_set_terminator(
+        &mut self,
+        ids: &IdWords,
+        block: Block,
+        op: Op,
+        words: &[u32],
+    ) -> Result<Inst, Diagnostic> {
+        if !op.is_terminator() {
+            return Err(refused(op, "it ends no block"));
+        }
+        self.check_operands(op, words)?;
+        let merge = self.merge(block).map(InstRef::op);
+        let fits = match merge {
+            Some(Op::LoopMerge) => matches!(op, Op::Branch | Op::BranchConditional),
+            Some(_) => matches!(op, Op::BranchConditional | Op::Switch),
+            None => true,
+        };
+        if let Some(merge) = merge.filter(|_| !fits) {
+            return Err(refused(op, &format!("it cannot stand behind {merge}")));
+        }
+        // In no list, it is no part of the module yet.
+        let new = self.create(op, words);
+        let labels = Labels::of(self, self.block(block).func);
+        let mut wrong = None;
+        self.visit_targets(ids, self.inst(new), |_, label| {
+            match labels.position(label) {
+                None => wrong = Some(format!("its target {label} is no block of the function")),
+                Some(0) => wrong = Some(format!("nothing can lead to the entry block {label}")),
+                Some(_) => {}
+            }
+        });
+        match wrong {
+            Some(why) => Err(refused(op, &why)),
+            None => Ok(self.set_terminator(block, op, words)),
+        }
+    }
+
+    /// Where an instruction comes to stand that is asked for at a place.
+    ///
+    /// # Errors
+    /// Why it cannot stand there.
+    fn spot(&self, at: Where, op: Op) -> Result<Spot, String> {
+        if shapes_functions(op) {
+            return Err("functions and blocks are made as a whole".to_owned());
+        }
+        let before = match at {
+            Where::Section if Section::of(op).takes(op) => return Ok(Spot::EndOf(Section::of(op))),
+            Where::Section => return Err("it stands in functions only".to_owned()),
+            Where::Begin(block) => self.begin(block, op),
+            Where::End(block) => self.before_end(block),
+            Where::Before(inst) => inst,
+            Where::Behind(inst) => match (self.next(inst), self.list_of(inst)) {
+                (Some(next), Some(_)) => next,
+                (None, Some(list)) => match list.section() {
+                    Some(section) if section.takes(op) => return Ok(Spot::EndOf(section)),
+                    _ => return Err(format!("nothing can stand behind {}", self.inst(inst).op())),
+                },
+                (_, None) => inst,
+            },
+        };
+        let Some(list) = self.list_of(before) else {
+            return Err("the instruction beside it is in no list".to_owned());
+        };
+        let ends_block = self.ends(list).tail.map(|i| self.inst(i).op());
+        match list.section() {
+            Some(section) if section.takes(op) => {}
+            Some(section) => return Err(format!("it does not belong to the section {section:?}")),
+            None if ends_block.is_some_and(Op::is_terminator) => self.within_block(before, op)?,
+            None if op.is_line() => {}
+            None => return Err("only lines stand between the parts of a function".to_owned()),
+        }
+        Ok(Spot::Before(before))
+    }
+
+    /// What an instruction is put before that is to stand at the beginning of a block.
+    fn begin(&self, block: Block, op: Op) -> Inst {
+        let own = rank(op);
+        let first = self.body(block).find(|i| match own {
+            1 | 2 => rank_of(*i) > own,
+            _ => rank(i.op()) == 3,
+        });
+        first.map_or_else(|| self.before_end(block), InstRef::handle)
+    }
+
+    /// Whether an instruction may stand in a block, before another one.
+    fn within_block(&self, next: Inst, op: Op) -> Result<(), String> {
+        let class = op.info().map(|i| i.class);
+        let is_global = matches!(
+            class,
+            Some(Class::TypeDeclaration | Class::ConstantCreation)
+        );
+        if Section::of(op) != Section::Globals || is_global && op != Op::Undef {
+            return Err("it stands outside of functions only".to_owned());
+        }
+        let previous = self.previous(next).map(|i| self.inst(i));
+        let is_merge = |op: Op| matches!(op, Op::SelectionMerge | Op::LoopMerge);
+        if let Some(merge) = previous.map(InstRef::op).filter(|op| is_merge(*op)) {
+            return Err(format!("nothing can stand between {merge} and its branch"));
+        }
+        let next = self.inst(next);
+        if is_merge(op) && !next.op().is_terminator() {
+            return Err("it stands before the branch of its block only".to_owned());
+        }
+        let mut before = previous;
+        while let Some(inst) = before.filter(|i| rank_of(*i) == 0) {
+            before = self.previous(inst.handle()).map(|i| self.inst(i));
+        }
+        let rank = rank(op);
+        if rank > 0 && before.is_some_and(|i| rank_of(i) > rank) {
+            return Err("phis and variables stand first".to_owned());
+        }
+        let mut behind = Some(next);
+        while let Some(inst) = behind.filter(|i| rank_of(*i) == 0) {
+            behind = self.next(inst.handle()).map(|i| self.inst(i));
+        }
+        if rank > 0 && behind.is_some_and(|i| rank_of(i) < rank) {
+            return Err("phis and variables stand first".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn refused(op: Op, why: &str) -> Diagnostic {
+    Diagnostic::error(Place::Unknown, format!("{op}: {why}"))
+}
+
+/// Whether functions and blocks are made of an instruction.
+fn shapes_functions(op: Op) -> bool {
+    let shapes = matches!(
+        op,
+        Op::Function | Op::FunctionParameter | Op::FunctionEnd | Op::Label
+    );
+    shapes || op.is_terminator()
+}
+
+/// In which order instructions stand in a block; 0 for those that stand anywhere.
+fn rank(op: Op) -> u32 {
+    match op {
+        Op::Line | Op::NoLine => 0,
+        Op::Phi => 1,
+        Op::Variable | Op::UntypedVariableKHR => 2,
+        _ => 3,
+    }
+}
+
+/// The same of an instruction of a block: what is extended may describe and stand anywhere.
+fn rank_of(inst: InstRef<'_>) -> u32 {
+    match inst.op() {
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => 0,
+        op => rank(op),
+    }
+}

@@ -1,0 +1,461 @@
+//! From words to the IR, in one pass.
+
+use super::ids::IdWords;
+use super::module::{Func, Inst, List, Module, Section};
+use super::nodes::MOST_LISTS;
+use super::pool::Pool;
+use crate::binary::{self, Header, RawInst, Stream};
+use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operand, Operands};
+use crate::grammar::{Quantifier, Rest, Role, Spots, literal_string};
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Largest bound that is accepted for modules of any size: the universal limit of the
+/// specification (section 2.17). Above it a module needs a word for each of its ids.
+const UNIVERSAL_BOUND: u32 = 0x3f_ffff;
+
+impl Module {
+    /// Reads a module from its bytes, in either byte order.
+    ///
+    /// # Errors
+    /// When the bytes are no module, or an instruction is malformed or stands where it may not.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Module, Diagnostic> {
+        Module::from_words(binary::words(bytes)?)
+    }
+
+    /// Reads a module from its words, header included.
+    ///
+    /// # Errors
+    /// As [`Module::from_bytes`].
+    pub fn from_words(words: Vec<u32>) -> Result<Module, Diagnostic> {
+        let header = Header::read(&words)?;
+        let limit = UNIVERSAL_BOUND.max(words.len() as u32);
+        if header.bound == 0 || header.bound > limit {
+            let message = format!("a bound of {} ids is out of the possible", header.bound);
+            return Err(Diagnostic::error(Place::Word(3), message));
+        }
+        if words.len() > MOST_LISTS {
+            let message = format!("a module of {} words is too large", words.len());
+            return Err(Diagnostic::error(Place::Unknown, message));
+        }
+        let mut module = Module::new(header.version);
+        module.generator = header.generator;
+        module.schema = header.schema;
+        module.bound = header.bound;
+        module.nodes.reserve_exact(words.len() / WORDS_PER_NODE);
+        let mut reader = Reader {
+            module,
+            state: State::Module,
+            lines: None,
+            section: Section::Capabilities,
+            in_order: true,
+            sets: Vec::new(),
+        };
+        let mut stream = Stream::new(&words);
+        while let Some(inst) = stream.step() {
+            reader.check(inst, &words)?;
+            reader.room(inst.at, words.len());
+            reader.place(inst, words.len())?;
+        }
+        if let Some(fault) = stream.fault() {
+            return Err(fault);
+        }
+        let mut module = reader.finish(words.len())?;
+        module.words = Pool::of(words);
+        check_switches(&module)?;
+        Ok(module)
+    }
+}
+
+/// Holds the first invariant of the IR for the labels of switches: the width of a switch's literals, and so
+/// where its labels stand, is known once the whole module is read.
+fn check_switches(module: &Module) -> Result<(), Diagnostic> {
+    let blocks = module.functions().iter();
+    let blocks = blocks.flat_map(|func| &module.function(*func).blocks);
+    let mut ids = None;
+    for switch in blocks.map(|block| module.terminator(*block)) {
+        if switch.op() != Op::Switch {
+            continue;
+        }
+        let ids = ids.get_or_insert_with(|| IdWords::new(module));
+        let mut outside = None;
+        ids.visit(switch, |_, id| {
+            if id.word() >= module.bound {
+                outside = Some(id);
+            }
+        });
+        if let Some(id) = outside {
+            let message = format!("{}: {}", switch.op(), not_below(id.word(), module.bound));
+            return Err(Diagnostic::error(switch.place(), message));
+        }
+    }
+    Ok(())
+}
+
+fn not_below(id: u32, bound: u32) -> String {
+    format!("the id {id} is not below the bound {bound}")
+}
+
+/// How many more of something there will be in a module of which so many words were read.
+fn expected(so_far: usize, at: usize, whole: usize) -> usize {
+    let more = so_far as u64 * (whole - at) as u64 / at as u64;
+    more as usize + so_far / 16 + 16
+}
+
+/// Words that an instruction is expected to have.
+const WORDS_PER_NODE: usize = 4;
+
+/// What the reader is within.
+#[derive(Clone, Copy)]
+enum State {
+    /// Outside of functions.
+    Module,
+    /// Behind `OpFunction`, before the first label, or between two blocks.
+    Function(Func),
+    /// Behind a label, before its terminator: the function, the block's body and whether it is still empty.
+    Block(Func, List, bool),
+}
+
+struct Reader {
+    module: Module,
+    state: State,
+    /// Lines and non-semantic instructions whose owner has not come yet.
+    lines: Option<List>,
+    /// Section of the last instruction outside of functions, and whether none stood before it that belongs
+    /// behind it.
+    section: Section,
+    in_order: bool,
+    /// Extended instruction sets imported so far.
+    sets: Vec<(u32, Option<&'static ExtInstSet>)>,
+}
+
+impl Reader {
+    /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
+    #[inline]
+    fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+        let bound = self.module.bound;
+        let shape = inst.op.shape();
+        if let Some(spots) = shape.spots(inst.words)
+            && are_below(whole, inst, spots, bound)
+            && shape.is_whole(inst.words)
+        {
+            return Ok(());
+        }
+        self.check_further(inst, whole)
+    }
+
+    /// The same for what the shape alone does not tell.
+    #[inline(never)]
+    fn check_further(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+        match self.spots(inst) {
+            Some(spots) if are_below(whole, inst, spots, self.module.bound) => Ok(()),
+            _ => self.check_split(inst),
+        }
+    }
+
+    /// Where ids are of what the shape alone does not tell.
+    fn spots(&self, inst: RawInst<'_>) -> Option<Spots> {
+        let from = match (inst.op.shape().rest, inst.words) {
+            // Its labels are checked at the end.
+            (Rest::Switch, [_, _, ..]) => inst.words.len(),
+            (Rest::Ext, [_, _, _, number, operands @ ..]) => {
+                let row = self.set(inst)?.instruction(*number)?;
+                let one = |o: &Operand| o.kind == Kind::IdRef && o.quantifier == Quantifier::One;
+                if row.operands.len() != operands.len() || !row.operands.iter().all(one) {
+                    return None;
+                }
+                inst.words.len() - operands.len()
+            }
+            _ => return None,
+        };
+        let bits = inst.op.shape().fixed_ids();
+        Some(Spots { bits, from })
+    }
+
+    /// The set of an extended instruction, where it is known.
+    fn set(&self, inst: RawInst<'_>) -> Option<&'static ExtInstSet> {
+        let (Rest::Ext, [_, _, set, ..]) = (inst.op.shape().rest, inst.words) else {
+            return None;
+        };
+        let found = self.sets.iter().find(|(id, _)| id == set);
+        found.and_then(|(_, set)| *set)
+    }
+
+    /// The same operand by operand.
+    fn check_split(&self, inst: RawInst<'_>) -> Result<(), Diagnostic> {
+        let fault = |at: usize, message: String| {
+            let place = Place::Word((inst.at + 1 + at) as u32);
+            Diagnostic::error(place, format!("{}: {message}", inst.op))
+        };
+        let set = self.set(inst);
+        let bound = self.module.bound;
+        let checked = if inst.op == Op::Switch { 2 } else { usize::MAX };
+        for operand in Operands::new(inst.op, inst.words)
+            .with_ext(set)
+            .take(checked)
+        {
+            match operand {
+                Ok(o) if o.kind.info().category == Category::Id => {
+                    let id = o.words[0];
+                    if id == 0 || id >= bound {
+                        return Err(fault(o.at, not_below(id, bound)));
+                    }
+                }
+                // What an unknown set's operands are cannot be told.
+                Ok(o) if o.kind == Kind::LiteralExtInstInteger && set.is_none() => break,
+                Ok(_) => {}
+                // Kept word for word: they come from a newer grammar than ours. What stands before and
+                // behind a value without operands of its own is as ever.
+                Err(DecodeError::UnknownValue(..))
+                    if !inst.op.shape().has_fixed(inst.words, bound) =>
+                {
+                    let message = "an operand is missing, or an id is not below the bound";
+                    return Err(fault(0, message.to_owned()));
+                }
+                Err(DecodeError::UnknownOpcode | DecodeError::UnknownValue(..)) => break,
+                Err(DecodeError::Surplus(at)) => {
+                    return Err(fault(at, DecodeError::Surplus(at).to_string()));
+                }
+                Err(error) => return Err(fault(inst.words.len(), error.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Room for nodes: as many more as there would be if the rest of the module were like what was
+    /// read. Doubling would take twice the memory that is needed.
+    #[inline]
+    fn room(&mut self, at: usize, whole: usize) {
+        let nodes = &mut self.module.nodes;
+        if nodes.is_full() {
+            nodes.reserve_exact(expected(nodes.len(), at, whole));
+        }
+    }
+
+    /// The same for a block and its list.
+    fn room_for_block(&mut self, at: usize, whole: usize) {
+        let (blocks, lists) = (&mut self.module.blocks, &mut self.module.lists);
+        if blocks.len() == blocks.capacity() {
+            blocks.reserve_exact(expected(blocks.len(), at, whole));
+        }
+        if lists.len() == lists.capacity() {
+            lists.reserve_exact(expected(lists.len(), at, whole));
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, raw: RawInst<'_>, whole: usize) -> Result<(), Diagnostic> {
+        match self.state {
+            State::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
+            State::Function(func) => self.in_function(raw, func, whole),
+            State::Module => self.outside(raw),
+        }
+    }
+
+    #[inline(never)]
+    fn outside(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
+        let goes_on = self.lines.is_none() && self.module.order.is_empty();
+        if goes_on && matches!(raw.op.shape().role, Role::Plain | Role::Annotation) {
+            self.import(raw);
+            let list = self.section(raw.op);
+            self.push(list, raw);
+            return Ok(());
+        }
+        let inst = self.module.create_at(raw.at as u32);
+        match raw.op {
+            Op::Function => {
+                // Its end is known when it is read.
+                let func = self.module.create_function_at(inst, inst);
+                if let Some(lines) = self.lines.take() {
+                    self.module.functions[func.index()].lead = lines;
+                }
+                self.state = State::Function(func);
+            }
+            Op::Label | Op::FunctionParameter | Op::FunctionEnd => {
+                return Err(misplaced(raw, "outside of a function"));
+            }
+            op if op.is_terminator() => return Err(misplaced(raw, "outside of a function")),
+            op if op.is_line() || !self.module.order.is_empty() => self.wait(inst),
+            op => {
+                self.import(raw);
+                let list = self.section(op);
+                if let Some(lines) = self.lines.take() {
+                    self.adopt(list, lines);
+                }
+                self.module.append(list, inst);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of a set of extended instructions.
+    fn import(&mut self, raw: RawInst<'_>) {
+        if let (Op::ExtInstImport, [id, name @ ..]) = (raw.op, raw.words) {
+            let set = ExtInstSet::by_name(&literal_string(name));
+            self.sets.push((*id, set));
+        }
+    }
+
+    /// Puts an instruction at the end of a list.
+    fn push(&mut self, list: List, raw: RawInst<'_>) {
+        let ends = &mut self.module.lists[list.index()];
+        let nodes = &mut self.module.nodes;
+        let goes_on = ends
+            .tail
+            .is_some_and(|last| last.index() + 1 == nodes.len());
+        if let Some(last) = ends.tail
+            && goes_on
+        {
+            let inst = nodes.push_in(raw.at as u32, list, false, true);
+            nodes.set_next(last, Some(inst));
+            ends.tail = Some(inst);
+        } else {
+            let inst = nodes.push(raw.at as u32);
+            self.module.append(list, inst);
+        }
+    }
+
+    #[inline(never)]
+    fn in_function(
+        &mut self,
+        raw: RawInst<'_>,
+        func: Func,
+        whole: usize,
+    ) -> Result<(), Diagnostic> {
+        let inst = self.module.create_at(raw.at as u32);
+        let has_blocks = !self.module.function(func).blocks.is_empty();
+        match raw.op {
+            Op::FunctionParameter if !has_blocks => {
+                let params = self.module.function(func).params;
+                if let Some(lines) = self.lines.take() {
+                    self.adopt(params, lines);
+                }
+                self.module.append(params, inst);
+            }
+            Op::Label => {
+                self.room_for_block(raw.at, whole);
+                let block = self.module.create_block_at(func, inst);
+                if let Some(lines) = self.lines.take() {
+                    self.module.blocks[block.index()].lead = lines;
+                }
+                self.state = State::Block(func, self.module.block(block).body, true);
+            }
+            Op::FunctionEnd => {
+                self.module.functions[func.index()].end = inst;
+                if let Some(lines) = self.lines.take() {
+                    self.module.functions[func.index()].tail = lines;
+                }
+                self.state = State::Module;
+            }
+            op if op.is_line() || op == Op::ExtInst => self.wait(inst),
+            _ => return Err(misplaced(raw, "outside of a basic block")),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn in_block(
+        &mut self,
+        raw: RawInst<'_>,
+        func: Func,
+        list: List,
+        is_first: bool,
+    ) -> Result<(), Diagnostic> {
+        let role = raw.op.shape().role;
+        if matches!(
+            role,
+            Role::Label | Role::Function | Role::FunctionEnd | Role::Parameter
+        ) {
+            return Err(misplaced(raw, "before the end of a basic block")
+                .with_hint("a basic block ends in a branch, a return or OpUnreachable"));
+        }
+        let ends = role == Role::Terminator;
+        let nodes = &mut self.module.nodes;
+        let inst = nodes.push_in(raw.at as u32, list, is_first, ends);
+        let known = &mut self.module.lists[list.index()];
+        if is_first {
+            known.head = Some(inst);
+        }
+        if ends {
+            known.tail = Some(inst);
+        }
+        self.state = if ends {
+            State::Function(func)
+        } else {
+            State::Block(func, list, false)
+        };
+        Ok(())
+    }
+
+    /// The list of the section that an instruction outside of functions belongs in.
+    fn section(&mut self, op: Op) -> List {
+        let section = Section::of(op);
+        self.in_order &= section >= self.section;
+        self.section = section;
+        section.list()
+    }
+
+    fn wait(&mut self, inst: Inst) {
+        let list = *self.lines.get_or_insert_with(|| self.module.create_list());
+        self.module.append(list, inst);
+    }
+
+    /// Moves waiting instructions to the end of a list.
+    fn adopt(&mut self, list: List, lines: List) {
+        while let Some(inst) = self.module.ends(lines).head {
+            self.module.remove(inst);
+            self.module.append(list, inst);
+        }
+    }
+
+    fn finish(mut self, end: usize) -> Result<Module, Diagnostic> {
+        if !matches!(self.state, State::Module) {
+            let place = Place::Word(end as u32);
+            return Err(Diagnostic::error(
+                place,
+                "the module ends within a function",
+            ));
+        }
+        if let Some(lines) = self.lines.take() {
+            let list = if self.module.order.is_empty() {
+                Section::Globals.list()
+            } else {
+                Section::Trailer.list()
+            };
+            self.adopt(list, lines);
+        }
+        self.module.trim();
+        self.module.as_read = self.in_order;
+        Ok(self.module)
+    }
+}
+
+/// Whether the ids of an instruction are neither 0 nor out of the bound.
+///
+/// Most instructions are short: eight words are compared whatever the instruction has, as that costs
+/// less than a loop whose length cannot be foreseen.
+#[inline]
+fn are_below(whole: &[u32], inst: RawInst<'_>, spots: Spots, bound: u32) -> bool {
+    const WINDOW: usize = 8;
+    let is_id = |word: u32| word.wrapping_sub(1) < bound - 1;
+    let words = inst.words;
+    let window = whole.get(inst.at + 1..inst.at + 1 + WINDOW);
+    if let (Some(window), Some(wanted)) = (window, spots.mask(words.len()))
+        && words.len() <= WINDOW
+    {
+        let mut outside = 0;
+        for (at, word) in window.iter().enumerate() {
+            outside |= u32::from(!is_id(*word)) << at;
+        }
+        return outside & wanted == 0;
+    }
+    let first = words.iter().enumerate().take(spots.from.min(32));
+    first
+        .filter(|(at, _)| spots.bits >> at & 1 == 1)
+        .all(|(_, w)| is_id(*w))
+        && words[spots.from..].iter().all(|w| is_id(*w))
+}
+
+#[cold]
+fn misplaced(raw: RawInst<'_>, where_: &str) -> Diagnostic {
+    Diagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
+}

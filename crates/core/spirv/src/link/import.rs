@@ -1,0 +1,510 @@
+//! Importing from another module.
+
+use super::annotations::{Annotations, map_ids};
+use super::recursive;
+use super::values::{Keys, Values, is_continuation, is_value};
+use crate::analysis::Definitions;
+use crate::grammar::Op;
+use crate::ir::{Func, IdWords, Inst, InstRef, List, Module, Section};
+use crate::{Id, IdMap};
+use spirula_diagnostics::{Diagnostic, Place};
+use std::fmt;
+
+/// Why something cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportError {
+    /// The source defines no such type, constant, global variable or function.
+    NotGlobal(Id),
+    /// The tables do not know an instruction, so that its ids cannot be told from its numbers.
+    Unknown {
+        /// Where it stands in the source.
+        place: Place,
+        /// Its opcode.
+        op: Op,
+    },
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImportError::NotGlobal(id) => {
+                write!(
+                    f,
+                    "{id} is no type, constant, global variable or function of the module"
+                )
+            }
+            ImportError::Unknown { op, .. } => write!(
+                f,
+                "the tables do not know {op} or an operand of it, so its ids cannot be renamed"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+impl From<ImportError> for Diagnostic {
+    fn from(error: ImportError) -> Self {
+        let place = match &error {
+            ImportError::NotGlobal(_) => Place::Unknown,
+            ImportError::Unknown { place, .. } => *place,
+        };
+        Diagnostic::error(place, error.to_string())
+    }
+}
+
+/// What became of an id of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Nothing, or it has an id in the destination that is not defined yet.
+    Open,
+    /// Its instruction was copied, in this round.
+    Copied(u32),
+    /// The destination had something equal.
+    Merged,
+    /// The caller said what stands for it.
+    Assigned,
+}
+
+/// Imports from one module into others' ids: one importer for each pair of source and destination.
+///
+/// ```
+/// use spirula_spirv::grammar::Op;
+/// use spirula_spirv::ir::Module;
+/// use spirula_spirv::link::{Importer, Values};
+/// use spirula_spirv::text::{ParseOptions, parse};
+///
+/// let read = |text| Module::from_words(parse(text, &ParseOptions::default()).unwrap()).unwrap();
+/// let source = read("%1 = OpTypeFloat 32\n%2 = OpTypeVector %1 4");
+/// let mut destination = read("%1 = OpTypeInt 32 0\n%2 = OpTypeFloat 32");
+/// let vector = source.all_insts().find(|i| i.op() == Op::TypeVector).unwrap().result().unwrap();
+///
+/// let mut values = Values::compute(&destination);
+/// let mut importer = Importer::new(&source);
+/// let ids = importer.import(&mut destination, &mut values, &[vector]).unwrap();
+/// // The float type is there already: only the vector is new.
+/// assert_eq!(ids[0].word(), 3);
+/// assert_eq!(destination.all_insts().count(), 3);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Importer<'s> {
+    source: &'s Module,
+    ids: IdWords,
+    definitions: Definitions,
+    annotations: Annotations,
+    new: IdMap<Option<Id>>,
+    fates: IdMap<Fate>,
+    keys: Keys,
+    scratch: Vec<u32>,
+    /// Number of this call: names and decorations are carried in the one that copies.
+    round: u32,
+}
+
+impl<'s> Importer<'s> {
+    /// Reads the source's definitions and decorations.
+    pub fn new(source: &'s Module) -> Self {
+        Importer {
+            source,
+            ids: IdWords::new(source),
+            definitions: Definitions::compute(source),
+            annotations: Annotations::compute(source),
+            new: IdMap::new(source.bound(), None),
+            fates: IdMap::new(source.bound(), Fate::Open),
+            keys: Keys::default(),
+            scratch: Vec::new(),
+            round: 0,
+        }
+    }
+
+    /// Says that an id of the source is not to be imported: this id of the destination stands for
+    /// it.
+    pub fn assign(&mut self, id: Id, stands_for_it: Id) {
+        self.new.set(id, Some(stands_for_it));
+        self.fates.set(id, Fate::Assigned);
+    }
+
+    /// Says which id an id of the source gets when it is imported: one that the destination does
+    /// not define.
+    pub fn reserve(&mut self, id: Id, becomes: Id) {
+        self.new.set(id, Some(becomes));
+    }
+
+    /// What an id of the source became, where it was imported or assigned.
+    pub fn get(&self, id: Id) -> Option<Id> {
+        self.new[id]
+    }
+
+    /// Imports types, constants, global variables and functions with everything that they use,
+    /// their names and their decorations. Returns their ids in the destination. What an earlier
+    /// call imported is not imported again. `values` is what the destination has.
+    ///
+    /// Capabilities and extensions are not imported: what is needed of them is told by
+    /// [`Needs`](crate::analysis::Needs). Symbols keep their linkage.
+    ///
+    /// # Errors
+    /// When an id is none of these, or the tables do not know an instruction that is needed; the
+    /// destination is then as it was.
+    pub fn import(
+        &mut self,
+        destination: &mut Module,
+        values: &mut Values,
+        wanted: &[Id],
+    ) -> Result<Vec<Id>, ImportError> {
+        let needed = self.needed(wanted)?;
+        self.copy_needed(destination, values, Some(&needed));
+        let found = |id: &Id| self.new[*id].ok_or(ImportError::NotGlobal(*id));
+        wanted.iter().map(found).collect()
+    }
+
+    /// Imports the whole source: everything but its memory model.
+    ///
+    /// # Errors
+    /// When the tables do not know an instruction; the destination is then as it was.
+    pub fn import_all(
+        &mut self,
+        destination: &mut Module,
+        values: &mut Values,
+    ) -> Result<(), ImportError> {
+        self.source
+            .all_insts()
+            .try_for_each(|inst| self.known(inst))?;
+        for section in [Section::Capabilities, Section::Extensions] {
+            self.once(destination, values, section);
+        }
+        self.copy_needed(destination, values, None);
+        for section in [Section::EntryPoints, Section::ExecutionModes] {
+            for inst in self.source.section(section) {
+                self.copy(destination, inst, section.list());
+            }
+        }
+        self.once(destination, values, Section::Sources);
+        self.once(destination, values, Section::Processed);
+        for inst in self.source.section(Section::Trailer) {
+            self.copy(destination, inst, Section::Trailer.list());
+        }
+        Ok(())
+    }
+
+    fn known(&self, inst: InstRef<'_>) -> Result<(), ImportError> {
+        if self.ids.is_certain(inst) {
+            return Ok(());
+        }
+        let (place, op) = (inst.place(), inst.op());
+        Err(ImportError::Unknown { place, op })
+    }
+
+    /// What is wanted and what that uses: all ids that are defined outside of functions, and those
+    /// of functions.
+    fn needed(&self, wanted: &[Id]) -> Result<IdMap<bool>, ImportError> {
+        let mut functions: IdMap<Option<Func>> = IdMap::new(0, None);
+        for func in self.source.functions() {
+            functions.set(self.source.function_id(*func), Some(*func));
+        }
+        let mut needed = IdMap::new(self.source.bound(), false);
+        for id in wanted {
+            let inst = self.definitions.get(self.source, *id);
+            let inst = inst.ok_or(ImportError::NotGlobal(*id))?;
+            let list = self.source.list_of(inst.handle());
+            let is_global = list == Some(Section::Globals.list()) || functions[*id].is_some();
+            if !is_global {
+                return Err(ImportError::NotGlobal(*id));
+            }
+        }
+        let mut work = wanted.to_vec();
+        while let Some(id) = work.pop() {
+            if std::mem::replace(needed.get_mut(id), true) || self.fates[id] != Fate::Open {
+                continue;
+            }
+            if let Some(func) = functions[id] {
+                for inst in self.source.function_insts(func) {
+                    self.known(inst)?;
+                    self.ids.visit(inst, |_, used| work.push(used));
+                }
+            } else if let Some(inst) = self.definitions.get(self.source, id) {
+                self.known(inst)?;
+                self.ids.visit(inst, |_, used| work.push(used));
+            }
+            let mut words = Vec::new();
+            for row in self.annotations.of(id) {
+                let op = row.put(self.source, &mut words);
+                map_ids(op, &mut words, self.source.bound(), |id| {
+                    work.push(id);
+                    Some(id)
+                });
+            }
+        }
+        Ok(needed)
+    }
+
+    /// Copies what is needed of everything that has ids, names and decorations.
+    fn copy_needed(
+        &mut self,
+        destination: &mut Module,
+        values: &mut Values,
+        only: Option<&IdMap<bool>>,
+    ) {
+        let source = self.source;
+        self.round += 1;
+        let needed = |id: Id| only.is_none_or(|only| only[id]);
+        let recursive = self.merge_recursive(values, needed);
+        for section in [Section::Imports, Section::Sources, Section::Globals] {
+            let mut lines: Option<Inst> = None;
+            let mut last = false;
+            let mut insts = source.section(section).peekable();
+            while let Some(inst) = insts.next() {
+                if inst.op().is_line() {
+                    lines = Some(inst.handle());
+                    continue;
+                }
+                let continued = insts.peek().is_some_and(|i| is_continuation(i.op()));
+                let wanted = match (inst.result(), inst.op()) {
+                    (Some(id), _) => needed(id) && self.fates[id] == Fate::Open,
+                    (None, Op::TypeForwardPointer) => {
+                        let pointer = inst.id(0);
+                        needed(pointer) && self.fates[pointer] == Fate::Open
+                    }
+                    (None, op) if is_continuation(op) => last && section == Section::Globals,
+                    (None, _) => only.is_none() && section == Section::Globals,
+                };
+                last = wanted && self.global(destination, values, inst, lines, continued);
+                if last {
+                    lines = None;
+                }
+            }
+        }
+        for func in source.functions() {
+            let id = source.function_id(*func);
+            if needed(id) && self.fates[id] == Fate::Open {
+                self.function(destination, *func);
+            }
+        }
+        for (key, pointer) in recursive {
+            if let Some(new) = self.new[pointer] {
+                values.insert_recursive(key, new);
+            }
+        }
+        destination.place_declarations_first();
+        self.names(destination, values);
+        self.decorations(destination);
+    }
+
+    /// Finds pointers that are declared before what they point to in the destination; returns those
+    /// that are new to it.
+    fn merge_recursive(
+        &mut self,
+        values: &Values,
+        needed: impl Fn(Id) -> bool,
+    ) -> Vec<(Box<[u32]>, Id)> {
+        let mut new = Vec::new();
+        let globals = self.source.section(Section::Globals);
+        for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
+            let pointer = inst.id(0);
+            if !needed(pointer) || self.fates[pointer] != Fate::Open {
+                continue;
+            }
+            let Importer {
+                source,
+                ids,
+                definitions,
+                annotations,
+                ..
+            } = self;
+            let key = recursive::canonical(source, ids, definitions, annotations, pointer);
+            let Some(key) = key else { continue };
+            match values.get_recursive(&key) {
+                Some(known) => {
+                    self.new.set(pointer, Some(known));
+                    self.fates.set(pointer, Fate::Merged);
+                }
+                None => new.push((key, pointer)),
+            }
+        }
+        new
+    }
+
+    /// Copies an instruction outside of functions unless the destination has its like. Returns
+    /// whether it did.
+    fn global(
+        &mut self,
+        destination: &mut Module,
+        values: &mut Values,
+        inst: InstRef<'_>,
+        line: Option<Inst>,
+        continued: bool,
+    ) -> bool {
+        let section = Section::of(inst.op());
+        let mut is_keyed = false;
+        if let Some(id) = inst.result() {
+            // What was used before it stands has an id of its own already.
+            if is_value(inst.op()) && !continued && self.new[id].is_none() {
+                let rows = self.annotations.of(id);
+                let new = &self.new;
+                is_keyed = self
+                    .keys
+                    .make(self.source, &self.ids, inst, rows, |id| new[id]);
+                if let Some(known) = values.get(&self.keys).filter(|_| is_keyed) {
+                    self.new.set(id, Some(known));
+                    self.fates.set(id, Fate::Merged);
+                    return false;
+                }
+            }
+        }
+        if let Some(line) = line {
+            self.copy(destination, self.source.inst(line), section.list());
+        }
+        self.copy(destination, inst, section.list());
+        if let Some(new) = inst.result().and_then(|id| self.new[id])
+            && is_keyed
+        {
+            values.insert(&self.keys, new);
+        }
+        true
+    }
+
+    fn function(&mut self, destination: &mut Module, func: Func) {
+        let source = self.source;
+        let f = source.function(func);
+        let def = self.create(destination, source.inst(f.def));
+        let new = destination.create_function(def);
+        if !source.is_empty(f.lead) {
+            let lead = destination.function_lead(new);
+            self.list(destination, f.lead, lead);
+        }
+        self.list(destination, f.params, destination.function(new).params);
+        if !source.is_empty(f.tail) {
+            let tail = destination.function_tail(new);
+            self.list(destination, f.tail, tail);
+        }
+        for block in &f.blocks {
+            let from = source.block(*block);
+            let label = self.named(destination, source.label(*block));
+            self.fates
+                .set(source.label(*block), Fate::Copied(self.round));
+            let block = destination.create_block(new, label);
+            if !source.is_empty(from.lead) {
+                let lead = destination.block_lead(block);
+                self.list(destination, from.lead, lead);
+            }
+            self.list(destination, from.body, destination.block(block).body);
+        }
+    }
+
+    fn list(&mut self, destination: &mut Module, from: List, to: List) {
+        for inst in self.source.insts(from) {
+            self.copy(destination, inst, to);
+        }
+    }
+
+    fn copy(&mut self, destination: &mut Module, inst: InstRef<'_>, to: List) {
+        let inst = self.create(destination, inst);
+        destination.append(to, inst);
+    }
+
+    /// The id that stands for one of the source.
+    fn named(&mut self, destination: &mut Module, id: Id) -> Id {
+        *self
+            .new
+            .get_mut(id)
+            .get_or_insert_with(|| destination.fresh_id())
+    }
+
+    /// The instruction with the destination's ids.
+    fn create(&mut self, destination: &mut Module, inst: InstRef<'_>) -> Inst {
+        let mut words = std::mem::take(&mut self.scratch);
+        words.clear();
+        words.extend_from_slice(inst.words());
+        let Importer { ids, new, .. } = self;
+        ids.visit(inst, |at, id| {
+            let id = new
+                .get_mut(id)
+                .get_or_insert_with(|| destination.fresh_id());
+            words[at] = id.word();
+        });
+        let mut op = inst.op();
+        if let Some(id) = inst.result() {
+            let at = words.len() - inst.operands().len() - 1;
+            words[at] = self.named(destination, id).word();
+            self.fates.set(id, Fate::Copied(self.round));
+        }
+        if op == Op::CopyLogical && self.is_plain_copy(inst) {
+            op = Op::CopyObject;
+        }
+        let created = destination.create(op, &words);
+        self.scratch = words;
+        created
+    }
+
+    /// Whether the two types of an `OpCopyLogical` became one.
+    fn is_plain_copy(&self, inst: InstRef<'_>) -> bool {
+        let operand = self.definitions.get(self.source, inst.id(0));
+        let from = operand.and_then(InstRef::result_type);
+        let new = |id: Option<Id>| id.and_then(|id| self.new[id]);
+        new(from).is_some() && new(from) == new(inst.result_type())
+    }
+
+    /// Copies instructions that belong to no id, each once.
+    fn once(&mut self, destination: &mut Module, values: &mut Values, section: Section) {
+        let mut continued = false;
+        let mut insts = self.source.section(section).peekable();
+        while let Some(inst) = insts.next() {
+            if inst.result().is_some() {
+                continue;
+            }
+            let is_begin = insts.peek().is_some_and(|i| is_continuation(i.op()));
+            let is_part = continued || is_begin;
+            continued = is_begin;
+            let new = self.create(destination, inst);
+            let words = destination.inst(new).words();
+            if is_part || values.is_new(inst.op(), words) {
+                destination.append(section.list(), new);
+            }
+        }
+    }
+
+    /// Names of what was copied, and of what was merged with something that has none.
+    fn names(&mut self, destination: &mut Module, values: &mut Values) {
+        let mut now_named = Vec::new();
+        for inst in self.source.section(Section::Names) {
+            let target = inst.id(0);
+            let Some(new) = self.new[target] else {
+                continue;
+            };
+            let carried = match self.fates[target] {
+                Fate::Copied(round) => round == self.round,
+                Fate::Merged => !values.has_name(new),
+                Fate::Open | Fate::Assigned => false,
+            };
+            if carried {
+                self.copy(destination, inst, Section::Names.list());
+                now_named.push(new);
+            }
+        }
+        for id in now_named {
+            values.set_named(id);
+        }
+    }
+
+    fn decorations(&mut self, destination: &mut Module) {
+        let annotations = std::mem::replace(
+            &mut self.annotations,
+            Annotations::compute(&Module::new(self.source.version)),
+        );
+        let mut words = Vec::new();
+        for row in annotations.all() {
+            let Some(new) = self.new[row.target] else {
+                continue;
+            };
+            if self.fates[row.target] != Fate::Copied(self.round) {
+                continue;
+            }
+            let op = row.put(self.source, &mut words);
+            map_ids(op, &mut words, self.source.bound(), |id| {
+                Some(self.named(destination, id))
+            });
+            words.insert(0, new.word());
+            let inst = destination.create(op, &words);
+            destination.append(Section::Annotations.list(), inst);
+        }
+        self.annotations = annotations;
+    }
+}

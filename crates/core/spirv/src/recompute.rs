@@ -1,0 +1,79 @@
+//! Declaring what a module uses, and no more.
+
+use crate::analysis::{Ceiling, Choice, Needs};
+use crate::build::string_words;
+use crate::grammar::Op;
+use crate::ir::{Inst, InstRef, Module, Section};
+use spirula_diagnostics::Diagnostic;
+
+/// Has a module declare the capabilities and extensions that it needs: what it declares and does not
+/// use goes, what is missing comes. What cannot be derived from its instructions stays. Returns whether
+/// anything changed.
+///
+/// ```
+/// use spirula_spirv::analysis::Ceiling;
+/// use spirula_spirv::ir::{Module, Section};
+/// use spirula_spirv::recompute::recompute;
+/// use spirula_spirv::text::{ParseOptions, parse};
+///
+/// let source = "OpCapability Shader\nOpCapability Geometry\nOpCapability Linkage\n\
+///     OpMemoryModel Logical GLSL450\n%1 = OpTypeFloat 64";
+/// let words = parse(source, &ParseOptions::default()).unwrap();
+/// let mut module = Module::from_words(words).unwrap();
+/// assert_eq!(recompute(&mut module, &Ceiling::default()), Ok(true));
+/// let declared: Vec<String> = module.section(Section::Capabilities)
+///     .map(|c| spirula_spirv::grammar::enumerants::Capability(c.word(0)).to_string())
+///     .collect();
+/// assert_eq!(declared, ["Shader", "Linkage", "Float64"]);
+/// ```
+///
+/// # Errors
+/// When the ceiling does not allow what an instruction needs; nothing is changed then.
+pub fn recompute(module: &mut Module, ceiling: &Ceiling) -> Result<bool, Box<Diagnostic>> {
+    let needs = Needs::compute(module);
+    let choice = needs.choose(ceiling);
+    let choice = choice.map_err(|error| Box::new(error.diagnostic(module)))?;
+    Ok(declare(module, &choice, true))
+}
+
+/// Has a module declare what was chosen; whether what it declares besides goes is for `only` to say.
+/// Returns whether anything changed.
+pub(crate) fn declare(module: &mut Module, choice: &Choice, only: bool) -> bool {
+    let capabilities: Vec<Vec<u32>> = choice.capabilities.iter().map(|c| vec![c.0]).collect();
+    let extensions: Vec<Vec<u32>> = choice.extensions.iter().map(|e| string_words(e)).collect();
+    let mut changed = replace(module, Section::Capabilities, &capabilities, only);
+    changed |= replace(module, Section::Extensions, &extensions, only);
+    changed
+}
+
+/// Adds to a section the instructions with these words that it lacks. With `only`, those with other
+/// words go.
+fn replace(module: &mut Module, section: Section, wanted: &[Vec<u32>], only: bool) -> bool {
+    let op = match section {
+        Section::Capabilities => Op::Capability,
+        _ => Op::Extension,
+    };
+    let mut present = vec![false; wanted.len()];
+    let mut changed = false;
+    let old: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
+    for inst in old {
+        let i = module.inst(inst);
+        let at = wanted.iter().position(|words| i.words() == words);
+        match at.filter(|at| i.op() == op && !present[*at]) {
+            Some(at) => present[at] = true,
+            None if i.op() == op && only => {
+                module.remove(inst);
+                changed = true;
+            }
+            None => {}
+        }
+    }
+    for (words, present) in wanted.iter().zip(present) {
+        if !present {
+            let inst = module.create(op, words);
+            module.append(section.list(), inst);
+            changed = true;
+        }
+    }
+    changed
+}

@@ -1,0 +1,486 @@
+//! What an entry point takes: parameters, bindings, push constants, specialisation constants; what else
+//! it declares, in [`Details`].
+
+mod details;
+mod passing;
+
+pub use details::{Details, Member, Mode, Port};
+pub use passing::{
+    ImageFact, ImageQuery, LiteralSampler, Passed, Passing, Printf, ProgramMemory, SamplerMask,
+};
+
+use crate::Id;
+use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};
+use crate::grammar::Op;
+use crate::grammar::enumerants::{
+    BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute, StorageClass,
+};
+use crate::ir::{InstRef, Module, Section};
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// The interface of an entry point.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Name.
+    pub name: String,
+    /// Execution model.
+    pub model: ExecutionModel,
+    /// The `OpFunction`.
+    pub function: Id,
+    /// Workgroup size that the module demands, before specialisation.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Parameters of a `Kernel`, or of a shader that was made of one.
+    pub params: Vec<Param>,
+    /// How a shader that was made of a kernel takes the kernel's arguments.
+    pub passing: Option<Passing>,
+    /// Resources of a shader that the entry point reaches through calls, by set and binding.
+    pub bindings: Vec<Binding>,
+    /// Resources of the module that it does not reach, by set and binding.
+    pub unused: Vec<Binding>,
+    /// Bytes of push constants up to the end of the last, padding left out; 0 without. Where the
+    /// entry point reaches none of the module's blocks of them, those of the largest.
+    pub push_constant_bytes: u32,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// `OpName`, where there is one.
+    pub name: Option<String>,
+    /// What is passed.
+    pub kind: ParamKind,
+    /// What OpenCL C calls the type, where a shader that was made of a kernel says so: its own types are
+    /// those of its push constants.
+    pub type_name: Option<String>,
+}
+
+/// What a kernel's parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A scalar, vector or structure by value.
+    Value {
+        /// Its type.
+        ty: Id,
+        /// Bytes.
+        size: u64,
+        /// Alignment in bytes.
+        align: u32,
+        /// Whether the module takes a pointer to a copy (`ByVal`).
+        by_pointer: bool,
+    },
+    /// A pointer to a buffer.
+    Buffer {
+        /// `CrossWorkgroup` or `UniformConstant`.
+        class: StorageClass,
+        /// Type pointed to, as the module sees it; of an untyped pointer its own type.
+        pointee: Id,
+    },
+    /// A pointer to workgroup memory whose size the launch says.
+    Workgroup {
+        /// Type pointed to, as the module sees it.
+        pointee: Id,
+    },
+    /// An image, sampler, pipe or another opaque object.
+    Opaque {
+        /// Its type.
+        ty: Id,
+    },
+}
+
+/// A resource variable of a shader.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding number.
+    pub binding: u32,
+    /// The `OpVariable`.
+    pub variable: Id,
+    /// `OpName` of the variable or its type.
+    pub name: Option<String>,
+    /// What is bound.
+    pub kind: BindingKind,
+    /// Number of descriptors; 0 for a runtime-sized array of them.
+    pub count: u32,
+    /// Whether the shader declares that it does not write.
+    pub read_only: bool,
+}
+
+/// What a binding takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindingKind {
+    /// A storage buffer with this block type.
+    Storage(Id),
+    /// A uniform buffer with this block type.
+    Uniform(Id),
+    /// An image, sampler or another object of this type.
+    Opaque(Id),
+}
+
+/// A specialisation constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// `SpecId`.
+    pub spec_id: u32,
+    /// Result id.
+    pub id: Id,
+    /// Type.
+    pub ty: Id,
+    /// Bits of the value that it has when it is not specialised.
+    pub default: u64,
+}
+
+/// Names and execution models of a module's entry points, in order.
+pub fn entry_points(module: &Module) -> Vec<(String, ExecutionModel)> {
+    let points = module.section(Section::EntryPoints);
+    points
+        .map(|p| (p.string(2), ExecutionModel(p.word(0))))
+        .collect()
+}
+
+/// The specialisation constants of a module, in order.
+pub fn spec_constants(
+    module: &Module,
+    definitions: &Definitions,
+    decorations: &Decorations,
+) -> Vec<SpecConstant> {
+    let mut out = Vec::new();
+    for inst in module.section(Section::Globals) {
+        let is_scalar = matches!(
+            inst.op(),
+            Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
+        );
+        let (true, Some(id), Some(ty)) = (is_scalar, inst.result(), inst.result_type()) else {
+            continue;
+        };
+        let Some([spec_id, ..]) = decorations.get(module, id, Decoration::SpecId) else {
+            continue;
+        };
+        let default = definitions.default_value(module, id).unwrap_or(0);
+        out.push(SpecConstant {
+            spec_id: *spec_id,
+            id,
+            ty,
+            default,
+        });
+    }
+    out
+}
+
+impl Interface {
+    /// Whether a launch gives arguments in order, as kernels and shaders that were made of kernels take them,
+    /// and no resources.
+    pub fn takes_arguments(&self) -> bool {
+        self.model == ExecutionModel::Kernel || self.passing.is_some()
+    }
+
+    /// The interface of the entry point with the given name.
+    ///
+    /// # Errors
+    /// When there is no such entry point, or what it declares cannot be understood.
+    pub fn of(module: &Module, name: &str) -> Result<Interface, Diagnostic> {
+        let (number, point) = entry_point(module, name)?;
+        let reflector = Reflector::new(module)?;
+        let mut interface = Interface {
+            name: name.to_owned(),
+            model: ExecutionModel(point.word(0)),
+            function: point.id(1),
+            workgroup_size: reflector.workgroup_size(point.id(1)),
+            params: reflector.params(point)?,
+            bindings: Vec::new(),
+            unused: Vec::new(),
+            push_constant_bytes: 0,
+            passing: None,
+        };
+        if let Some((passing, params)) = Passing::of(module, &reflector.definitions, &interface) {
+            if passing.workgroup_size.is_some() {
+                interface.workgroup_size = passing.required_size;
+            }
+            interface.params = params;
+            interface.passing = Some(passing);
+        }
+        let reach = Reach::compute(module);
+        reflector.resources(&mut interface, reach.variables(number));
+        if let Some(passing) = &interface.passing {
+            passing.type_params(&mut interface.params, &interface.bindings);
+        }
+        Ok(interface)
+    }
+}
+
+/// The entry point of a name, with its number.
+fn entry_point<'m>(module: &'m Module, name: &str) -> Result<(usize, InstRef<'m>), Diagnostic> {
+    let points = module.section(Section::EntryPoints);
+    let mut points = points.filter(|p| p.op() == Op::EntryPoint).enumerate();
+    let point = points.find(|(_, p)| p.string(2) == name);
+    point.ok_or_else(|| no_entry_point(module, name))
+}
+
+fn no_entry_point(module: &Module, name: &str) -> Diagnostic {
+    let all: Vec<String> = entry_points(module).into_iter().map(|(n, _)| n).collect();
+    let hint = if all.is_empty() {
+        "the module has none: was it compiled as a library?".to_owned()
+    } else {
+        format!("it has: {}", all.join(", "))
+    };
+    Diagnostic::error(
+        Place::Unknown,
+        format!("the module has no entry point {name}"),
+    )
+    .with_hint(hint)
+}
+
+struct Reflector<'a> {
+    module: &'a Module,
+    definitions: Definitions,
+    decorations: Decorations,
+    layouts: Layouts,
+    names: Names,
+}
+
+impl<'a> Reflector<'a> {
+    fn new(module: &'a Module) -> Result<Self, Diagnostic> {
+        let definitions = Definitions::compute(module);
+        let decorations = Decorations::compute(module);
+        // Lengths that are operations on specialisation constants shape no interface.
+        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
+            Some(definitions.default_value(module, id).unwrap_or(0))
+        })?;
+        Ok(Reflector {
+            module,
+            definitions,
+            decorations,
+            layouts,
+            names: Names::compute(module),
+        })
+    }
+
+    fn def(&self, id: Id) -> Option<InstRef<'a>> {
+        self.definitions.get(self.module, id)
+    }
+
+    /// The size in the execution mode, or of the constant decorated `WorkgroupSize`, which counts
+    /// above it.
+    fn workgroup_size(&self, function: Id) -> Option<[u32; 3]> {
+        let value = |id| {
+            self.definitions
+                .default_value(self.module, id)
+                .map(|v| v as u32)
+        };
+        for inst in self
+            .module
+            .section(Section::Annotations)
+            .filter(|i| i.op() == Op::Decorate)
+        {
+            let [target, decoration, builtin] = *inst.operands() else {
+                continue;
+            };
+            if decoration == Decoration::BuiltIn.0 && builtin == BuiltIn::WorkgroupSize.0 {
+                let constant = self.def(Id::new(target)?)?;
+                // Of kernels it is a variable, which demands no size.
+                if constant.op() == Op::Variable {
+                    continue;
+                }
+                let mut parts = constant.ids(0).map(value);
+                return Some([parts.next()??, parts.next()??, parts.next()??]);
+            }
+        }
+        let modes = self.module.section(Section::ExecutionModes);
+        for mode in modes.filter(|m| m.id(0) == function) {
+            let [_, kind, x, y, z] = *mode.operands() else {
+                continue;
+            };
+            if kind == ExecutionMode::LocalSize.0 {
+                return Some([x, y, z]);
+            }
+            if kind == ExecutionMode::LocalSizeId.0 {
+                let id = |word| Id::new(word).and_then(value);
+                return Some([id(x)?, id(y)?, id(z)?]);
+            }
+        }
+        None
+    }
+
+    fn params(&self, point: InstRef<'a>) -> Result<Vec<Param>, Diagnostic> {
+        let func = self.module.functions().iter().copied();
+        let func = func
+            .into_iter()
+            .find(|f| self.module.function_id(*f) == point.id(1));
+        let func = func.ok_or_else(|| {
+            let message = format!("the entry point {} names no function", point.string(2));
+            Diagnostic::error(point.place(), message)
+        })?;
+        let params = self.module.insts(self.module.function(func).params);
+        let params = params.filter(|p| p.op() == Op::FunctionParameter);
+        Ok(params
+            .filter_map(|p| self.param(p.result()?, p.result_type()?))
+            .collect())
+    }
+
+    fn param(&self, id: Id, ty: Id) -> Option<Param> {
+        let name = self.names.get(self.module, id);
+        let inst = self.def(ty)?;
+        let value = |ty, by_pointer| {
+            let layout = self.layouts.get(ty);
+            ParamKind::Value {
+                ty,
+                size: layout.size,
+                align: layout.align,
+                by_pointer,
+            }
+        };
+        let kind = match inst.op() {
+            Op::TypePointer => {
+                let (class, pointee) = (StorageClass(inst.word(0)), inst.id(1));
+                match class {
+                    StorageClass::Workgroup => ParamKind::Workgroup { pointee },
+                    StorageClass::Function => value(pointee, true),
+                    _ if self.is_by_value(id) => value(pointee, true),
+                    _ => ParamKind::Buffer { class, pointee },
+                }
+            }
+            // What it points to is anything; the pointer's own type stands for it.
+            Op::TypeUntypedPointerKHR => match StorageClass(inst.word(0)) {
+                StorageClass::Workgroup => ParamKind::Workgroup { pointee: ty },
+                StorageClass::Function => ParamKind::Opaque { ty },
+                class => ParamKind::Buffer { class, pointee: ty },
+            },
+            Op::TypeBool
+            | Op::TypeInt
+            | Op::TypeFloat
+            | Op::TypeVector
+            | Op::TypeStruct
+            | Op::TypeArray
+            | Op::TypeMatrix => value(ty, false),
+            _ => ParamKind::Opaque { ty },
+        };
+        Some(Param {
+            name,
+            kind,
+            type_name: None,
+        })
+    }
+
+    fn is_by_value(&self, id: Id) -> bool {
+        self.decorations
+            .of(self.module, id, u32::MAX)
+            .any(|(d, operands)| {
+                d == Decoration::FuncParamAttr
+                    && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
+            })
+    }
+
+    /// The module's variables that are bound or pushed, and whether the entry point uses them.
+    fn resources(&self, interface: &mut Interface, used: &[Id]) {
+        // Bytes of blocks that are not used, and of those that are.
+        let mut pushed = [0; 2];
+        for inst in self.module.section(Section::Globals) {
+            let (Some(variable), Some(pointee)) = (inst.result(), self.contents(inst)) else {
+                continue;
+            };
+            let is_used = used.binary_search(&variable).is_ok();
+            match StorageClass(inst.word(0)) {
+                StorageClass::PushConstant => {
+                    let size = u32::try_from(self.block_size(pointee)).unwrap_or(u32::MAX);
+                    let bytes = &mut pushed[usize::from(is_used)];
+                    *bytes = (*bytes).max(size);
+                }
+                class => {
+                    let list = if is_used {
+                        &mut interface.bindings
+                    } else {
+                        &mut interface.unused
+                    };
+                    list.extend(self.binding(variable, class, pointee));
+                }
+            }
+        }
+        interface.push_constant_bytes = match pushed {
+            [largest, 0] => largest,
+            [_, used] => used,
+        };
+        for list in [&mut interface.bindings, &mut interface.unused] {
+            list.sort_by_key(|b| (b.set, b.binding, b.variable));
+        }
+    }
+
+    /// The type of what a variable holds; none for what is no variable.
+    fn contents(&self, variable: InstRef<'a>) -> Option<Id> {
+        match variable.op() {
+            Op::Variable => self.def(variable.result_type()?)?.get_id(1),
+            Op::UntypedVariableKHR => variable.get_id(1),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a block up to the end of its last member: what follows is padding, which nobody has
+    /// to provide.
+    fn block_size(&self, block: Id) -> u64 {
+        let Some(members) = self.def(block).filter(|b| b.op() == Op::TypeStruct) else {
+            return self.layouts.get(block).size;
+        };
+        let ends = members.ids(0).enumerate().map(|(n, member)| {
+            let offset = self.layouts.member(block, n as u32).offset;
+            offset.saturating_add(self.layouts.get(member).size)
+        });
+        ends.max().unwrap_or(0)
+    }
+
+    fn binding(&self, variable: Id, class: StorageClass, pointee: Id) -> Option<Binding> {
+        let word = |what| {
+            let operands = self.decorations.get(self.module, variable, what);
+            operands.and_then(|o| o.first().copied())
+        };
+        let binding = word(Decoration::Binding)?;
+        let mut ty = self.def(pointee)?;
+        let mut count = 1;
+        match ty.op() {
+            Op::TypeArray => {
+                count = self.definitions.default_value(self.module, ty.id(1))? as u32;
+                ty = self.def(ty.id(0))?;
+            }
+            Op::TypeRuntimeArray => {
+                count = 0;
+                ty = self.def(ty.id(0))?;
+            }
+            _ => {}
+        }
+        let block = ty.result()?;
+        let is = |what| self.decorations.get(self.module, block, what).is_some();
+        let kind = match class {
+            StorageClass::StorageBuffer => BindingKind::Storage(block),
+            StorageClass::Uniform if is(Decoration::BufferBlock) => BindingKind::Storage(block),
+            StorageClass::Uniform => BindingKind::Uniform(block),
+            _ => BindingKind::Opaque(block),
+        };
+        let name = self.names.get(self.module, variable);
+        Some(Binding {
+            set: word(Decoration::DescriptorSet).unwrap_or(0),
+            binding,
+            variable,
+            name: name.or_else(|| self.names.get(self.module, block)),
+            kind,
+            count,
+            read_only: self.is_read_only(variable, ty),
+        })
+    }
+
+    /// Decorated `NonWritable` itself, or in all its members.
+    fn is_read_only(&self, variable: Id, block: InstRef<'_>) -> bool {
+        let decorations = &self.decorations;
+        let Some(id) = block.result() else {
+            return false;
+        };
+        let members = block.operands().len() as u32;
+        decorations
+            .get(self.module, variable, Decoration::NonWritable)
+            .is_some()
+            || (block.op() == Op::TypeStruct
+                && members > 0
+                && (0..members).all(|n| {
+                    decorations
+                        .get_member(self.module, id, n, Decoration::NonWritable)
+                        .is_some()
+                }))
+    }
+}

@@ -1,0 +1,192 @@
+//! What an entry point declares besides what is bound: execution modes, inputs and outputs, members of
+//! blocks.
+
+use super::{Reflector, entry_point};
+use crate::Id;
+use crate::analysis::Reach;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
+use crate::ir::{InstRef, Module, Section};
+use spirula_diagnostics::Diagnostic;
+
+/// What an entry point declares.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Execution modes, in the order of the module.
+    pub modes: Vec<Mode>,
+    /// Variables and members that a shader takes from the stage before or from the device.
+    pub inputs: Vec<Port>,
+    /// Those that it gives.
+    pub outputs: Vec<Port>,
+    /// Members of the blocks of push constants that it reaches, by offset.
+    pub push_constants: Vec<Member>,
+}
+
+/// An execution mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// The mode.
+    pub mode: ExecutionMode,
+    /// Its literals; for modes whose operands are ids (`LocalSizeId` …) the values of the constants before
+    /// specialisation, 0 where they are none.
+    pub operands: Vec<u32>,
+}
+
+/// An input or output: a variable, or a member of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The `OpVariable`.
+    pub variable: Id,
+    /// `OpName` of the variable, or `OpMemberName`.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: Id,
+    /// What it is connected by: a location, with its component, where it is no built-in variable.
+    pub location: Option<(u32, u32)>,
+    /// The built-in variable that it is.
+    pub builtin: Option<BuiltIn>,
+}
+
+/// A member of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// `OpMemberName`.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: Id,
+    /// Bytes from the beginning of the block.
+    pub offset: u64,
+    /// Bytes, 0 where it has no end.
+    pub size: u64,
+}
+
+impl Details {
+    /// The details of the entry point with the given name.
+    ///
+    /// # Errors
+    /// When there is no such entry point, or the layout of types cannot be told.
+    pub fn of(module: &Module, name: &str) -> Result<Details, Diagnostic> {
+        let (number, point) = entry_point(module, name)?;
+        let reflector = Reflector::new(module)?;
+        let mut details = Details {
+            modes: reflector.modes(point.id(1)),
+            ..Details::default()
+        };
+        for operand in point.parsed().map_while(Result::ok).skip(3) {
+            let variable = operand.words.first().copied().and_then(Id::new);
+            if let Some(variable) = variable.and_then(|id| reflector.def(id)) {
+                reflector.ports(variable, &mut details);
+            }
+        }
+        for variable in Reach::compute(module).variables(number) {
+            if let Some(block) = reflector.pushed(*variable) {
+                details.push_constants.extend(reflector.members(block));
+            }
+        }
+        details.push_constants.sort_by_key(|m| m.offset);
+        Ok(details)
+    }
+}
+
+impl<'a> Reflector<'a> {
+    fn modes(&self, function: Id) -> Vec<Mode> {
+        let modes = self.module.section(Section::ExecutionModes);
+        let modes = modes.filter(|m| m.get_id(0) == Some(function));
+        let mode = |inst: InstRef<'_>| {
+            let [_, mode, operands @ ..] = inst.operands() else {
+                return None;
+            };
+            let value = |word: &u32| {
+                let value =
+                    Id::new(*word).and_then(|id| self.definitions.default_value(self.module, id));
+                value.map_or(0, |v| v as u32)
+            };
+            let operands = match inst.op() {
+                Op::ExecutionModeId => operands.iter().map(value).collect(),
+                _ => operands.to_vec(),
+            };
+            let mode = ExecutionMode(*mode);
+            Some(Mode { mode, operands })
+        };
+        modes.filter_map(mode).collect()
+    }
+
+    /// What passes through a variable of an interface.
+    fn ports(&self, variable: InstRef<'a>, details: &mut Details) {
+        let (Some(id), Some(ty)) = (variable.result(), self.contents(variable)) else {
+            return;
+        };
+        let ports = match StorageClass(variable.word(0)) {
+            StorageClass::Input => &mut details.inputs,
+            StorageClass::Output => &mut details.outputs,
+            _ => return,
+        };
+        let block = self.block_of(ty);
+        match block {
+            Some(block) if !self.has_place(id, u32::MAX) => {
+                let members = self.def(block).into_iter().flat_map(|b| b.ids(0));
+                ports.extend(members.enumerate().map(|(n, ty)| {
+                    let name = self.member_name(block, n as u32);
+                    self.port(id, name, ty, block, n as u32)
+                }));
+            }
+            _ => ports.push(self.port(id, self.names.get(self.module, id), ty, id, u32::MAX)),
+        }
+    }
+
+    /// The block that a variable is, or is an array of.
+    fn block_of(&self, ty: Id) -> Option<Id> {
+        let mut inst = self.def(ty)?;
+        if matches!(inst.op(), Op::TypeArray | Op::TypeRuntimeArray) {
+            inst = self.def(inst.get_id(0)?)?;
+        }
+        (inst.op() == Op::TypeStruct).then(|| inst.result())?
+    }
+
+    fn has_place(&self, id: Id, member: u32) -> bool {
+        let mut all = self.decorations.of(self.module, id, member);
+        all.any(|(d, _)| matches!(d, Decoration::Location | Decoration::BuiltIn))
+    }
+
+    fn port(&self, variable: Id, name: Option<String>, ty: Id, of: Id, member: u32) -> Port {
+        let word = |what| {
+            let mut all = self.decorations.of(self.module, of, member);
+            all.find(|(d, _)| *d == what)
+                .and_then(|(_, operands)| operands.first().copied())
+        };
+        let component = word(Decoration::Component).unwrap_or(0);
+        Port {
+            variable,
+            name,
+            ty,
+            location: word(Decoration::Location).map(|l| (l, component)),
+            builtin: word(Decoration::BuiltIn).map(BuiltIn),
+        }
+    }
+
+    fn member_name(&self, block: Id, member: u32) -> Option<String> {
+        let names = self.module.section(Section::Names);
+        let mut names = names.filter(|i| i.op() == Op::MemberName);
+        let found = names.find(|i| i.get_id(0) == Some(block) && i.word(1) == member)?;
+        Some(found.string(2)).filter(|name| !name.is_empty())
+    }
+
+    /// The block that a variable pushes.
+    fn pushed(&self, variable: Id) -> Option<Id> {
+        let inst = self.def(variable)?;
+        let block = self.def(self.contents(inst)?)?;
+        let is_pushed = inst.word(0) == StorageClass::PushConstant.0;
+        (is_pushed && block.op() == Op::TypeStruct).then(|| block.result())?
+    }
+
+    fn members(&self, block: Id) -> Vec<Member> {
+        let members = self.def(block).into_iter().flat_map(|b| b.ids(0));
+        let member = |(n, ty): (usize, Id)| Member {
+            name: self.member_name(block, n as u32),
+            ty,
+            offset: self.layouts.member(block, n as u32).offset,
+            size: self.layouts.get(ty).size,
+        };
+        members.enumerate().map(member).collect()
+    }
+}

@@ -1,0 +1,254 @@
+//! The assembler.
+//!
+//! After a fault it goes on with the next instruction, so that one run shows several.
+
+use super::header::HeaderComment;
+use super::ids::IdTable;
+use super::lexer::{Lexer, Word, is_opcode};
+use super::literal::LiteralTypes;
+use super::symbols::Symbols;
+use crate::binary::Header;
+use crate::grammar::{ExtInstSet, Version};
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Faults after which the rest of a text is not looked at.
+const MOST_FAULTS: usize = 20;
+
+/// Most words of an instruction.
+const LONGEST: usize = 0xffff;
+
+/// How a text is assembled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseOptions {
+    /// Version in the module's header. If `None`, that of the header comment, or else the default. The text is
+    /// not checked against it.
+    pub version: Option<Version>,
+    /// Version in the header where nothing else says one: [`Version::NEWEST`] unless set.
+    pub default_version: Version,
+    /// Generator word of the module's header. If `None`, that of the header comment, or else 0.
+    pub generator: Option<u32>,
+    /// Whether to take what the options do not say from a disassembler's comment at the head of
+    /// the text. The bound is never taken to be less than the ids need.
+    pub header_comment: bool,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        ParseOptions {
+            version: None,
+            default_version: Version::NEWEST,
+            generator: None,
+            header_comment: true,
+        }
+    }
+}
+
+/// The words of a text's module.
+///
+/// Numeric ids such as `%12` keep their numbers; named ids get the numbers that are free, from 1
+/// on in the order in which they appear.
+///
+/// # Errors
+/// Everything wrong with the text, up to a limit, in the order of the text.
+pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<Diagnostic>> {
+    parse_watched(source, options, |_, _| {})
+}
+
+/// Where in a text the instruction stands that each word of its module belongs to. The words are given by
+/// increasing position; all places are unknown where the text has faults.
+pub fn places(source: &str, words: &[u32]) -> Vec<Place> {
+    let mut found = vec![Place::Unknown; words.len()];
+    let (mut at, mut last) = (0, Place::Unknown);
+    let parsed = parse_watched(source, &ParseOptions::default(), |begin, place| {
+        while words.get(at).is_some_and(|word| (*word as usize) < begin) {
+            found[at] = last;
+            at += 1;
+        }
+        last = place;
+    });
+    if parsed.is_err() {
+        return vec![Place::Unknown; words.len()];
+    }
+    found[at..].fill(last);
+    found
+}
+
+/// The same, and tells of each instruction the position of its first word, and its place in the text.
+fn parse_watched(
+    source: &str,
+    options: &ParseOptions,
+    mut watch: impl FnMut(usize, Place),
+) -> Result<Vec<u32>, Vec<Diagnostic>> {
+    let mut comment = HeaderComment::default();
+    if options.header_comment {
+        comment = HeaderComment::read(source);
+    }
+    let version = options.version.or(comment.version);
+    let generator = options.generator.or(comment.generator);
+    let header = Header {
+        version: version.unwrap_or(options.default_version),
+        generator: generator.unwrap_or(0),
+        bound: 0,
+        schema: comment.schema.unwrap_or(0),
+    };
+    let mut parser = Parser {
+        lexer: Lexer::new(source),
+        // Texts of usual modules have about eight bytes a word.
+        words: Vec::with_capacity(Header::WORDS + source.len() / 6),
+        symbols: Symbols::new(source),
+        types: LiteralTypes::default(),
+        sets: IdTable::default(),
+    };
+    parser.words.extend(header.words());
+    let mut faults = Vec::new();
+    while faults.len() < MOST_FAULTS && parser.lexer.peek().is_some() {
+        let start = parser.words.len();
+        let begin = parser.lexer.position();
+        if let Err(fault) = parser.instruction() {
+            faults.push(*fault);
+            parser.words.truncate(start);
+            parser.skip_to_instruction();
+        } else {
+            watch(start, Place::text(begin, parser.lexer.last_end()));
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    parser.words[3] = parser.symbols.bound().max(comment.bound.unwrap_or(0));
+    Ok(parser.words)
+}
+
+/// Faults are large and rare.
+pub(super) type Fault = Box<Diagnostic>;
+
+/// A fault at a word.
+pub(super) fn fault(word: Word<'_>, message: impl Into<String>) -> Fault {
+    Box::new(Diagnostic::error(
+        Place::text(word.start, word.end()),
+        message,
+    ))
+}
+
+pub(super) struct Parser<'a> {
+    pub(super) lexer: Lexer<'a>,
+    pub(super) words: Vec<u32>,
+    pub(super) symbols: Symbols<'a>,
+    pub(super) types: LiteralTypes,
+    /// Imported sets by their ids, as far as the tables have them.
+    pub(super) sets: IdTable<Option<&'static ExtInstSet>>,
+}
+
+impl<'a> Parser<'a> {
+    /// Reads one instruction and adds its words.
+    fn instruction(&mut self) -> Result<(), Fault> {
+        let Some(first) = self.lexer.word() else {
+            return Ok(());
+        };
+        match first.text.as_bytes()[0] {
+            b'%' => {
+                let result = self.id(first)?;
+                self.equals(first)?;
+                let opcode = self.lexer.word().filter(|w| is_opcode(w.text));
+                let opcode = opcode.ok_or_else(|| {
+                    fault(
+                        first,
+                        format!("an instruction must follow {} =", first.text),
+                    )
+                })?;
+                self.known(opcode, Some((first, result)))
+            }
+            b'!' => {
+                let word = self.raw_word(first)?;
+                self.words.push(word);
+                self.raw_operands()
+            }
+            _ if first.text.starts_with("OpUnknown(") => self.unknown(first),
+            _ if is_opcode(first.text) => self.known(first, None),
+            _ => Err(Box::new(
+                fault(
+                    first,
+                    format!("an instruction is expected, not '{}'", shown(first.text)),
+                )
+                .with_hint("an instruction is '%id = OpName operands' or 'OpName operands'"),
+            )),
+        }
+    }
+
+    fn equals(&mut self, id: Word<'_>) -> Result<(), Fault> {
+        match self.lexer.word() {
+            Some(word) if word.text == "=" => Ok(()),
+            Some(word) => Err(fault(word, format!("'=' must follow {}", shown(id.text)))),
+            None => Err(fault(id, format!("'=' must follow {}", shown(id.text)))),
+        }
+    }
+
+    /// Puts the length into an instruction's first word, whose opcode it holds.
+    pub(super) fn close(&mut self, start: usize, opcode: Word<'_>) -> Result<(), Fault> {
+        let length = self.words.len() - start;
+        if length > LONGEST {
+            let message = format!("{} has {length} words, {LONGEST} are the most", opcode.text);
+            return Err(fault(opcode, message));
+        }
+        self.words[start] |= (length as u32) << 16;
+        Ok(())
+    }
+
+    /// `OpUnknown(opcode, words)` and operands of any kind.
+    fn unknown(&mut self, first: Word<'a>) -> Result<(), Fault> {
+        let mut last = first;
+        if !first.text.ends_with(')') {
+            let next = self.lexer.word().filter(|w| w.text.ends_with(')'));
+            last = next.ok_or_else(|| malformed_unknown(first))?;
+        }
+        let numbers = self
+            .lexer
+            .between(first.start + "OpUnknown(".len(), last.end() - 1);
+        let (op, length) = numbers
+            .split_once(',')
+            .and_then(|(op, length)| {
+                let op: u16 = op.trim().parse().ok()?;
+                let length: u16 = length.trim().parse().ok()?;
+                Some((op, usize::from(length)))
+            })
+            .ok_or_else(|| malformed_unknown(first))?;
+        let start = self.words.len();
+        self.words.push((length as u32) << 16 | u32::from(op));
+        self.raw_operands()?;
+        let given = self.words.len() - start;
+        if given != length {
+            let message = format!("OpUnknown says {length} words but has {given}");
+            return Err(fault(first, message));
+        }
+        Ok(())
+    }
+
+    /// Operands up to the next instruction, which may be anything but names of values.
+    pub(super) fn raw_operands(&mut self) -> Result<(), Fault> {
+        while !self.lexer.at_instruction() {
+            let Some(word) = self.lexer.word() else { break };
+            self.raw_operand(word)?;
+        }
+        Ok(())
+    }
+
+    fn skip_to_instruction(&mut self) {
+        while !self.lexer.at_instruction() {
+            self.lexer.word();
+        }
+    }
+}
+
+fn malformed_unknown(first: Word<'_>) -> Fault {
+    let message = "OpUnknown needs an opcode and a number of words";
+    Box::new(fault(first, message).with_hint("write it as 'OpUnknown(9999, 3) 1 2'"))
+}
+
+/// A word as messages show it: its beginning where it is long.
+pub(super) fn shown(word: &str) -> std::borrow::Cow<'_, str> {
+    const MOST: usize = 60;
+    match word.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &word[..at]).into(),
+        None => word.into(),
+    }
+}

@@ -1,0 +1,395 @@
+//! The disassembler.
+
+use super::header;
+use super::ids::IdTable;
+use super::literal::{LiteralTypes, Number};
+use super::names::Names;
+use crate::binary::{Header, RawInst, Stream};
+use crate::grammar::{
+    Category, DecodeError, ExtInstSet, Kind, KindInfo, Op, Operands, ParsedOperand, ResultForm,
+    literal_string,
+};
+use spirula_diagnostics::Diagnostic;
+use std::fmt;
+
+/// Column at which opcodes begin.
+const INDENT: usize = 15;
+
+/// How a module is printed. The default is what SPIRV-Tools prints with `--raw-id`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Begin with the header as a comment, from which [`super::parse()`] takes it back.
+    pub header: bool,
+    /// Align opcodes in a column.
+    pub indent: bool,
+    /// Call ids by names such as `%main` and `%v4float` rather than by their numbers. Assembling
+    /// the text gives ids with names new numbers.
+    pub friendly_names: bool,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        PrintOptions {
+            header: true,
+            indent: true,
+            friendly_names: false,
+        }
+    }
+}
+
+/// A module as text, in one piece. [`Disassembly`] gives it in parts.
+///
+/// # Errors
+/// When the words do not begin with a header, or an instruction's length is wrong. Unknown and
+/// malformed instructions are no errors; they are printed as numbers.
+pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, Diagnostic> {
+    let header = Header::read(words)?;
+    // Texts of usual modules have about eight bytes a word.
+    let mut printer = Printer::new(words, options, words.len() * 10);
+    printer.header(&header, options);
+    for inst in Stream::new(words) {
+        printer.instruction(&inst?);
+    }
+    Ok(printer.out)
+}
+
+/// A module that is printed as it is displayed, in parts, so that a large one's text, which is several times
+/// as large, need not be held.
+///
+/// ```
+/// use spirula_spirv::text::{Disassembly, ParseOptions, PrintOptions, parse};
+///
+/// let words = parse("OpMemoryModel Logical GLSL450", &ParseOptions::default()).unwrap();
+/// let options = PrintOptions { header: false, indent: false, ..PrintOptions::default() };
+/// let text = Disassembly::new(&words, options).unwrap();
+/// assert_eq!(text.to_string(), "OpMemoryModel Logical GLSL450\n");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Disassembly<'w> {
+    words: &'w [u32],
+    header: Header,
+    options: PrintOptions,
+}
+
+/// Bytes of text that are handed on at a time.
+const PART: usize = 1 << 13;
+
+impl<'w> Disassembly<'w> {
+    /// Of a module's words.
+    ///
+    /// # Errors
+    /// Those of [`print`].
+    pub fn new(words: &'w [u32], options: PrintOptions) -> Result<Self, Diagnostic> {
+        let header = Header::read(words)?;
+        for inst in Stream::new(words) {
+            inst?;
+        }
+        Ok(Disassembly {
+            words,
+            header,
+            options,
+        })
+    }
+}
+
+impl fmt::Display for Disassembly<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let room = self.words.len().saturating_mul(10).min(PART + PART / 8);
+        let mut printer = Printer::new(self.words, &self.options, room);
+        printer.header(&self.header, &self.options);
+        for inst in Stream::new(self.words).map_while(Result::ok) {
+            printer.instruction(&inst);
+            if printer.out.len() >= PART {
+                f.write_str(&printer.out)?;
+                printer.out.clear();
+            }
+        }
+        f.write_str(&printer.out)
+    }
+}
+
+struct Printer {
+    out: String,
+    indent: usize,
+    names: Option<Names>,
+    types: LiteralTypes,
+    sets: IdTable<Option<&'static ExtInstSet>>,
+}
+
+/// How far an instruction's operands could be printed.
+enum Printed {
+    All,
+    /// To this word; what comes then has no text of its own.
+    UpTo(usize),
+    /// The grammar and the words disagree.
+    Malformed,
+}
+
+impl Printer {
+    fn new(words: &[u32], options: &PrintOptions, room: usize) -> Self {
+        Printer {
+            out: String::with_capacity(room),
+            indent: if options.indent { INDENT } else { 0 },
+            names: options.friendly_names.then(|| Names::of(words)),
+            types: LiteralTypes::default(),
+            sets: IdTable::default(),
+        }
+    }
+
+    fn header(&mut self, header: &Header, options: &PrintOptions) {
+        if options.header {
+            header::print(header, &mut self.out);
+        }
+    }
+
+    fn instruction(&mut self, inst: &RawInst<'_>) {
+        let start = self.out.len();
+        match self.operands(inst) {
+            Printed::All => self.define(inst),
+            Printed::UpTo(at) => {
+                self.define(inst);
+                for word in &inst.words[at..] {
+                    self.out.push_str(" !");
+                    push_number(u64::from(*word), &mut self.out);
+                }
+            }
+            Printed::Malformed => {
+                self.out.truncate(start);
+                self.unknown(inst);
+            }
+        }
+        self.out.push('\n');
+    }
+
+    /// Takes in what later instructions are printed by.
+    fn define(&mut self, inst: &RawInst<'_>) {
+        self.types.define(inst.op, inst.words);
+        if let (Op::ExtInstImport, [id, string @ ..]) = (inst.op, inst.words) {
+            let set = ExtInstSet::by_name(&literal_string(string));
+            self.sets.set(*id, set);
+        }
+    }
+
+    /// Prints an instruction by the grammar.
+    fn operands(&mut self, inst: &RawInst<'_>) -> Printed {
+        let Some(row) = inst.op.info() else {
+            return Printed::Malformed;
+        };
+        let result = match row.result {
+            ResultForm::None => None,
+            ResultForm::Untyped => Some(inst.words.first()),
+            ResultForm::Typed => Some(inst.words.get(1)),
+        };
+        match result {
+            None => self.pad(self.indent),
+            Some(Some(id)) if *id < u32::MAX && inst.words[0] < u32::MAX => self.result(*id),
+            Some(_) => return Printed::Malformed,
+        }
+        self.out.push_str(row.name);
+        if inst.op.shape().has_ids_only(inst.words) && !inst.words.contains(&u32::MAX) {
+            self.ids(inst);
+            return Printed::All;
+        }
+        let mut operands = Operands::new(inst.op, inst.words);
+        let mut selector = None;
+        match (inst.op, inst.words) {
+            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
+                operands = operands.with_ext(self.sets.get(*set))
+            }
+            (Op::Switch, [value, ..]) => {
+                selector = self.types.number_of_value(*value);
+                operands = operands.with_switch_literal_words(selector.map_or(1, Number::words));
+            }
+            _ => {}
+        }
+        let mut at = 0;
+        for operand in operands {
+            match operand {
+                Ok(operand) if operand.kind == Kind::IdResult => at += 1,
+                Ok(operand) => {
+                    let start = self.out.len();
+                    self.out.push(' ');
+                    if !self.operand(inst, selector, &operand) {
+                        self.out.truncate(start);
+                        return Printed::UpTo(at);
+                    }
+                    at += operand.words.len();
+                }
+                Err(DecodeError::UnknownValue(..) | DecodeError::EndlessString) => {
+                    return Printed::UpTo(at);
+                }
+                Err(_) => return Printed::Malformed,
+            }
+        }
+        Printed::All
+    }
+
+    /// Prints the operands of an instruction that has nothing but ids, as most have.
+    fn ids(&mut self, inst: &RawInst<'_>) {
+        let result = inst.op.shape().result();
+        for (at, id) in inst.words.iter().enumerate() {
+            if Some(at) != result {
+                self.out.push(' ');
+                self.id(*id);
+            }
+        }
+    }
+
+    /// Prints an operand; `false` when it has no text from which it could be read back.
+    fn operand(
+        &mut self,
+        inst: &RawInst<'_>,
+        selector: Option<Number>,
+        operand: &ParsedOperand<'_>,
+    ) -> bool {
+        let info = operand.kind.info();
+        let word = operand.words[0];
+        match (info.category, operand.kind) {
+            (Category::Id, _) if word == u32::MAX => return false,
+            (Category::Id, _) => self.id(word),
+            (Category::ValueEnum, _) => match info.enumerant(word) {
+                Some(row) => self.out.push_str(row.name),
+                None => return false,
+            },
+            (Category::BitEnum, _) => return self.mask(info, word),
+            (_, Kind::LiteralString) => return self.string(operand.words),
+            (_, Kind::LiteralFloat) => {
+                return Number::Float(super::float::FloatFormat::F32)
+                    .print(operand.words, &mut self.out);
+            }
+            (_, Kind::LiteralContextDependentNumber) => {
+                let number = self.types.number(inst.words[0]);
+                return number.is_some_and(|n| n.print(operand.words, &mut self.out));
+            }
+            (_, Kind::LiteralInteger) if inst.op == Op::Switch => match selector {
+                Some(number) => return number.print(operand.words, &mut self.out),
+                None => push_number(u64::from(word), &mut self.out),
+            },
+            (_, Kind::LiteralSpecConstantOpInteger) => match Op(word as u16).info() {
+                Some(row) => self.out.push_str(&row.name[2..]),
+                None => return false,
+            },
+            (_, Kind::LiteralExtInstInteger) => return self.ext_inst(inst, word),
+            _ => push_number(u64::from(word), &mut self.out),
+        }
+        true
+    }
+
+    /// Prints an extended instruction's name; the number where its set is not known.
+    fn ext_inst(&mut self, inst: &RawInst<'_>, number: u32) -> bool {
+        match self.sets.get(inst.words[2]) {
+            Some(set) => match set.instruction(number) {
+                Some(row) => self.out.push_str(row.name),
+                None => return false,
+            },
+            None => push_number(u64::from(number), &mut self.out),
+        }
+        true
+    }
+
+    fn mask(&mut self, info: &KindInfo, mask: u32) -> bool {
+        if mask == 0 {
+            let none = info.enumerant(0);
+            self.out.push_str(none.map_or("", |row| row.name));
+            return none.is_some();
+        }
+        let mut rest = mask;
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            let Some(row) = info.enumerant(bit) else {
+                return false;
+            };
+            if rest != mask {
+                self.out.push('|');
+            }
+            self.out.push_str(row.name);
+            rest ^= bit;
+        }
+        true
+    }
+
+    /// Prints a string unless it is no UTF-8 or has something behind its end.
+    fn string(&mut self, words: &[u32]) -> bool {
+        let mut buffer = Vec::new();
+        buffer.extend(words.iter().flat_map(|w| w.to_le_bytes()));
+        let end = buffer.iter().position(|b| *b == 0).unwrap_or(buffer.len());
+        if buffer[end..].iter().any(|b| *b != 0) {
+            return false;
+        }
+        let Ok(text) = std::str::from_utf8(&buffer[..end]) else {
+            return false;
+        };
+        self.out.push('"');
+        for part in text.split_inclusive(['"', '\\']) {
+            match part.as_bytes() {
+                [.., last @ (b'"' | b'\\')] => {
+                    self.out.push_str(&part[..part.len() - 1]);
+                    self.out.push('\\');
+                    self.out.push(char::from(*last));
+                }
+                _ => self.out.push_str(part),
+            }
+        }
+        self.out.push('"');
+        true
+    }
+
+    /// Prints an instruction that the grammar does not know or does not fit.
+    fn unknown(&mut self, inst: &RawInst<'_>) {
+        self.pad(self.indent);
+        self.out.push_str("OpUnknown(");
+        push_number(u64::from(inst.op.0), &mut self.out);
+        self.out.push_str(", ");
+        push_number(inst.words.len() as u64 + 1, &mut self.out);
+        self.out.push(')');
+        for word in inst.words {
+            self.out.push(' ');
+            push_number(u64::from(*word), &mut self.out);
+        }
+    }
+
+    /// Prints `%id = `, its end at the column of opcodes.
+    fn result(&mut self, id: u32) {
+        let start = self.out.len();
+        self.id(id);
+        let width = self.out.len() - start + " = ".len();
+        if width < self.indent {
+            const SPACES: &str = "               ";
+            self.out.insert_str(start, &SPACES[..self.indent - width]);
+        }
+        self.out.push_str(" = ");
+    }
+
+    fn id(&mut self, id: u32) {
+        self.out.push('%');
+        match &self.names {
+            Some(names) => names.write(id, &mut self.out),
+            None => push_number(u64::from(id), &mut self.out),
+        }
+    }
+
+    fn pad(&mut self, count: usize) {
+        for _ in 0..count {
+            self.out.push(' ');
+        }
+    }
+}
+
+/// Writes a number in decimal.
+pub fn push_number(mut number: u64, out: &mut String) {
+    if number < 10 {
+        out.push(char::from(b'0' + number as u8));
+        return;
+    }
+    let mut buffer = [0u8; 20];
+    let mut at = buffer.len();
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.push_str(std::str::from_utf8(&buffer[at..]).unwrap_or_default());
+}

@@ -1,0 +1,442 @@
+//! Rule 15: names and decorations fit their targets.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::analysis::function_name;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{BuiltIn, Decoration, LinkageType, MemoryModel, StorageClass};
+use crate::ir::{InstRef, Section};
+use rustc_hash::FxHashSet;
+use spirula_diagnostics::Diagnostic;
+
+/// What a decoration may stand on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    Struct,
+    ArrayOrPointer,
+    /// A variable or parameter that is a pointer.
+    Memory,
+    Variable,
+    SpecConstant,
+    BuiltIn,
+    /// Members of structures only.
+    Member,
+    Anything,
+}
+
+/// Whether members of structures may have it.
+const MEMBERS: bool = true;
+const WHOLE: bool = false;
+
+const ROWS: &[(Decoration, On, bool)] = &[
+    (Decoration::SpecId, On::SpecConstant, WHOLE),
+    (Decoration::Block, On::Struct, WHOLE),
+    (Decoration::BufferBlock, On::Struct, WHOLE),
+    (Decoration::GLSLShared, On::Struct, WHOLE),
+    (Decoration::GLSLPacked, On::Struct, WHOLE),
+    (Decoration::CPacked, On::Struct, WHOLE),
+    (Decoration::RowMajor, On::Member, MEMBERS),
+    (Decoration::ColMajor, On::Member, MEMBERS),
+    (Decoration::MatrixStride, On::Member, MEMBERS),
+    (Decoration::ArrayStride, On::ArrayOrPointer, WHOLE),
+    (Decoration::BuiltIn, On::BuiltIn, MEMBERS),
+    (Decoration::NoPerspective, On::Memory, MEMBERS),
+    (Decoration::Flat, On::Memory, MEMBERS),
+    (Decoration::Patch, On::Memory, MEMBERS),
+    (Decoration::Centroid, On::Memory, MEMBERS),
+    (Decoration::Sample, On::Memory, MEMBERS),
+    (Decoration::Restrict, On::Memory, MEMBERS),
+    (Decoration::Aliased, On::Memory, WHOLE),
+    (Decoration::Volatile, On::Memory, MEMBERS),
+    (Decoration::Coherent, On::Memory, MEMBERS),
+    (Decoration::NonWritable, On::Memory, MEMBERS),
+    (Decoration::NonReadable, On::Memory, MEMBERS),
+    (Decoration::XfbBuffer, On::Memory, MEMBERS),
+    (Decoration::XfbStride, On::Memory, MEMBERS),
+    (Decoration::Component, On::Memory, MEMBERS),
+    (Decoration::Stream, On::Memory, MEMBERS),
+    (Decoration::RestrictPointer, On::Memory, WHOLE),
+    (Decoration::AliasedPointer, On::Memory, WHOLE),
+    (Decoration::PerPrimitiveEXT, On::Memory, MEMBERS),
+    (Decoration::PerVertexKHR, On::Memory, MEMBERS),
+    (Decoration::Invariant, On::Variable, MEMBERS),
+    (Decoration::Constant, On::Variable, WHOLE),
+    (Decoration::Location, On::Variable, MEMBERS),
+    (Decoration::Index, On::Variable, WHOLE),
+    (Decoration::Binding, On::Variable, WHOLE),
+    (Decoration::DescriptorSet, On::Variable, WHOLE),
+    (Decoration::InputAttachmentIndex, On::Variable, WHOLE),
+    (Decoration::Uniform, On::Anything, WHOLE),
+    (Decoration::UniformId, On::Anything, WHOLE),
+    (Decoration::SaturatedConversion, On::Anything, WHOLE),
+    (Decoration::FuncParamAttr, On::Anything, WHOLE),
+    (Decoration::FPRoundingMode, On::Anything, WHOLE),
+    (Decoration::FPFastMathMode, On::Anything, WHOLE),
+    (Decoration::LinkageAttributes, On::Anything, WHOLE),
+    (Decoration::NoContraction, On::Anything, WHOLE),
+    (Decoration::Alignment, On::Anything, WHOLE),
+    (Decoration::MaxByteOffset, On::Anything, WHOLE),
+    (Decoration::AlignmentId, On::Anything, WHOLE),
+    (Decoration::MaxByteOffsetId, On::Anything, WHOLE),
+    (Decoration::NoSignedWrap, On::Anything, WHOLE),
+    (Decoration::NoUnsignedWrap, On::Anything, WHOLE),
+    (Decoration::NonUniform, On::Anything, WHOLE),
+    (Decoration::CounterBuffer, On::Anything, WHOLE),
+];
+
+/// Decorations whose operands are ids, for `OpDecorateId`.
+const OF_IDS: &[Decoration] = &[
+    Decoration::UniformId,
+    Decoration::AlignmentId,
+    Decoration::MaxByteOffsetId,
+    Decoration::CounterBuffer,
+    Decoration::AliasScopeINTEL,
+    Decoration::NoAliasINTEL,
+    Decoration::NodeSharesPayloadLimitsWithAMDX,
+    Decoration::PayloadNodeNameAMDX,
+    Decoration::PayloadNodeBaseIndexAMDX,
+    Decoration::PayloadNodeSparseArrayAMDX,
+    Decoration::PayloadNodeArraySizeAMDX,
+    Decoration::PayloadDispatchIndirectAMDX,
+    Decoration::NodeMaxPayloadsAMDX,
+    Decoration::ArrayStrideIdEXT,
+    Decoration::OffsetIdEXT,
+];
+
+/// Checks an annotation, or `OpMemberName`.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    match inst.op() {
+        Op::MemberName => member(cx, inst.word(0), inst.word(1)),
+        Op::Line => ensure(
+            Rule::OperandClass,
+            cx.op(inst.word(0)) == Op::String,
+            || "the file is no OpString".to_owned(),
+        ),
+        Op::MemberDecorate | Op::MemberDecorateString => {
+            member(cx, inst.word(0), inst.word(1))?;
+            of_member(inst)
+        }
+        Op::Decorate | Op::DecorateString => of_id(cx, inst),
+        Op::DecorateId => ensure(
+            Rule::Decorations,
+            OF_IDS.contains(&Decoration(inst.word(1))),
+            || format!("{} takes no ids", Decoration(inst.word(1))),
+        ),
+        Op::GroupDecorate | Op::GroupMemberDecorate => group(cx, inst),
+        _ => Ok(()),
+    }
+}
+
+fn member(cx: &Cx<'_>, structure: u32, n: u32) -> Check {
+    ensure(
+        Rule::Decorations,
+        cx.op(structure) == Op::TypeStruct,
+        || format!("%{structure} is no structure"),
+    )?;
+    let count = cx.members(structure).len();
+    ensure(Rule::Decorations, (n as usize) < count, || {
+        format!("member {n} of {count}")
+    })
+}
+
+fn of_member(inst: InstRef<'_>) -> Check {
+    let what = Decoration(inst.word(2));
+    let row = ROWS.iter().find(|r| r.0 == what);
+    ensure(Rule::Decorations, row.is_none_or(|r| r.2), || {
+        format!("{what} cannot stand on members")
+    })
+}
+
+fn group(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let group = inst.word(0);
+    ensure(
+        Rule::Decorations,
+        cx.op(group) == Op::DecorationGroup,
+        || format!("%{group} is no decoration group"),
+    )?;
+    if inst.op() == Op::GroupMemberDecorate {
+        for pair in inst.operands()[1..].chunks_exact(2) {
+            member(cx, pair[0], pair[1])?;
+        }
+    }
+    Ok(())
+}
+
+fn of_id(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (target, what) = (inst.word(0), Decoration(inst.word(1)));
+    if cx.is_vulkan() {
+        ensure(
+            Rule::Environment,
+            !matches!(what, Decoration::GLSLShared | Decoration::GLSLPacked),
+            || format!("Vulkan does not take {what}"),
+        )?;
+    }
+    ensure(
+        Rule::Decorations,
+        !OF_IDS.contains(&what) || what == Decoration::CounterBuffer && inst.op() != Op::Decorate,
+        || format!("{what} takes ids; it stands with OpDecorateId"),
+    )?;
+    let op = cx.op(target);
+    if op == Op::DecorationGroup {
+        return Ok(());
+    }
+    let row = ROWS.iter().find(|r| r.0 == what);
+    let class = cx.value_shape(target).class;
+    if let Some((_, on, _)) = row {
+        if let On::BuiltIn = on {
+            return built_in(cx, inst, target);
+        }
+        let fits = stands_on(cx, on, target);
+        ensure(Rule::Decorations, fits, || {
+            format!("{what} cannot stand on %{target}, which is {op}")
+        })?;
+    }
+    value(cx, what, target)?;
+    if cx.is_vulkan() {
+        class_in_vulkan(what, class)?;
+    }
+    Ok(())
+}
+
+/// Whether what a row says of a decoration's target holds.
+fn stands_on(cx: &Cx<'_>, on: &On, target: u32) -> bool {
+    let op = cx.op(target);
+    match on {
+        On::Struct => op == Op::TypeStruct,
+        On::ArrayOrPointer => matches!(
+            op,
+            Op::TypeArray
+                | Op::TypeRuntimeArray
+                | Op::TypePointer
+                | Op::TypeUntypedPointerKHR
+                | Op::UntypedVariableKHR
+        ),
+        On::Memory => {
+            matches!(
+                op,
+                Op::Variable
+                    | Op::UntypedVariableKHR
+                    | Op::FunctionParameter
+                    | Op::RawAccessChainNV
+                    | Op::BufferPointerEXT
+            ) && super::memory::is_pointer(cx.value_shape(target).op)
+        }
+        On::Variable => {
+            matches!(op, Op::Variable | Op::UntypedVariableKHR)
+        }
+        On::SpecConstant => matches!(
+            op,
+            Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
+        ),
+        On::Member | On::BuiltIn => false,
+        On::Anything => true,
+    }
+}
+
+/// What decorations of values demand of them.
+fn value(cx: &Cx<'_>, what: Decoration, target: u32) -> Check {
+    let op = cx.op(target);
+    match what {
+        Decoration::RelaxedPrecision => ensure(Rule::Decorations, !cx.is_type(target), || {
+            "types have no precision".to_owned()
+        }),
+        Decoration::Uniform | Decoration::UniformId => ensure(
+            Rule::Decorations,
+            cx.ty(target) != 0 && cx.op(cx.ty(target)) != Op::TypeVoid,
+            || format!("%{target} is no value"),
+        ),
+        Decoration::NoSignedWrap | Decoration::NoUnsignedWrap => ensure(
+            Rule::Decorations,
+            matches!(
+                op,
+                Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate | Op::ExtInst
+            ),
+            || format!("{what} cannot stand on {op}"),
+        ),
+        Decoration::FPRoundingMode => ensure(
+            Rule::Decorations,
+            !cx.is_shader || op == Op::FConvert,
+            || "rounding modes stand on OpFConvert only".to_owned(),
+        ),
+        Decoration::Coherent | Decoration::Volatile => ensure(
+            Rule::Decorations,
+            cx.memory_model != MemoryModel::Vulkan,
+            || format!("the Vulkan memory model has no {what}"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The storage classes of variables that a decoration is for, in Vulkan.
+fn class_in_vulkan(what: Decoration, class: StorageClass) -> Check {
+    let fits = match what {
+        Decoration::Location | Decoration::Component => matches!(
+            class,
+            StorageClass::Input
+                | StorageClass::Output
+                | StorageClass::RayPayloadKHR
+                | StorageClass::IncomingRayPayloadKHR
+                | StorageClass::HitAttributeKHR
+                | StorageClass::CallableDataKHR
+                | StorageClass::IncomingCallableDataKHR
+                | StorageClass::ShaderRecordBufferKHR
+                | StorageClass::HitObjectAttributeNV
+                | StorageClass::HitObjectAttributeEXT
+                | StorageClass::TileImageEXT
+        ),
+        Decoration::Index => class == StorageClass::Output,
+        Decoration::Binding | Decoration::DescriptorSet => matches!(
+            class,
+            StorageClass::StorageBuffer
+                | StorageClass::Uniform
+                | StorageClass::UniformConstant
+                | StorageClass::TileAttachmentQCOM
+        ),
+        Decoration::InputAttachmentIndex => class == StorageClass::UniformConstant,
+        Decoration::Flat
+        | Decoration::NoPerspective
+        | Decoration::Centroid
+        | Decoration::Sample => {
+            matches!(class, StorageClass::Input | StorageClass::Output)
+        }
+        Decoration::PerVertexKHR => class == StorageClass::Input,
+        _ => true,
+    };
+    ensure(Rule::Decorations, fits, || {
+        format!("{what} is not for variables of the class {class} in Vulkan")
+    })
+}
+
+fn built_in(cx: &Cx<'_>, inst: InstRef<'_>, target: u32) -> Check {
+    let op = cx.op(target);
+    let is_size = BuiltIn(inst.operands().get(2).copied().unwrap_or(0)) == BuiltIn::WorkgroupSize;
+    ensure(
+        Rule::Decorations,
+        matches!(op, Op::Variable | Op::UntypedVariableKHR) || cx.is_constant(target),
+        || format!("%{target} is neither a variable nor a constant"),
+    )?;
+    if !is_size {
+        return ensure(
+            Rule::Decorations,
+            matches!(op, Op::Variable | Op::UntypedVariableKHR),
+            || format!("%{target} is no variable"),
+        );
+    }
+    if !cx.is_constant(target) {
+        return ensure(Rule::Decorations, !cx.is_shader, || {
+            "the size of workgroups is a constant in shaders".to_owned()
+        });
+    }
+    let parts = cx.inst(target).map_or(&[][..], |i| i.operands());
+    let sizes = parts.iter().map(|p| cx.constant(*p));
+    let zero = sizes.into_iter().any(|s| s == Some(0));
+    let all = parts.iter().all(|p| cx.constant(*p).is_some());
+    ensure(Rule::Decorations, !(zero && all), || {
+        "a workgroup of no invocations".to_owned()
+    })
+}
+
+/// Decorations that may stand several times on the same target.
+fn may_repeat(what: Decoration) -> bool {
+    matches!(
+        what,
+        Decoration::FuncParamAttr
+            | Decoration::UserSemantic
+            | Decoration::UserTypeGOOGLE
+            | Decoration::AliasScopeINTEL
+            | Decoration::NoAliasINTEL
+            | Decoration::CacheControlLoadINTEL
+            | Decoration::CacheControlStoreINTEL
+            | Decoration::UniformId
+            | Decoration::FPRoundingMode
+            | Decoration::FunctionRoundingModeINTEL
+            | Decoration::FunctionDenormModeINTEL
+            | Decoration::FunctionFloatingPointModeINTEL
+    )
+}
+
+/// Decorations that do not stand together on a target or member.
+const EXCLUSIVE: &[[Decoration; 2]] = &[
+    [Decoration::Block, Decoration::BufferBlock],
+    [Decoration::RowMajor, Decoration::ColMajor],
+    [Decoration::Restrict, Decoration::Aliased],
+    [Decoration::RestrictPointer, Decoration::AliasedPointer],
+    [Decoration::Offset, Decoration::OffsetIdEXT],
+];
+
+/// Rules about all decorations of a target: none twice, none that exclude each other.
+pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
+    let mut seen: FxHashSet<(u32, u32, u32)> = FxHashSet::default();
+    let excluded = |what: Decoration| {
+        EXCLUSIVE.iter().find_map(|[a, b]| match what {
+            what if what == *a => Some(*b),
+            what if what == *b => Some(*a),
+            _ => None,
+        })
+    };
+    for inst in cx.module.section(Section::Annotations) {
+        let (target, member, what) = match inst.op() {
+            Op::Decorate | Op::DecorateId | Op::DecorateString => {
+                (inst.word(0), u32::MAX, Decoration(inst.word(1)))
+            }
+            Op::MemberDecorate | Op::MemberDecorateString => {
+                (inst.word(0), inst.word(1), Decoration(inst.word(2)))
+            }
+            _ => continue,
+        };
+        let mut check = ensure(
+            Rule::Decorations,
+            seen.insert((target, member, what.0)) || may_repeat(what),
+            || format!("%{target} is decorated with {what} before"),
+        );
+        if let Some(other) = excluded(what)
+            && check.is_ok()
+        {
+            check = ensure(
+                Rule::Decorations,
+                !seen.contains(&(target, member, other.0)),
+                || format!("%{target} is decorated with {other} too"),
+            );
+        }
+        if check.is_ok()
+            && matches!(what, Decoration::Coherent | Decoration::Volatile)
+            && cx.memory_model == MemoryModel::Vulkan
+        {
+            check = Err(fault(
+                Rule::Decorations,
+                format!("the Vulkan memory model has no {what}"),
+            ));
+        }
+        if let Err(fault) = check {
+            faults.push(fault.about(inst));
+        }
+    }
+}
+
+/// Whether an id is imported from another module.
+pub(super) fn is_imported(cx: &Cx<'_>, id: u32) -> bool {
+    cx.decoration(id, Decoration::LinkageAttributes)
+        .and_then(<[u32]>::last)
+        .is_some_and(|last| *last == LinkageType::Import.0)
+}
+
+/// Functions without blocks are imported, others are not; imported variables have no initialiser.
+pub(super) fn linkage(cx: &Cx<'_>, inst: InstRef<'_>, has_blocks: bool) -> Check {
+    let Some(id) = inst.result() else {
+        return Ok(());
+    };
+    let imported = is_imported(cx, id.word());
+    match inst.op() {
+        Op::Function => ensure(Rule::Functions, imported != has_blocks, || {
+            let name = function_name(cx.module, id);
+            if imported {
+                format!("{name} is imported, but has blocks")
+            } else {
+                format!("{name} has no blocks, and no LinkageAttributes with Import")
+            }
+        }),
+        _ => ensure(Rule::Memory, !imported || inst.operands().len() < 2, || {
+            "an imported variable has no initialiser".to_owned()
+        }),
+    }
+}

@@ -1,0 +1,563 @@
+//! What the rules look up: definitions and types of a module in flat tables, and what it declares.
+
+use super::Options;
+use super::rules::Rule;
+use crate::analysis::Decorations;
+use crate::grammar::enumerants::{
+    AddressingModel, Capability, Decoration, MemoryModel, StorageClass,
+};
+use crate::grammar::{Class, Kind, Op, Version, literal_string};
+use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+use crate::target::Environment;
+use crate::{Id, IdNumbers};
+use rustc_hash::FxHashSet;
+use spirula_diagnostics::Diagnostic;
+
+/// A breach of a rule by the instruction that is looked at.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub rule: Rule,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The fault as a diagnostic about an instruction.
+    pub fn about(self, inst: InstRef<'_>) -> Diagnostic {
+        let name = match inst.result() {
+            Some(id) => format!("{id} = {}", inst.op()),
+            None => inst.op().to_string(),
+        };
+        let message = format!("{name}: {}", self.message);
+        let found = Diagnostic::error(inst.place(), message).with_note(self.rule.to_string());
+        match self.hint {
+            Some(hint) => found.with_hint(hint),
+            None => found,
+        }
+    }
+}
+
+pub(super) type Check = Result<(), Fault>;
+
+/// A fault of a rule.
+pub(super) fn fault(rule: Rule, message: impl Into<String>) -> Fault {
+    Fault {
+        rule,
+        message: message.into(),
+        hint: None,
+    }
+}
+
+/// `Ok` where the condition holds, else a fault.
+pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds {
+        Ok(())
+    } else {
+        Err(fault(rule, message()))
+    }
+}
+
+/// What a type is, as far as rules ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub op: Op,
+    /// Bits of integers and floats.
+    pub width: u32,
+    pub signed: bool,
+    /// Components of a vector, columns of a matrix.
+    pub count: u32,
+    /// Component, column, element or pointee; 0 for none.
+    pub part: u32,
+    /// Storage class of pointers.
+    pub class: StorageClass,
+    /// What it contains, pointers not followed.
+    pub holds: Holds,
+    /// How deep structures nest in it.
+    pub depth: u32,
+    /// Locations that an input or output of it takes.
+    pub locations: u32,
+}
+
+/// What a type contains, itself counted: found once from what its parts contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Holds(u16);
+
+impl Holds {
+    pub const NOTHING: Holds = Holds(0);
+    pub const BOOL: Holds = Holds(1);
+    /// A boolean in no structure of built-in variables.
+    pub const PLAIN_BOOL: Holds = Holds(1 << 1);
+    pub const INT8: Holds = Holds(1 << 2);
+    pub const INT16: Holds = Holds(1 << 3);
+    /// A float of 16 bits in IEEE's format.
+    pub const FLOAT16: Holds = Holds(1 << 4);
+    pub const RUNTIME_ARRAY: Holds = Holds(1 << 5);
+    /// Cooperative matrices and vectors.
+    pub const COOPERATIVE: Holds = Holds(1 << 6);
+    /// Images, samplers and acceleration structures.
+    pub const OBJECT: Holds = Holds(1 << 7);
+    /// Something that has no null value.
+    pub const NO_NULL: Holds = Holds(1 << 8);
+
+    pub fn any(self, of: Holds) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    pub const fn and(self, other: Holds) -> Holds {
+        Holds(self.0 | other.0)
+    }
+
+    const fn without(self, other: Holds) -> Holds {
+        Holds(self.0 & !other.0)
+    }
+}
+
+const NO_SHAPE: Shape = Shape {
+    op: Op::Nop,
+    width: 0,
+    signed: false,
+    count: 0,
+    part: 0,
+    class: StorageClass(u32::MAX),
+    holds: Holds::NOTHING,
+    depth: 0,
+    locations: 0,
+};
+
+/// Where an id is defined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Def {
+    pub inst: Inst,
+    pub op: Op,
+    is_type: bool,
+    /// Result type, 0 for none; for types their index among shapes.
+    ty: u32,
+    pub place: DefPlace,
+}
+
+/// What an id is defined in: outside of functions, or a number that every function has for itself and each
+/// of its blocks, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DefPlace(u32);
+
+impl DefPlace {
+    pub const OUTSIDE: DefPlace = DefPlace(u32::MAX);
+
+    /// The first function.
+    pub const FIRST: DefPlace = DefPlace(0);
+
+    /// The place this many behind: of a function the block before that number, or the next function.
+    pub fn behind(self, number: usize) -> DefPlace {
+        DefPlace(self.0 + number as u32)
+    }
+
+    /// The block of a function with so many blocks: none for the function itself.
+    ///
+    /// # Errors
+    /// When the place is in another function.
+    pub fn block(self, function: DefPlace, blocks: usize) -> Result<Option<u32>, ()> {
+        match self.0.checked_sub(function.0) {
+            Some(at) if at as usize <= blocks => Ok(at.checked_sub(1)),
+            _ => Err(()),
+        }
+    }
+}
+
+/// The definitions in their order, found by number: many modules have far fewer definitions than ids.
+struct Defs {
+    /// Number of the definition of each id, from 1 on.
+    numbers: IdNumbers,
+    all: Vec<Def>,
+}
+
+impl Defs {
+    fn new(module: &Module) -> Defs {
+        let (bound, insts) = (module.bound(), module.inst_count());
+        Defs {
+            numbers: IdNumbers::new(bound, insts.min(bound as usize)),
+            // Five instructions of eight have a result.
+            all: Vec::with_capacity(insts.min(bound as usize).min(insts / 8 * 5 + 16)),
+        }
+    }
+
+    /// A definition of an id that has none.
+    fn add(&mut self, id: Id, def: Def) {
+        if self.all.len() == self.all.capacity() {
+            self.all.reserve_exact(self.all.len() / 8 + 16);
+        }
+        self.all.push(def);
+        self.numbers.set(id, self.all.len() as u32);
+    }
+
+    #[inline]
+    fn get(&self, id: u32) -> Option<&Def> {
+        self.all.get(self.numbers.get(id).wrapping_sub(1) as usize)
+    }
+}
+
+/// A module under verification.
+pub(super) struct Cx<'m> {
+    pub module: &'m Module,
+    pub options: &'m Options,
+    pub version: Version,
+    pub ids: IdWords,
+    pub decorations: Decorations,
+    pub addressing: AddressingModel,
+    pub memory_model: MemoryModel,
+    defs: Defs,
+    shapes: Vec<Shape>,
+    /// Declared capabilities and those that they imply, one bit for each row of the grammar.
+    capabilities: Vec<u64>,
+    /// Declared capabilities that were added to the grammar.
+    added: Vec<Capability>,
+    pub extensions: Vec<String>,
+    pub is_shader: bool,
+    pub is_kernel: bool,
+    /// Ids that `OpTypeForwardPointer` declares.
+    pub forward_pointers: FxHashSet<u32>,
+}
+
+impl<'m> Cx<'m> {
+    pub fn new(module: &'m Module, options: &'m Options) -> Self {
+        let model = module.section(Section::MemoryModel).next();
+        let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
+        let mut cx = Cx {
+            module,
+            options,
+            version: module.version,
+            ids: IdWords::new(module),
+            decorations: Decorations::compute(module),
+            addressing: AddressingModel(model.0),
+            memory_model: MemoryModel(model.1),
+            defs: Defs::new(module),
+            shapes: vec![NO_SHAPE],
+            capabilities: vec![0; Kind::Capability.info().enumerants.len().div_ceil(64)],
+            added: Vec::new(),
+            extensions: Vec::new(),
+            is_shader: false,
+            is_kernel: false,
+            forward_pointers: FxHashSet::default(),
+        };
+        for inst in module.section(Section::Capabilities) {
+            cx.declare(Capability(inst.word(0)));
+        }
+        for inst in module.section(Section::Extensions) {
+            let name = literal_string(inst.operands());
+            cx.extensions.push(name.into_owned());
+        }
+        cx.is_shader = cx.has(Capability::Shader);
+        cx.is_kernel = cx.has(Capability::Kernel);
+        cx
+    }
+
+    /// Takes note of a capability and those that it implies.
+    fn declare(&mut self, capability: Capability) {
+        let rows = Kind::Capability.info().enumerants;
+        let mut stack = vec![capability.0];
+        while let Some(value) = stack.pop() {
+            let Some(row) = Kind::Capability.info().enumerant(value) else {
+                continue;
+            };
+            let at = rows.partition_point(|r| r.value < value);
+            if rows.get(at).is_none_or(|r| r.value != value) {
+                if !self.added.contains(&Capability(value)) {
+                    self.added.push(Capability(value));
+                    stack.extend(row.capabilities.iter().map(|c| c.0));
+                }
+                continue;
+            }
+            let bit = 1 << (at % 64);
+            if self.capabilities[at / 64] & bit == 0 {
+                self.capabilities[at / 64] |= bit;
+                stack.extend(row.capabilities.iter().map(|c| c.0));
+            }
+        }
+    }
+
+    /// Whether the module declares the capability, or one that implies it.
+    pub fn has(&self, capability: Capability) -> bool {
+        let rows = Kind::Capability.info().enumerants;
+        let at = rows.partition_point(|r| r.value < capability.0);
+        if rows.get(at).is_none_or(|r| r.value != capability.0) {
+            return self.added.contains(&capability);
+        }
+        self.capabilities[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    pub fn has_any(&self, capabilities: &[Capability]) -> bool {
+        capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c))
+    }
+
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.iter().any(|e| e == name)
+    }
+
+    pub fn is_vulkan(&self) -> bool {
+        matches!(self.options.target.environment, Environment::Vulkan(..))
+    }
+
+    pub fn is_opencl(&self) -> bool {
+        matches!(self.options.target.environment, Environment::OpenCl(..))
+    }
+
+    pub fn is_logical(&self) -> bool {
+        self.addressing == AddressingModel::Logical
+    }
+
+    /// Whether pointers may be values in logical addressing.
+    pub fn variable_pointers(&self) -> bool {
+        self.has(Capability::VariablePointers)
+            || self.has(Capability::VariablePointersStorageBuffer)
+    }
+
+    /// Takes note of an instruction's result.
+    ///
+    /// # Errors
+    /// When the id is defined already.
+    pub fn define(&mut self, inst: InstRef<'m>, place: DefPlace) -> Check {
+        let Some(id) = inst.result() else {
+            return Ok(());
+        };
+        ensure(Rule::DefinedOnce, self.def(id.word()).is_none(), || {
+            format!("{id} is defined already")
+        })?;
+        let is_type = inst
+            .op()
+            .info()
+            .is_some_and(|i| i.class == Class::TypeDeclaration);
+        let ty = if is_type {
+            let shape = self.shape_of(inst);
+            self.shapes.push(shape);
+            self.shapes.len() as u32 - 1
+        } else {
+            inst.result_type().map_or(0, Id::word)
+        };
+        let def = Def {
+            inst: inst.handle(),
+            op: inst.op(),
+            is_type,
+            ty,
+            place,
+        };
+        self.defs.add(id, def);
+        Ok(())
+    }
+
+    /// What tells ids from literals, without the rest.
+    pub fn into_ids(self) -> IdWords {
+        self.ids
+    }
+
+    fn shape_of(&self, inst: InstRef<'_>) -> Shape {
+        let word = |n: usize| inst.operands().get(n).copied().unwrap_or(0);
+        let mut shape = Shape {
+            op: inst.op(),
+            ..NO_SHAPE
+        };
+        match inst.op() {
+            Op::TypeInt => (shape.width, shape.signed) = (word(0), word(1) == 1),
+            // Formats other than IEEE's are counted by their number.
+            Op::TypeFloat => {
+                (shape.width, shape.count) = (word(0), inst.operands().len() as u32 - 1)
+            }
+            Op::TypeVector | Op::TypeMatrix => (shape.part, shape.count) = (word(0), word(1)),
+            Op::TypeArray
+            | Op::TypeRuntimeArray
+            | Op::TypeSampledImage
+            | Op::TypeImage
+            | Op::TypeFunction
+            | Op::TypeCooperativeMatrixKHR
+            | Op::TypeCooperativeMatrixNV
+            | Op::TypeVectorIdEXT => shape.part = word(0),
+            Op::TypePointer => {
+                (shape.class, shape.part) = (StorageClass(word(0)), word(1));
+            }
+            Op::TypeUntypedPointerKHR => shape.class = StorageClass(word(0)),
+            _ => {}
+        }
+        shape.holds = self.held(inst, &shape);
+        shape.locations = self.locations(inst, &shape);
+        shape.depth = match inst.op() {
+            Op::TypeStruct => {
+                let members = inst.operands().iter();
+                let below = members.filter(|m| self.op(**m) == Op::TypeStruct);
+                1 + below.map(|m| self.shape(*m).depth).max().unwrap_or(0)
+            }
+            _ => 0,
+        };
+        shape
+    }
+
+    /// Locations that a type takes (Vulkan specification, "Location Assignment").
+    fn locations(&self, inst: InstRef<'_>, shape: &Shape) -> u32 {
+        let part = self.shape(shape.part);
+        match inst.op() {
+            Op::TypeInt | Op::TypeFloat => 1,
+            Op::TypeVector => 1 + u32::from(part.width == 64 && shape.count > 2),
+            Op::TypeMatrix => part.locations.saturating_mul(shape.count),
+            Op::TypeArray => {
+                let length = self.constant(inst.word(1)).unwrap_or(1);
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                part.locations.saturating_mul(length)
+            }
+            Op::TypeStruct => inst
+                .operands()
+                .iter()
+                .fold(0u32, |sum, m| sum.saturating_add(self.shape(*m).locations)),
+            _ => 0,
+        }
+    }
+
+    /// What a type contains, its parts being known.
+    fn held(&self, inst: InstRef<'_>, shape: &Shape) -> Holds {
+        match inst.op() {
+            Op::TypeBool => Holds::BOOL.and(Holds::PLAIN_BOOL),
+            Op::TypeInt if shape.width == 8 => Holds::INT8,
+            Op::TypeInt if shape.width == 16 => Holds::INT16,
+            Op::TypeFloat if shape.width == 16 && shape.count == 0 => Holds::FLOAT16,
+            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => self.shape(shape.part).holds,
+            Op::TypeRuntimeArray => {
+                let part = self.shape(shape.part).holds;
+                part.and(Holds::RUNTIME_ARRAY).and(Holds::NO_NULL)
+            }
+            Op::TypeStruct => {
+                let members = inst.operands().iter();
+                let all = members.fold(Holds::NOTHING, |all, m| all.and(self.shape(*m).holds));
+                let own = inst.words()[0];
+                let mut numbers = 0..inst.operands().len() as u32;
+                if numbers.any(|n| {
+                    self.member_decoration(own, n, Decoration::BuiltIn)
+                        .is_some()
+                }) {
+                    all.without(Holds::PLAIN_BOOL)
+                } else {
+                    all
+                }
+            }
+            Op::TypeCooperativeMatrixKHR
+            | Op::TypeCooperativeMatrixNV
+            | Op::TypeCooperativeVectorNV => Holds::COOPERATIVE,
+            Op::TypeImage
+            | Op::TypeSampler
+            | Op::TypeSampledImage
+            | Op::TypeAccelerationStructureKHR => Holds::OBJECT.and(Holds::NO_NULL),
+            Op::TypeInt
+            | Op::TypeFloat
+            | Op::TypeEvent
+            | Op::TypeDeviceEvent
+            | Op::TypeReserveId
+            | Op::TypeQueue => Holds::NOTHING,
+            Op::TypePointer | Op::TypeUntypedPointerKHR => {
+                if shape.class == StorageClass::PhysicalStorageBuffer && self.is_vulkan() {
+                    Holds::NO_NULL
+                } else {
+                    Holds::NOTHING
+                }
+            }
+            _ => Holds::NO_NULL,
+        }
+    }
+
+    /// The definition of an id.
+    pub fn def(&self, id: u32) -> Option<&Def> {
+        self.defs.get(id)
+    }
+
+    /// The opcode that defines an id; `OpNop` for none.
+    pub fn op(&self, id: u32) -> Op {
+        self.def(id).map_or(Op::Nop, |d| d.op)
+    }
+
+    /// The instruction that defines an id.
+    pub fn inst(&self, id: u32) -> Option<InstRef<'m>> {
+        self.def(id).map(|d| self.module.inst(d.inst))
+    }
+
+    /// The type of a value, 0 for none.
+    pub fn ty(&self, value: u32) -> u32 {
+        self.def(value)
+            .map_or(0, |d| if d.is_type { 0 } else { d.ty })
+    }
+
+    /// What a type is; a shape of `OpNop` for what is no type.
+    pub fn shape(&self, ty: u32) -> Shape {
+        match self.def(ty) {
+            Some(def) if def.is_type => self.shapes[def.ty as usize],
+            _ => NO_SHAPE,
+        }
+    }
+
+    /// What a value's type is.
+    pub fn value_shape(&self, value: u32) -> Shape {
+        self.shape(self.ty(value))
+    }
+
+    pub fn is_type(&self, id: u32) -> bool {
+        self.def(id).is_some_and(|d| d.is_type)
+    }
+
+    pub fn is_constant(&self, id: u32) -> bool {
+        is_constant_op(self.op(id))
+    }
+
+    /// The value of an integer constant that no specialisation changes.
+    pub fn constant(&self, id: u32) -> Option<u64> {
+        let inst = self.inst(id)?;
+        match inst.op() {
+            Op::Constant => {
+                let high = inst.operands().get(1).copied().unwrap_or(0);
+                Some(u64::from(inst.word(0)) | u64::from(high) << 32)
+            }
+            Op::ConstantNull => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether an id or one of its members has a decoration.
+    pub fn has_decoration(&self, id: u32, what: Decoration) -> bool {
+        let Some(id) = Id::new(id) else { return false };
+        self.decorations.get(self.module, id, what).is_some()
+    }
+
+    pub fn decoration(&self, id: u32, what: Decoration) -> Option<&'m [u32]> {
+        self.decorations.get(self.module, Id::new(id)?, what)
+    }
+
+    pub fn member_decoration(&self, id: u32, member: u32, what: Decoration) -> Option<&'m [u32]> {
+        self.decorations
+            .get_member(self.module, Id::new(id)?, member, what)
+    }
+
+    /// The members of a structure type.
+    pub fn members(&self, structure: u32) -> &'m [u32] {
+        match self.inst(structure) {
+            Some(inst) if inst.op() == Op::TypeStruct => inst.operands(),
+            _ => &[],
+        }
+    }
+
+    /// A type's name for messages.
+    pub fn describe(&self, ty: u32) -> String {
+        let shape = self.shape(ty);
+        match shape.op {
+            Op::TypeInt if shape.signed => format!("i{}", shape.width),
+            Op::TypeInt => format!("u{}", shape.width),
+            Op::TypeFloat => format!("f{}", shape.width),
+            Op::TypeBool => "bool".to_owned(),
+            Op::TypeVector => format!("vector of {} {}", shape.count, self.describe(shape.part)),
+            Op::Nop => "nothing".to_owned(),
+            op => format!("%{ty} ({op})"),
+        }
+    }
+}
+
+/// Whether an opcode makes a constant, `OpUndef` not counted.
+pub(super) fn is_constant_op(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    class == Some(Class::ConstantCreation) || op == Op::ConstantFunctionPointerINTEL
+}

@@ -1,0 +1,395 @@
+//! Rule 17: entry points, their interfaces, and which instructions their models run.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::modes::{self, Modes};
+use super::rules::Rule;
+use crate::Id;
+use crate::analysis::{CallGraph, Reach, function_name};
+use crate::grammar::enumerants::{
+    BuiltIn, Capability, Decoration, ExecutionMode as Mode, ExecutionModel as Model, StorageClass,
+};
+use crate::grammar::{Class, Op, Version, literal_string, literal_string_words};
+use crate::ir::{InstRef, Section};
+use rustc_hash::FxHashSet;
+use spirula_diagnostics::Diagnostic;
+
+/// Checks everything about entry points.
+pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
+    let modes = Modes::of(cx);
+    let points: Vec<InstRef<'_>> = cx
+        .module
+        .section(Section::EntryPoints)
+        .filter(|p| p.op() == Op::EntryPoint)
+        .collect();
+    let mut names = FxHashSet::default();
+    for point in &points {
+        let mut add = |check: Check| {
+            if let Err(fault) = check {
+                faults.push(fault.about(*point));
+            }
+        };
+        let name = literal_string(&point.operands()[2..]);
+        add(ensure(
+            Rule::EntryPoints,
+            names.insert((point.word(0), name)),
+            || "another entry point has the same name and execution model".to_owned(),
+        ));
+        add(function(cx, *point));
+        add(modes::together(cx, *point, &modes));
+        add(interface(cx, *point));
+    }
+    let mut models_of: Vec<_> = points.iter().map(|p| (p.word(1), p.word(0))).collect();
+    models_of.sort_unstable();
+    let mut seen = FxHashSet::default();
+    for (function, mode, inst) in &modes.rows {
+        let from = models_of.partition_point(|m| m.0 < *function);
+        let models = models_of[from..].iter().take_while(|m| m.0 == *function);
+        let models: Vec<Model> = models.map(|m| Model(m.1)).collect();
+        let mut check = modes::fits(cx, *inst, *mode, &models);
+        if check.is_ok() && !modes::repeats(*mode) {
+            check = ensure(Rule::EntryPoints, seen.insert((*function, mode.0)), || {
+                format!("the mode {mode} stands twice")
+            });
+        }
+        if let Err(fault) = check {
+            faults.push(fault.about(*inst));
+        }
+    }
+    if faults.is_empty() {
+        let graph = CallGraph::compute(cx.module);
+        let reach = Reach::with(cx.module, &graph, &cx.ids);
+        uses(cx, &points, &reach, &modes, faults);
+        if let (Err(fault), Some(first)) = (calls(cx, &points, &reach, &graph), points.first()) {
+            faults.push(fault.about(*first));
+        }
+    }
+}
+
+fn function(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
+    let id = point.word(1);
+    let Some(def) = cx.inst(id).filter(|f| f.op() == Op::Function) else {
+        return Err(fault(Rule::EntryPoints, format!("%{id} is no function")));
+    };
+    ensure(
+        Rule::EntryPoints,
+        cx.op(def.words()[0]) == Op::TypeVoid,
+        || "its function returns a value".to_owned(),
+    )?;
+    let params = cx
+        .inst(def.word(1))
+        .map_or(0, |t| t.operands().len().saturating_sub(1));
+    ensure(
+        Rule::EntryPoints,
+        params == 0 || Model(point.word(0)) == Model::Kernel,
+        || "its function has parameters, which only kernels have".to_owned(),
+    )?;
+    ensure(
+        Rule::EntryPoints,
+        cx.decoration(id, Decoration::LinkageAttributes).is_none(),
+        || "its function has LinkageAttributes".to_owned(),
+    )
+}
+
+/// The words of an entry point's interface, behind the name.
+fn interface_ids(point: InstRef<'_>) -> &[u32] {
+    let words = &point.operands()[2..];
+    &words[literal_string_words(words)..]
+}
+
+fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
+    let ids = interface_ids(point);
+    let mut seen = FxHashSet::default();
+    let all = cx.version >= Version::new(1, 4);
+    let (mut inputs, mut outputs) = (0, 0);
+    let (mut shared, mut blocks, mut aliased) = (0, 0, 0);
+    for id in ids {
+        let op = cx.op(*id);
+        ensure(
+            Rule::EntryPoints,
+            matches!(op, Op::Variable | Op::UntypedVariableKHR),
+            || format!("%{id} of its interface is no variable, but {op}"),
+        )?;
+        let shape = cx.value_shape(*id);
+        let class = shape.class;
+        ensure(
+            Rule::EntryPoints,
+            all && class != StorageClass::Function
+                || matches!(class, StorageClass::Input | StorageClass::Output),
+            || format!("%{id} of its interface is of the class {class}"),
+        )?;
+        ensure(Rule::EntryPoints, !all || seen.insert(*id), || {
+            format!("%{id} stands in its interface twice")
+        })?;
+        let members = cx.members(shape.part).len() as u32;
+        let is_block = (0..members).any(|n| {
+            cx.member_decoration(shape.part, n, Decoration::BuiltIn)
+                .is_some()
+        });
+        if class == StorageClass::Workgroup {
+            shared += 1;
+            let data = super::variables::data_type(cx, *id);
+            let is_block = cx.has_decoration(data, Decoration::Block);
+            blocks += u32::from(is_block);
+            aliased += u32::from(is_block && cx.has_decoration(*id, Decoration::Aliased));
+        }
+        inputs += u32::from(is_block && class == StorageClass::Input);
+        outputs += u32::from(is_block && class == StorageClass::Output);
+        let built_in = is_block || cx.has_decoration(*id, Decoration::BuiltIn);
+        ensure(
+            Rule::BuiltIns,
+            !cx.is_vulkan()
+                || !built_in
+                || !(cx.has_decoration(*id, Decoration::Location)
+                    || cx.has_decoration(*id, Decoration::Component)),
+            || format!("%{id} is built-in and has a location"),
+        )?;
+    }
+    workgroup_blocks(cx, shared, blocks, aliased)?;
+    one_of_a_kind(cx, ids)?;
+    ensure(Rule::EntryPoints, inputs <= 1 && outputs <= 1, || {
+        "its interface has several structures of built-in variables".to_owned()
+    })
+}
+
+/// Checks the variables of workgroup memory of an interface: how many there are, how many of them are blocks,
+/// and how many of those are aliased.
+fn workgroup_blocks(cx: &Cx<'_>, shared: u32, blocks: u32, aliased: u32) -> Check {
+    let untyped = cx.has(Capability::UntypedPointersKHR);
+    ensure(
+        Rule::EntryPoints,
+        blocks < 2 || blocks == aliased || untyped,
+        || "several blocks of workgroup memory in its interface are not all Aliased".to_owned(),
+    )?;
+    ensure(
+        Rule::EntryPoints,
+        blocks == 0 || blocks == shared || untyped,
+        || "its interface has variables of workgroup memory that are blocks, and others".to_owned(),
+    )?;
+    let taken = cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR);
+    ensure(Rule::Capabilities, blocks == 0 || taken, || {
+        "blocks of workgroup memory need the capability WorkgroupMemoryExplicitLayoutKHR".to_owned()
+    })
+}
+
+/// An interface has one payload of tasks, and in Vulkan one input and one output of each built-in kind.
+fn one_of_a_kind(cx: &Cx<'_>, ids: &[u32]) -> Check {
+    let class = |id: u32| cx.value_shape(id).class;
+    let payloads = ids
+        .iter()
+        .filter(|id| class(**id) == StorageClass::TaskPayloadWorkgroupEXT);
+    ensure(Rule::EntryPoints, payloads.count() <= 1, || {
+        "its interface has several payloads of tasks".to_owned()
+    })?;
+    if !cx.is_vulkan() {
+        return Ok(());
+    }
+    let mut seen = FxHashSet::default();
+    for id in ids {
+        if let Some([built_in, ..]) = cx.decoration(*id, Decoration::BuiltIn)
+            && matches!(class(*id), StorageClass::Input | StorageClass::Output)
+        {
+            ensure(Rule::BuiltIns, seen.insert((class(*id), *built_in)), || {
+                format!(
+                    "its interface has several variables of the class {} for {}",
+                    class(*id),
+                    BuiltIn(*built_in)
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A function of an entry point is not called (specification, section 2.16.1), and in Vulkan no function that
+/// it reaches calls itself.
+fn calls(cx: &Cx<'_>, points: &[InstRef<'_>], reach: &Reach, graph: &CallGraph) -> Check {
+    let functions: FxHashSet<u32> = points.iter().map(|point| point.word(1)).collect();
+    for func in cx.module.functions() {
+        let own = cx.module.function_id(*func);
+        for callee in graph.callees(*func) {
+            let id = cx.module.function_id(*callee);
+            ensure(Rule::Functions, !functions.contains(&id.word()), || {
+                format!("{own} calls {id}, the function of an entry point")
+            })?;
+        }
+    }
+    let mut reached = (0..points.len()).flat_map(|n| reach.functions(n));
+    let recursive = reached.find(|func| cx.is_vulkan() && graph.is_recursive(**func));
+    ensure(Rule::Environment, recursive.is_none(), || {
+        let id = recursive.map(|func| cx.module.function_id(*func));
+        let name = id.map_or(String::new(), |id| function_name(cx.module, id));
+        format!("{name} may call itself, which functions do not in Vulkan")
+    })
+}
+
+/// Instructions that only some execution models run.
+const LIMITED: &[(&[Op], &[Model])] = &[
+    (
+        &[
+            Op::Kill,
+            Op::TerminateInvocation,
+            Op::DemoteToHelperInvocation,
+            Op::IsHelperInvocationEXT,
+        ],
+        &[Model::Fragment],
+    ),
+    (
+        &[
+            Op::EmitVertex,
+            Op::EndPrimitive,
+            Op::EmitStreamVertex,
+            Op::EndStreamPrimitive,
+        ],
+        &[Model::Geometry],
+    ),
+    (
+        &[
+            Op::BeginInvocationInterlockEXT,
+            Op::EndInvocationInterlockEXT,
+        ],
+        &[Model::Fragment],
+    ),
+    (&[Op::EmitMeshTasksEXT], &[Model::TaskEXT]),
+    (&[Op::SetMeshOutputsEXT], &[Model::MeshEXT]),
+    (
+        &[Op::IgnoreIntersectionKHR, Op::TerminateRayKHR],
+        &[Model::AnyHitKHR],
+    ),
+    (&[Op::ReportIntersectionKHR], &[Model::IntersectionKHR]),
+    (
+        &[Op::TraceRayKHR],
+        &[
+            Model::RayGenerationKHR,
+            Model::ClosestHitKHR,
+            Model::MissKHR,
+        ],
+    ),
+];
+
+/// Rules about what entry points reach.
+fn uses(
+    cx: &Cx<'_>,
+    points: &[InstRef<'_>],
+    reach: &Reach,
+    modes: &Modes<'_>,
+    faults: &mut Vec<Diagnostic>,
+) {
+    for (n, point) in points.iter().enumerate() {
+        let model = Model(point.word(0));
+        let listed = interface_ids(*point);
+        let listed_set: FxHashSet<u32> = listed.iter().copied().collect();
+        for variable in reach.variables(n) {
+            if let Err(fault) = used(cx, *variable, model, &listed_set) {
+                faults.push(fault.about(*point));
+            }
+        }
+        let mut pushes = reach
+            .variables(n)
+            .iter()
+            .filter(|v| cx.value_shape(v.word()).class == StorageClass::PushConstant);
+        if let Err(fault) = depth(cx, reach.variables(n), point.word(1), modes) {
+            faults.push(fault.about(*point));
+        }
+        if cx.is_vulkan() && pushes.nth(1).is_some() {
+            let found = fault(
+                Rule::Environment,
+                "it uses more than one block of push constants",
+            );
+            faults.push(found.about(*point));
+        }
+        if let Err(fault) = super::locations::check(cx, model, listed) {
+            faults.push(fault.about(*point));
+        }
+        if !cx.is_shader {
+            continue;
+        }
+        for func in reach.functions(n) {
+            for block in &cx.module.function(*func).blocks {
+                for inst in cx.module.body(*block) {
+                    if let Err(fault) = runs(cx, inst, model, point.word(1), modes) {
+                        faults.push(fault.about(inst));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who writes the depth says so.
+fn depth(cx: &Cx<'_>, variables: &[Id], function: u32, modes: &Modes<'_>) -> Check {
+    let writes = variables
+        .iter()
+        .any(|v| cx.decoration(v.word(), Decoration::BuiltIn) == Some(&[BuiltIn::FragDepth.0][..]));
+    ensure(
+        Rule::EntryPoints,
+        !cx.is_vulkan() || !writes || modes.has(function, Mode::DepthReplacing),
+        || "it writes FragDepth, but has no mode DepthReplacing".to_owned(),
+    )
+}
+
+fn used(cx: &Cx<'_>, variable: Id, model: Model, listed: &FxHashSet<u32>) -> Check {
+    let class = cx.value_shape(variable.word()).class;
+    let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
+    ensure(
+        Rule::EntryPoints,
+        !(is_io || cx.version >= Version::new(1, 4)) || listed.contains(&variable.word()),
+        || format!("it uses {variable}, which its interface does not list"),
+    )?;
+    if !cx.is_vulkan() {
+        return Ok(());
+    }
+    let taken = match class {
+        StorageClass::Output => !matches!(
+            model,
+            Model::GLCompute
+                | Model::RayGenerationKHR
+                | Model::IntersectionKHR
+                | Model::AnyHitKHR
+                | Model::ClosestHitKHR
+                | Model::MissKHR
+                | Model::CallableKHR
+        ),
+        StorageClass::Workgroup => matches!(
+            model,
+            Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
+        ),
+        _ => true,
+    };
+    ensure(Rule::Environment, taken, || {
+        format!("it uses {variable}; {model} has no variables of the class {class}")
+    })?;
+    super::builtins::used(cx, variable, model)
+}
+
+fn runs(cx: &Cx<'_>, inst: InstRef<'_>, model: Model, function: u32, modes: &Modes<'_>) -> Check {
+    let op = inst.op();
+    let row = LIMITED.iter().find(|(ops, _)| ops.contains(&op));
+    if let Some((_, models)) = row {
+        ensure(Rule::EntryPoints, models.contains(&model), || {
+            format!("an entry point of {model} reaches it, which does not run it")
+        })?;
+    }
+    if op == Op::ControlBarrier {
+        ensure(
+            Rule::EntryPoints,
+            super::scopes::barrier_models(cx, model),
+            || format!("an entry point of {model} reaches it, which needs SPIR-V 1.3"),
+        )?;
+    }
+    let derives =
+        op.info().is_some_and(|i| i.class == Class::Derivative) || super::images::is_implicit(op);
+    if derives && model != Model::Fragment {
+        let groups = [
+            Mode::DerivativeGroupQuadsKHR,
+            Mode::DerivativeGroupLinearKHR,
+        ];
+        let taken = matches!(
+            model,
+            Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
+        ) && (groups.into_iter().any(|m| modes.has(function, m))
+            || cx.has_extension("SPV_NV_compute_shader_derivatives"));
+        let message = || format!("an entry point of {model} reaches it, which has no derivatives");
+        ensure(Rule::EntryPoints, taken, message)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Rule 12: functions, parameters and calls.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::ids::is_debug;
+use super::rules::Rule;
+use crate::Id;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{Capability, StorageClass};
+use crate::ir::{Func, InstRef};
+use spirula_diagnostics::Diagnostic;
+
+/// Checks `OpFunction` and its parameters.
+pub(super) fn check(cx: &Cx<'_>, func: Func) -> Result<(), Diagnostic> {
+    let function = cx.module.function(func);
+    let def = cx.module.inst(function.def);
+    let ty = def.word(1);
+    let shape = cx.shape(ty);
+    let of_def = |check: Check| check.map_err(|f| f.about(def));
+    of_def(ensure(
+        Rule::Functions,
+        shape.op == Op::TypeFunction,
+        || format!("its type %{ty} is no type of functions"),
+    ))?;
+    of_def(ensure(
+        Rule::Functions,
+        shape.part == def.words()[0],
+        || "its result is not that of its type".to_owned(),
+    ))?;
+    let wanted = cx.inst(ty).map_or(&[][..], |t| &t.operands()[1..]);
+    let params = cx.module.insts(function.params);
+    let params = params.filter(|i| i.op() == Op::FunctionParameter);
+    let mut count = 0;
+    for param in params {
+        let found = param.words()[0];
+        let fits = wanted.get(count) == Some(&found);
+        ensure(Rule::Functions, fits, || {
+            format!("parameter {count} is not of the type that the function's type has")
+        })
+        .map_err(|f| f.about(param))?;
+        count += 1;
+    }
+    of_def(ensure(Rule::Functions, count == wanted.len(), || {
+        format!("{count} parameters; its type has {}", wanted.len())
+    }))
+}
+
+/// Checks a call.
+pub(super) fn call(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let callee = inst.word(0);
+    let Some(function) = cx.inst(callee).filter(|i| i.op() == Op::Function) else {
+        return Err(fault(Rule::Functions, format!("%{callee} is no function")));
+    };
+    ensure(
+        Rule::Functions,
+        function.words()[0] == inst.words()[0],
+        || "the result is not that of the function".to_owned(),
+    )?;
+    let Some(ty) = cx
+        .inst(function.word(1))
+        .filter(|i| i.op() == Op::TypeFunction)
+    else {
+        return Err(fault(Rule::Functions, "the function has no type"));
+    };
+    let (wanted, given) = (&ty.operands()[1..], &inst.operands()[1..]);
+    ensure(Rule::Functions, wanted.len() == given.len(), || {
+        format!(
+            "{} arguments; the function has {} parameters",
+            given.len(),
+            wanted.len()
+        )
+    })?;
+    for (n, (wanted, given)) in wanted.iter().zip(given).enumerate() {
+        let found = cx.ty(*given);
+        ensure(Rule::Functions, found == *wanted, || {
+            format!(
+                "argument {n} is of {}, the parameter of {}",
+                cx.describe(found),
+                cx.describe(*wanted)
+            )
+        })?;
+        argument(cx, n, *given)?;
+    }
+    Ok(())
+}
+
+/// In logical addressing pointers that are passed are whole variables (section 2.16.1).
+fn argument(cx: &Cx<'_>, n: usize, given: u32) -> Check {
+    let shape = cx.value_shape(given);
+    if shape.op != Op::TypePointer || !cx.is_logical() {
+        return Ok(());
+    }
+    let passes = match shape.class {
+        StorageClass::UniformConstant
+        | StorageClass::Function
+        | StorageClass::Private
+        | StorageClass::Workgroup
+        | StorageClass::AtomicCounter => true,
+        StorageClass::StorageBuffer => cx.variable_pointers(),
+        StorageClass::TaskPayloadWorkgroupEXT | StorageClass::NodePayloadAMDX => true,
+        _ => false,
+    };
+    ensure(Rule::Functions, passes, || {
+        format!(
+            "argument {n} is a pointer of the class {}, which cannot be passed",
+            shape.class
+        )
+    })?;
+    let op = cx.op(given);
+    let whole = matches!(
+        op,
+        Op::Variable | Op::FunctionParameter | Op::UntypedVariableKHR
+    );
+    let by_class = match shape.class {
+        StorageClass::StorageBuffer => true,
+        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        _ => false,
+    };
+    let is_object = shape.class == StorageClass::UniformConstant
+        && op == Op::AccessChain
+        && matches!(
+            cx.op(shape.part),
+            Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage
+        );
+    ensure(Rule::Functions, whole || by_class || is_object, || {
+        format!("argument {n} is a pointer into a variable, not a variable")
+    })
+}
+
+/// A function's id is used where functions are named only.
+pub(super) fn use_of_function(cx: &Cx<'_>, inst: InstRef<'_>, id: Id) -> Check {
+    ensure(
+        Rule::Functions,
+        cx.op(id.word()) != Op::Function
+            || matches!(
+                inst.op(),
+                Op::EntryPoint
+                    | Op::ExecutionMode
+                    | Op::ExecutionModeId
+                    | Op::Name
+                    | Op::Decorate
+                    | Op::DecorateId
+                    | Op::DecorateString
+                    | Op::GroupDecorate
+                    | Op::FunctionCall
+                    | Op::EnqueueKernel
+                    | Op::GetKernelNDrangeSubGroupCount
+                    | Op::GetKernelNDrangeMaxSubGroupSize
+                    | Op::GetKernelWorkGroupSize
+                    | Op::GetKernelPreferredWorkGroupSizeMultiple
+                    | Op::GetKernelLocalSizeForSubgroupCount
+                    | Op::GetKernelMaxNumSubgroups
+                    | Op::ConstantFunctionPointerINTEL
+                    | Op::ConditionalEntryPointINTEL
+                    | Op::CooperativeMatrixPerElementOpNV
+                    | Op::CooperativeMatrixReduceNV
+                    | Op::CooperativeMatrixLoadTensorNV
+            )
+            || is_debug(cx, inst),
+        || format!("{id} is a function, which cannot be used here"),
+    )
+}

@@ -1,0 +1,111 @@
+//! Rule 2 on the words of a module: sections stand in their order, declarations of functions before
+//! definitions.
+
+use super::context::fault;
+use super::rules::Rule;
+use crate::binary::{RawInst, Stream};
+use crate::grammar::{Class, Op};
+use crate::ir::Section;
+use spirula_diagnostics::Diagnostic;
+
+/// Walks the instructions once.
+///
+/// # Errors
+/// The first instruction that stands too late, or that may not stand outside of functions.
+pub(super) fn check(words: &[u32]) -> Result<(), Diagnostic> {
+    let mut reached = Section::Capabilities;
+    let mut walk = Functions::default();
+    let mut models = 0;
+    for inst in Stream::new(words) {
+        let inst = inst?;
+        if walk.inside || inst.op == Op::Function {
+            walk.step(&inst)?;
+            continue;
+        }
+        if inst.op == Op::MemoryModel {
+            models += 1;
+            if models > 1 {
+                return Err(misplaced(
+                    &inst,
+                    "stands twice; a module has one memory model",
+                ));
+            }
+        }
+        if walk.seen {
+            if !matches!(inst.op, Op::Line | Op::NoLine | Op::ExtInst) {
+                return Err(misplaced(&inst, "stands behind the first function"));
+            }
+            continue;
+        }
+        let section = Section::of(inst.op);
+        if !section.takes(inst.op) {
+            return Err(misplaced(&inst, "stands outside of a function"));
+        }
+        if section < reached {
+            let message = format!("stands behind an instruction of the section {reached:?}");
+            return Err(misplaced(&inst, &message));
+        }
+        reached = section;
+    }
+    if models == 0 {
+        let message = "the module has no OpMemoryModel";
+        return Err(
+            Diagnostic::error(spirula_diagnostics::Place::Unknown, message)
+                .with_note(Rule::Order.to_string()),
+        );
+    }
+    Ok(())
+}
+
+/// Where the walk is among functions.
+#[derive(Default)]
+struct Functions {
+    seen: bool,
+    inside: bool,
+    /// Whether the current function has a block.
+    has_block: bool,
+    /// Whether a function with blocks came.
+    defined: bool,
+}
+
+impl Functions {
+    fn step(&mut self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
+        match inst.op {
+            Op::Function => {
+                self.seen = true;
+                self.inside = true;
+                self.has_block = false;
+            }
+            Op::FunctionEnd => {
+                self.inside = false;
+                if !self.has_block && self.defined {
+                    let message = "ends a function without blocks behind one with blocks; declarations come first";
+                    return Err(misplaced(inst, message));
+                }
+                self.defined |= self.has_block;
+            }
+            Op::Label => self.has_block = true,
+            op if Section::of(op) < Section::Globals || is_declaration(op) => {
+                return Err(misplaced(inst, "stands within a function"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Types and constants, which stand outside of functions.
+fn is_declaration(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    matches!(
+        class,
+        Some(Class::TypeDeclaration | Class::ConstantCreation)
+    ) || op == Op::ConstantFunctionPointerINTEL
+}
+
+fn misplaced(inst: &RawInst<'_>, message: &str) -> Diagnostic {
+    let fault = fault(Rule::Order, message);
+    Diagnostic::error(inst.place(), format!("{} {}", inst.op, fault.message))
+        .with_note(Rule::Order.to_string())
+        .with_hint("the specification's section 2.4 lists the order")
+}

@@ -1,0 +1,62 @@
+//! File tests of the assembler and the disassembler.
+//!
+//! Each `tests/text/NAME.spvasm` is assembled. `NAME.expected` beside it holds what comes of it:
+//! the module disassembled with numbers and with friendly names, or the rendered faults.
+//! `BLESS=1` writes the expected files.
+
+use spirula_diagnostics::{Place, Source, render};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse, places, print};
+use spirula_testing::{Expected, files};
+use std::fs;
+use std::path::Path;
+
+/// What becomes of a text.
+fn outcome(name: &str, source: &str) -> String {
+    let options = ParseOptions::default();
+    let words = match parse(source, &options) {
+        Ok(words) => words,
+        Err(faults) => {
+            let bytes = source.as_bytes();
+            let shown = |fault| render(fault, Source { name, bytes }, false);
+            return faults.iter().map(shown).collect();
+        }
+    };
+    let raw = print(&words, &PrintOptions::default()).expect("the header is sound");
+    let back = parse(&raw, &options).expect("what is printed can be read");
+    assert_eq!(back, words, "{name}: numbers do not read back as they are");
+    let friendly = PrintOptions {
+        header: false,
+        indent: false,
+        friendly_names: true,
+    };
+    let named = print(&words, &friendly).expect("the header is sound");
+    parse(&named, &options).expect("what is printed can be read");
+    format!("{raw}\n; With friendly names\n{named}")
+}
+
+#[test]
+fn texts_become_what_is_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/text");
+    let mut expected = Expected::new();
+    for input in files(&folder, ".spvasm") {
+        let source = fs::read_to_string(&input).expect("the input is readable");
+        let name = input.file_name().and_then(|n| n.to_str()).unwrap_or("?");
+        expected.compare(&input.with_extension("expected"), &outcome(name, &source));
+    }
+    expected.finish();
+}
+
+#[test]
+fn words_have_places_in_their_text() {
+    let source = "; a comment\nOpCapability Shader\n\n%void = OpTypeVoid ; another\nOpNop\n";
+    let shown = |place: &Place| match *place {
+        Place::Text { start, end } => &source[start as usize..end as usize],
+        _ => "",
+    };
+    // The header has five words, the instructions two, two and one.
+    let found = places(source, &[0, 5, 6, 7, 8, 9, 99]);
+    let found: Vec<&str> = found.iter().map(shown).collect();
+    let (first, second) = ("OpCapability Shader", "%void = OpTypeVoid");
+    assert_eq!(found, ["", first, first, second, second, "OpNop", "OpNop"]);
+    assert_eq!(places("OpFrobnicate\n", &[5]), [Place::Unknown]);
+}

@@ -1,0 +1,62 @@
+//! Translates every file of a conformance table and says what became of each.
+//!
+//! `conformance FOLDER OUTPUT` reads `FOLDER/index.tsv`, whose columns are file, what is expected
+//! of it, options of the test, target triple and more, and writes each module that comes out to
+//! OUTPUT. One line a file on standard output: the file, what is expected, `translated` or
+//! `refused`, and the first reason. The modules are for the SPIR-V validator to judge.
+
+use spirula_diagnostics::Diagnostic;
+use spirula_llvm::{Options, read, translate};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(folder), Some(output)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: conformance FOLDER OUTPUT".into());
+    };
+    let (folder, output) = (Path::new(&folder), Path::new(&output));
+    fs::create_dir_all(output)?;
+    for line in fs::read_to_string(folder.join("index.tsv"))?
+        .lines()
+        .skip(1)
+    {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [file, expected, flags, triple, ..] = columns[..] else {
+            return Err(format!("the line {line} has too few columns").into());
+        };
+        let to = output.join(file.replace('/', "__")).with_extension("spv");
+        if to.exists() {
+            fs::remove_file(&to)?;
+        }
+        let said = match translated(&fs::read(folder.join(file))?, triple, flags) {
+            Ok(module) => {
+                fs::write(to, module)?;
+                "translated\t".to_owned()
+            }
+            Err(diagnostics) => {
+                let reasons: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
+                format!("refused\t{}", reasons.join("; ").replace(['\t', '\n'], " "))
+            }
+        };
+        println!("{file}\t{expected}\t{said}");
+    }
+    Ok(())
+}
+
+fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let module = read(bytes).map_err(|fault| vec![fault])?;
+    let triple = (!triple.is_empty()).then(|| triple.to_owned());
+    // The tests of both tools allow functions that are not known by an option.
+    let imported = flags
+        .split(' ')
+        .filter(|flag| flag.contains("allow-unknown-intrinsics"));
+    let imported = imported.map(|flag| flag.split_once('=').map_or("llvm.", |(_, names)| names));
+    let options = Options {
+        triple,
+        imported: imported.map(str::to_owned).collect(),
+        ..Options::default()
+    };
+    Ok(translate(&module, &options)?.to_bytes())
+}

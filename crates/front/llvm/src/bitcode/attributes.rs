@@ -1,0 +1,224 @@
+//! The blocks of attribute groups and of attribute lists.
+
+use super::bitstream::{Bitstream, Entry, Record};
+use super::ops::{Ops, sign_rotated};
+use super::types::TypeTable;
+use crate::Error;
+use crate::ir::{AttrKind, AttrList, AttrSet, Attribute, Module};
+use crate::upgrade;
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+
+/// Attributes by their numbers in the bitcode.
+#[derive(Debug, Default)]
+pub struct AttributeTable {
+    /// Groups by number: what they apply to, and the attributes.
+    groups: FxHashMap<u64, (u64, AttrSet)>,
+    lists: Vec<AttrList>,
+}
+
+const GROUP_ENTRY: u64 = 3;
+const LIST_ENTRY: u64 = 2;
+/// What a group applies to: 0 the result, 1 and up parameters, this the function.
+const FUNCTION_INDEX: u64 = 0xffff_ffff;
+/// LLVM allows fewer parameters than this.
+const MAX_PARAMS: u64 = 1 << 20;
+
+impl AttributeTable {
+    /// The list with this number; numbers begin at 1, and 0 is no attributes.
+    pub fn get(&self, ops: &mut Ops<'_>) -> Result<AttrList, Error> {
+        match ops.index()? {
+            0 => Ok(AttrList::EMPTY),
+            number => match self.lists.get(number - 1) {
+                Some(&list) => Ok(list),
+                None => ops.error("an attribute list that is not defined"),
+            },
+        }
+    }
+
+    /// The attributes of a list that apply to the function, as a global variable uses them.
+    pub fn get_set(&self, ops: &mut Ops<'_>, module: &Module) -> Result<AttrSet, Error> {
+        Ok(module.attributes.function(self.get(ops)?))
+    }
+
+    /// Reads the block of groups.
+    pub fn read_groups(
+        &mut self,
+        bits: &mut Bitstream<'_>,
+        types: &TypeTable,
+        module: &mut Module,
+    ) -> Result<(), Error> {
+        let mut record = Record::default();
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return Ok(()),
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record if record.code == GROUP_ENTRY => {
+                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    self.group(ops, types, module)?;
+                }
+                Entry::Record => {}
+            }
+        }
+    }
+
+    fn group(
+        &mut self,
+        mut ops: Ops<'_>,
+        types: &TypeTable,
+        module: &mut Module,
+    ) -> Result<(), Error> {
+        let (number, index) = (ops.next()?, ops.next()?);
+        let mut attributes = Vec::new();
+        while !ops.is_empty() {
+            attributes.extend(attribute(&mut ops, types, module)?);
+        }
+        if index == FUNCTION_INDEX {
+            upgrade::function_memory(&mut attributes);
+        }
+        self.groups
+            .insert(number, (index, module.attributes.set(attributes)));
+        Ok(())
+    }
+
+    /// Reads the block of lists.
+    pub fn read_lists(
+        &mut self,
+        bits: &mut Bitstream<'_>,
+        module: &mut Module,
+    ) -> Result<(), Error> {
+        let mut record = Record::default();
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return Ok(()),
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record if record.code == LIST_ENTRY => {
+                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    self.list(ops, module)?;
+                }
+                Entry::Record => {}
+            }
+        }
+    }
+
+    fn list(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<(), Error> {
+        let (mut function, mut result) = (AttrSet::EMPTY, AttrSet::EMPTY);
+        let mut params: Vec<AttrSet> = Vec::new();
+        while !ops.is_empty() {
+            let Some(&(index, set)) = self.groups.get(&ops.next()?) else {
+                return ops.error("an attribute group that is not defined");
+            };
+            match index {
+                FUNCTION_INDEX => function = set,
+                0 => result = set,
+                1..MAX_PARAMS => {
+                    let at = index as usize - 1;
+                    if params.len() <= at {
+                        params.resize(at + 1, AttrSet::EMPTY);
+                    }
+                    params[at] = set;
+                }
+                _ => return ops.error("attributes of an impossible parameter"),
+            }
+        }
+        self.lists
+            .push(module.attributes.list(function, result, params));
+        Ok(())
+    }
+}
+
+/// One attribute; `None` for kinds of later versions, which are advice to an optimiser that may
+/// be ignored.
+fn attribute(
+    ops: &mut Ops<'_>,
+    types: &TypeTable,
+    module: &mut Module,
+) -> Result<Option<Attribute>, Error> {
+    let form = ops.next()?;
+    if form == 3 || form == 4 {
+        let key = text(ops, module)?;
+        let value = if form == 4 {
+            text(ops, module)?
+        } else {
+            crate::ir::Symbol::EMPTY
+        };
+        return Ok(Some(Attribute::String(key, value)));
+    }
+    let kind = AttrKind::from_code(ops.next()?);
+    let attribute = match form {
+        0 => kind.map(upgrade::plain_attribute),
+        1 => {
+            let number = ops.next()?;
+            kind.map(|kind| Attribute::Number(kind, number_of(kind, number)))
+        }
+        5 => kind.map(|kind| Attribute::Type(kind, None)),
+        6 => {
+            let ty = types.take(ops)?;
+            kind.map(|kind| Attribute::Type(kind, Some(ty)))
+        }
+        7 => {
+            let width = ops.next_u32()?;
+            let (low, high) = range(ops, width)?;
+            kind.map(|kind| Attribute::Range(kind, width, low, high))
+        }
+        8 => {
+            let (count, width) = (ops.index()?, ops.next_u32()?);
+            let mut ranges = Vec::with_capacity(count.min(ops.len()));
+            for _ in 0..count {
+                let (low, high) = range(ops, width)?;
+                let word = |words: &[u64]| words.first().map_or(0, |&word| word as i64);
+                ranges.push((word(&low), word(&high)));
+            }
+            kind.map(|kind| Attribute::RangeList(kind, ranges.into()))
+        }
+        _ => return ops.error("an attribute of unknown form"),
+    };
+    match attribute {
+        Some(attribute) if !attribute.is_well_formed() => {
+            ops.error("an attribute with what another carries")
+        }
+        attribute => Ok(attribute),
+    }
+}
+
+fn number_of(kind: AttrKind, number: u64) -> u64 {
+    match kind {
+        AttrKind::Memory => upgrade::memory_effects(number),
+        _ => number,
+    }
+}
+
+/// Bounds of a range of integers.
+pub type Bounds = (Box<[u64]>, Box<[u64]>);
+
+/// A range of integers of a width.
+pub fn range(ops: &mut Ops<'_>, width: u32) -> Result<Bounds, Error> {
+    let word = |op: u64| sign_rotated(op) as u64;
+    if width <= 64 {
+        let mask = if width == 64 {
+            u64::MAX
+        } else {
+            (1 << width) - 1
+        };
+        let (low, high) = (word(ops.next()?) & mask, word(ops.next()?) & mask);
+        return Ok(([low].into(), [high].into()));
+    }
+    let counts = ops.next()?;
+    let mut words = |count: u64| -> Result<Box<[u64]>, Error> {
+        let taken = ops.take(count as u32 as usize)?;
+        Ok(taken.iter().map(|&op| word(op)).collect())
+    };
+    let low = words(counts & 0xffff_ffff)?;
+    Ok((low, words(counts >> 32)?))
+}
+
+/// A text that ends in a zero.
+fn text(ops: &mut Ops<'_>, module: &mut Module) -> Result<crate::ir::Symbol, Error> {
+    let mut bytes = Vec::new();
+    loop {
+        match ops.next()? {
+            0 => return Ok(module.strings.intern_bytes(&bytes)),
+            byte => bytes.push(byte as u8),
+        }
+    }
+}

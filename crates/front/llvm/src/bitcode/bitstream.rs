@@ -1,0 +1,527 @@
+//! The container format of bitcode: a stream of bits cut into blocks of records.
+//!
+//! See "LLVM Bitcode File Format" in LLVM's documentation. Invariants: `pos <= end`, and `end`
+//! never passes the data; every count read is checked against the bits that remain before
+//! anything is allocated for it. Records are read into one buffer that is used again.
+
+use crate::Error;
+use crate::fault;
+use spirula_diagnostics::Place;
+
+/// One piece of the encoding of an abbreviated record.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Literal(u64),
+    Fixed(u32),
+    Vbr(u32),
+    Char6,
+    /// The piece that follows gives the elements.
+    Array,
+    Blob,
+}
+
+/// An abbreviation: a range of the pool of pieces.
+#[derive(Clone, Copy, Debug)]
+struct Abbreviation {
+    start: u32,
+    len: u32,
+}
+
+/// What is restored when a block ends.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    width: u32,
+    end: usize,
+    abbreviations: usize,
+}
+
+/// A record. Its memory is used again for the next one.
+#[derive(Debug, Default)]
+pub struct Record<'a> {
+    /// What it means, depending on the block.
+    pub code: u64,
+    /// Its operands.
+    pub ops: Vec<u64>,
+    /// Its blob, if the abbreviation has one; empty otherwise.
+    pub blob: &'a [u8],
+    /// First bit.
+    pub at: usize,
+}
+
+/// What comes next in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A record, now in the buffer.
+    Record,
+    /// A block of this kind begins: enter or skip it.
+    Block(u64),
+    /// The block ends, or at the top level the stream.
+    End,
+}
+
+/// A reader of bits, blocks and records.
+#[derive(Debug)]
+pub struct Bitstream<'a> {
+    data: &'a [u8],
+    pos: usize,
+    end: usize,
+    width: u32,
+    scopes: Vec<Scope>,
+    pieces: Vec<Piece>,
+    /// Abbreviations in force, those of outer blocks first.
+    abbreviations: Vec<Abbreviation>,
+    /// Abbreviations that blocks of a kind begin with: kind, abbreviation.
+    preset: Vec<(u64, Abbreviation)>,
+}
+
+/// How deep blocks may nest; LLVM's own files stay below 5.
+const MAX_NESTING: usize = 32;
+/// Widest fixed field, VBR chunk and abbreviation number.
+const MAX_WIDTH: u64 = 32;
+
+/// Bits that are read at once: what is left of a word that begins within its first byte.
+const WINDOW: u32 = 57;
+
+const CHAR6: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+
+impl<'a> Bitstream<'a> {
+    /// A reader of a stream, after its first `skip` bits.
+    pub fn new(data: &'a [u8], skip: usize) -> Self {
+        Bitstream {
+            data,
+            pos: skip.min(data.len() * 8),
+            end: data.len() * 8,
+            width: 2,
+            scopes: Vec::new(),
+            pieces: Vec::new(),
+            abbreviations: Vec::new(),
+            preset: Vec::new(),
+        }
+    }
+
+    /// Where the next bit is.
+    pub fn place(&self) -> Place {
+        Place::Bit(self.pos as u64)
+    }
+
+    /// Bits left in this block.
+    pub fn remaining(&self) -> usize {
+        self.end - self.pos
+    }
+
+    #[cold]
+    fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+        Err(fault(self.place(), message))
+    }
+
+    /// Bits of a number of known width, at most 64.
+    #[inline(always)]
+    pub fn fixed(&mut self, width: u32) -> Result<u64, Error> {
+        if width > WINDOW {
+            return self.two_words(width);
+        }
+        let bits = self.window() & ((1 << width) - 1);
+        self.advance(width)?;
+        Ok(bits)
+    }
+
+    /// Bits that may not be in one window.
+    #[cold]
+    fn two_words(&mut self, width: u32) -> Result<u64, Error> {
+        let mut half = |width: u32| -> Result<u64, Error> {
+            let bits = self.window() & ((1 << width) - 1);
+            self.advance(width)?;
+            Ok(bits)
+        };
+        let low = half(32)?;
+        Ok(low | half(width - 32)? << 32)
+    }
+
+    /// The next [`WINDOW`] bits, and perhaps more; zeros past the end of the data.
+    #[inline(always)]
+    fn window(&self) -> u64 {
+        let rest = self.data.get(self.pos / 8..).unwrap_or(&[]);
+        let word = match rest.first_chunk::<8>() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => last_word(rest),
+        };
+        word >> (self.pos % 8)
+    }
+
+    /// Goes on by so many bits of the block.
+    #[inline(always)]
+    fn advance(&mut self, bits: u32) -> Result<(), Error> {
+        let next = self.pos + bits as usize;
+        if next > self.end {
+            return self.error("the bitcode ends early");
+        }
+        self.pos = next;
+        Ok(())
+    }
+
+    /// A number of variable width in chunks of `width` bits, 2 to 32.
+    #[inline(always)]
+    pub fn vbr(&mut self, width: u32) -> Result<u64, Error> {
+        let more = 1 << (width - 1);
+        let window = self.window();
+        if window & more != 0 {
+            return self.long_vbr(width);
+        }
+        self.advance(width)?;
+        Ok(window & (more - 1))
+    }
+
+    /// A number of several chunks, which as a rule are all in one window.
+    #[inline]
+    fn long_vbr(&mut self, width: u32) -> Result<u64, Error> {
+        let more = 1 << (width - 1);
+        let mut rest = self.window();
+        let (mut value, mut shift, mut taken) = (0, 0, 0);
+        while taken + width <= WINDOW {
+            value |= (rest & (more - 1)) << shift;
+            taken += width;
+            if rest & more == 0 {
+                self.advance(taken)?;
+                return Ok(value);
+            }
+            rest >>= width;
+            shift += width - 1;
+        }
+        self.advance(taken)?;
+        self.longer_vbr(width, value, shift)
+    }
+
+    /// Goes on with a number that is longer than a window.
+    #[cold]
+    fn longer_vbr(&mut self, width: u32, mut value: u64, mut shift: u32) -> Result<u64, Error> {
+        let more = 1 << (width - 1);
+        loop {
+            if shift >= 64 {
+                return self.error("a number of more than 64 bits");
+            }
+            let chunk = self.fixed(width)?;
+            value |= (chunk & (more - 1)) << shift;
+            shift += width - 1;
+            if chunk & more == 0 {
+                return Ok(value);
+            }
+        }
+    }
+
+    fn align32(&mut self) {
+        self.pos = self.pos.next_multiple_of(32).min(self.end);
+    }
+
+    /// Whether only padding is left.
+    pub fn at_end(&self) -> bool {
+        self.remaining() < 32
+    }
+
+    /// The next entry of the block; definitions of abbreviations are taken in on the way.
+    pub fn next(&mut self, record: &mut Record<'a>) -> Result<Entry, Error> {
+        loop {
+            if self.scopes.is_empty() && self.at_end() {
+                return Ok(Entry::End);
+            }
+            record.at = self.pos;
+            match self.fixed(self.width)? {
+                0 => {
+                    self.leave()?;
+                    return Ok(Entry::End);
+                }
+                1 => return Ok(Entry::Block(self.vbr(8)?)),
+                2 => {
+                    let abbreviation = self.define_abbreviation()?;
+                    self.abbreviations.push(abbreviation);
+                }
+                3 => {
+                    self.unabbreviated(record)?;
+                    return Ok(Entry::Record);
+                }
+                number => {
+                    self.abbreviated(number as usize - 4, record)?;
+                    return Ok(Entry::Record);
+                }
+            }
+        }
+    }
+
+    /// Enters the block of kind `kind` that [`Entry::Block`] announced.
+    pub fn enter(&mut self, kind: u64) -> Result<(), Error> {
+        let (width, end) = self.block_header()?;
+        if self.scopes.len() >= MAX_NESTING {
+            return self.error("blocks nest too deeply");
+        }
+        let abbreviations = self.abbreviations.len();
+        self.scopes.push(Scope {
+            width: self.width,
+            end: self.end,
+            abbreviations,
+        });
+        self.width = width;
+        self.end = end;
+        for index in 0..self.preset.len() {
+            if self.preset[index].0 == kind {
+                self.abbreviations.push(self.preset[index].1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips the block that [`Entry::Block`] announced.
+    pub fn skip(&mut self) -> Result<(), Error> {
+        self.pos = self.block_header()?.1;
+        Ok(())
+    }
+
+    fn block_header(&mut self) -> Result<(u32, usize), Error> {
+        let width = self.vbr(4)?;
+        if !(2..=MAX_WIDTH).contains(&width) {
+            return self.error("abbreviation numbers of an impossible width");
+        }
+        self.align32();
+        let bits = self.fixed(32)? as usize * 32;
+        if bits > self.remaining() {
+            return self.error("a block reaches past the end of the bitcode");
+        }
+        Ok((width as u32, self.pos + bits))
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        self.align32();
+        let Some(scope) = self.scopes.pop() else {
+            return self.error("the end of a block outside of any block");
+        };
+        self.width = scope.width;
+        self.pos = self.end;
+        self.end = scope.end;
+        self.abbreviations.truncate(scope.abbreviations);
+        Ok(())
+    }
+
+    fn in_scope(&self) -> usize {
+        self.scopes.last().map_or(0, |scope| scope.abbreviations)
+    }
+
+    /// Reads a block of kind 0, which gives abbreviations to blocks of other kinds.
+    pub fn block_info(&mut self) -> Result<(), Error> {
+        self.enter(0)?;
+        let mut record = Record::default();
+        let mut kind = None;
+        loop {
+            match self.fixed(self.width)? {
+                0 => return self.leave(),
+                1 => {
+                    self.vbr(8)?;
+                    self.skip()?;
+                }
+                2 => {
+                    let abbreviation = self.define_abbreviation()?;
+                    let Some(kind) = kind else {
+                        return self.error("an abbreviation for blocks of no kind");
+                    };
+                    self.preset.push((kind, abbreviation));
+                }
+                3 => {
+                    self.unabbreviated(&mut record)?;
+                    if record.code == 1 {
+                        kind = record.ops.first().copied();
+                    }
+                }
+                _ => return self.error("an abbreviated record in the block of abbreviations"),
+            }
+        }
+    }
+
+    fn define_abbreviation(&mut self) -> Result<Abbreviation, Error> {
+        let start = self.pieces.len();
+        let count = self.vbr(5)? as usize;
+        if count > self.remaining() {
+            return self.error("an abbreviation reaches past the end of its block");
+        }
+        for index in 0..count {
+            let piece = self.define_piece(index, count)?;
+            self.pieces.push(piece);
+        }
+        self.check_abbreviation(start)?;
+        Ok(Abbreviation {
+            start: start as u32,
+            len: count as u32,
+        })
+    }
+
+    fn define_piece(&mut self, index: usize, count: usize) -> Result<Piece, Error> {
+        if self.fixed(1)? == 1 {
+            return Ok(Piece::Literal(self.vbr(8)?));
+        }
+        let encoding = self.fixed(3)?;
+        let width = match encoding {
+            1 | 2 => self.vbr(5)?,
+            _ => 1,
+        };
+        if width > MAX_WIDTH && !(encoding == 1 && width <= 64) {
+            return self.error("a field of an impossible width");
+        }
+        Ok(match encoding {
+            1 | 2 if width == 0 => Piece::Literal(0),
+            1 => Piece::Fixed(width as u32),
+            2 if width == 1 => return self.error("a field of an impossible width"),
+            2 => Piece::Vbr(width as u32),
+            3 if index + 2 == count => Piece::Array,
+            4 => Piece::Char6,
+            5 if index + 1 == count => Piece::Blob,
+            _ => return self.error("an abbreviation with an unknown encoding"),
+        })
+    }
+
+    /// Elements of arrays take at least one bit each, so that counts can be checked; the code of
+    /// a record is a number.
+    fn check_abbreviation(&self, start: usize) -> Result<(), Error> {
+        let pieces = &self.pieces[start..];
+        let element_ok = match pieces {
+            [.., Piece::Array, last] => {
+                matches!(last, Piece::Fixed(_) | Piece::Vbr(_) | Piece::Char6)
+            }
+            _ => true,
+        };
+        match pieces.first() {
+            Some(Piece::Array | Piece::Blob) | None => self.error("an abbreviation without a code"),
+            _ if !element_ok => self.error("an array of elements without a width"),
+            _ => Ok(()),
+        }
+    }
+
+    fn unabbreviated(&mut self, record: &mut Record<'a>) -> Result<(), Error> {
+        record.ops.clear();
+        record.blob = &[];
+        record.code = self.vbr(6)?;
+        let count = self.vbr(6)?;
+        if count > self.remaining() as u64 / 6 {
+            return self.error("a record reaches past the end of its block");
+        }
+        record.ops.reserve(count as usize);
+        self.elements(count, &mut record.ops, |bits| bits.vbr(6))
+    }
+
+    fn abbreviated(&mut self, number: usize, record: &mut Record<'a>) -> Result<(), Error> {
+        let Some(&abbreviation) = self.abbreviations.get(self.in_scope() + number) else {
+            return self.error("a record with an abbreviation that is not defined");
+        };
+        record.ops.clear();
+        record.blob = &[];
+        let range = abbreviation.start as usize..(abbreviation.start + abbreviation.len) as usize;
+        let pieces = std::mem::take(&mut self.pieces);
+        let result = self.by_pieces(&pieces[range], record);
+        self.pieces = pieces;
+        result
+    }
+
+    fn by_pieces(&mut self, pieces: &[Piece], record: &mut Record<'a>) -> Result<(), Error> {
+        let (mut pieces, Some(&code)) = (pieces.iter(), pieces.first()) else {
+            return self.error("an abbreviation without a code");
+        };
+        pieces.next();
+        record.code = self.scalar(code)?;
+        while let Some(&piece) = pieces.next() {
+            match piece {
+                Piece::Array => {
+                    let element = pieces.next().copied().unwrap_or(Piece::Array);
+                    self.array(element, &mut record.ops)?;
+                }
+                Piece::Blob => record.blob = self.blob()?,
+                piece => {
+                    let op = self.scalar(piece)?;
+                    record.ops.push(op);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self, piece: Piece) -> Result<u64, Error> {
+        match piece {
+            Piece::Literal(value) => Ok(value),
+            Piece::Fixed(width) => self.fixed(width),
+            Piece::Vbr(width) => self.vbr(width),
+            Piece::Char6 => Ok(u64::from(CHAR6[self.fixed(6)? as usize])),
+            Piece::Array | Piece::Blob => self.error("an array or blob where a number belongs"),
+        }
+    }
+
+    fn array(&mut self, element: Piece, ops: &mut Vec<u64>) -> Result<(), Error> {
+        let count = self.vbr(6)?;
+        let bits = match element {
+            Piece::Fixed(width) | Piece::Vbr(width) => width,
+            _ => 6,
+        };
+        if count > self.remaining() as u64 / u64::from(bits) {
+            return self.error("an array reaches past the end of its block");
+        }
+        ops.reserve(count as usize);
+        match element {
+            Piece::Fixed(width) => self.elements(count, ops, |bits| bits.fixed(width)),
+            Piece::Vbr(width) => self.elements(count, ops, |bits| bits.vbr(width)),
+            _ => self.elements(count, ops, |bits| bits.scalar(element)),
+        }
+    }
+
+    #[inline]
+    fn elements(
+        &mut self,
+        count: u64,
+        ops: &mut Vec<u64>,
+        element: impl Fn(&mut Self) -> Result<u64, Error>,
+    ) -> Result<(), Error> {
+        for _ in 0..count {
+            let op = element(self)?;
+            ops.push(op);
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self) -> Result<&'a [u8], Error> {
+        let len = self.vbr(6)?;
+        self.align32();
+        if len > self.remaining() as u64 / 8 {
+            return self.error("a blob reaches past the end of its block");
+        }
+        let start = self.pos / 8;
+        let bytes = &self.data[start..start + len as usize];
+        self.pos += bytes.len() * 8;
+        self.align32();
+        Ok(bytes)
+    }
+}
+
+/// The word that begins with fewer than eight bytes.
+#[cold]
+fn last_word(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_across_bytes() {
+        let data = [0b1010_0110, 0xff, 0x01, 0, 0, 0, 0, 0, 0x80];
+        let mut bits = Bitstream::new(&data, 0);
+        assert_eq!(bits.fixed(3).unwrap(), 0b110);
+        assert_eq!(bits.fixed(9).unwrap(), 0b1111_10100);
+        let mut bits = Bitstream::new(&data, 8);
+        assert_eq!(bits.fixed(64).unwrap(), 0x8000_0000_0000_01ff);
+        assert!(bits.fixed(1).is_err());
+    }
+
+    #[test]
+    fn variable_width() {
+        // 0b100001 then 0b000010: low five bits 1, then 2 << 5.
+        let mut bits = Bitstream::new(&[0b10_100001, 0b0000_0000], 0);
+        assert_eq!(bits.vbr(6).unwrap(), 1 | 2 << 5);
+        let endless = [0xff; 40];
+        assert!(Bitstream::new(&endless, 0).vbr(6).is_err());
+    }
+}

@@ -1,0 +1,528 @@
+//! Blocks of constants.
+//!
+//! A constant may refer to one that follows, so records are first gathered and then built, those
+//! they need first, with a stack of our own.
+
+use super::bitstream::{Bitstream, Entry, Record};
+use super::codes::{
+    address_flags, binary_flags, binary_opcode, cast_flags, cast_opcode, predicate,
+};
+use super::ops::{Ops, bytes_of, sign_rotated};
+use super::types::TypeTable;
+use crate::ir::{
+    Const, ConstKind, Expr, ExprExtra, Flags, Func, GlobalKind, InlineAsm, Module, Opcode, Span,
+    Type, TypeKind, Value, data_element_size, expression_type, shuffle_mask,
+};
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+/// Values by their numbers in the bitcode, with their types.
+pub type Slots = Vec<(Value, Type)>;
+
+const SET_TYPE: u64 = 1;
+
+/// A constant that was read but not built.
+struct Entered {
+    ty: Type,
+    code: u64,
+    ops: Span,
+    at: usize,
+    built: Option<Const>,
+    attempts: u8,
+}
+
+struct ConstantReader<'m> {
+    module: &'m mut Module,
+    types: &'m TypeTable,
+    slots: &'m mut Slots,
+    entered: Vec<Entered>,
+    pool: Vec<u64>,
+    /// Entries that must be built before the one being tried.
+    missing: Vec<usize>,
+}
+
+/// Reads a block of constants; they become the next values.
+pub fn read(
+    bits: &mut Bitstream<'_>,
+    module: &mut Module,
+    types: &TypeTable,
+    slots: &mut Slots,
+) -> Result<(), Error> {
+    let mut reader = ConstantReader {
+        module,
+        types,
+        slots,
+        entered: Vec::new(),
+        pool: Vec::new(),
+        missing: Vec::new(),
+    };
+    reader.gather(bits)?;
+    for index in 0..reader.entered.len() {
+        reader.build(index)?;
+    }
+    let built = reader.entered.iter().filter_map(|entered| entered.built);
+    let (consts, slots) = (&reader.module.consts, &mut *reader.slots);
+    slots.extend(built.map(|id| (Value::constant(id), consts.ty(id))));
+    Ok(())
+}
+
+impl ConstantReader<'_> {
+    fn gather(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        let mut record = Record::default();
+        let mut ty = Type::I32;
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return Ok(()),
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record if record.code == SET_TYPE => {
+                    ty = self.types.take(&mut Ops::new(&record.ops, bits.place()))?;
+                }
+                Entry::Record => {
+                    let start = self.pool.len();
+                    self.pool.extend_from_slice(&record.ops);
+                    let ops = Span::since(start, &self.pool);
+                    let (code, at) = (record.code, record.at);
+                    self.entered.push(Entered {
+                        ty,
+                        code,
+                        ops,
+                        at,
+                        built: None,
+                        attempts: 0,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Builds an entry and all it needs.
+    fn build(&mut self, index: usize) -> Result<(), Error> {
+        let mut stack = vec![index];
+        while let Some(&top) = stack.last() {
+            if self.entered[top].built.is_some() {
+                stack.pop();
+                continue;
+            }
+            self.missing.clear();
+            self.entered[top].attempts += 1;
+            match self.attempt(top)? {
+                Some(built) => {
+                    self.entered[top].built = Some(built);
+                    stack.pop();
+                }
+                None if self.entered[top].attempts > 4 => {
+                    let at = Place::Bit(self.entered[top].at as u64);
+                    return Err(fault(at, "a constant that is made of itself"));
+                }
+                None => stack.extend_from_slice(&self.missing),
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds an entry, or gives `None` and says in `missing` what has to be built first.
+    fn attempt(&mut self, index: usize) -> Result<Option<Const>, Error> {
+        let Entered {
+            ty, code, ops, at, ..
+        } = self.entered[index];
+        let pool = std::mem::take(&mut self.pool);
+        let ops = Ops::new(&pool[ops.range()], Place::Bit(at as u64));
+        let result = self.constant(ty, code, ops);
+        self.pool = pool;
+        result
+    }
+
+    /// The constant with this number; `None` if it has to be built first.
+    fn operand(&mut self, ops: &mut Ops<'_>) -> Result<Option<Const>, Error> {
+        let number = ops.index()?;
+        if let Some(&(value, _)) = self.slots.get(number) {
+            return match value.as_const() {
+                Some(id) => Ok(Some(id)),
+                None => ops.error("a constant made of what is no constant"),
+            };
+        }
+        let index = number - self.slots.len();
+        match self.entered.get(index) {
+            Some(Entered {
+                built: Some(id), ..
+            }) => Ok(Some(*id)),
+            Some(_) => {
+                self.missing.push(index);
+                Ok(None)
+            }
+            None => ops.error(format!("value {number} is not defined")),
+        }
+    }
+
+    /// So many constants; `None` if some have to be built first.
+    fn operands(&mut self, ops: &mut Ops<'_>, count: usize) -> Result<Option<Vec<Const>>, Error> {
+        let mut all = Vec::with_capacity(count.min(ops.len()));
+        for _ in 0..count {
+            all.push(self.operand(ops)?);
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    /// Constants that stand after their types.
+    fn typed_operands(&mut self, ops: &mut Ops<'_>) -> Result<Option<Vec<Const>>, Error> {
+        let mut all = Vec::with_capacity(ops.len() / 2);
+        while !ops.is_empty() {
+            ops.next()?;
+            all.push(self.operand(ops)?);
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    fn constant(&mut self, ty: Type, code: u64, mut ops: Ops<'_>) -> Result<Option<Const>, Error> {
+        let Module { types, consts, .. } = &mut *self.module;
+        Ok(Some(match code {
+            2 => consts.zero(types, ty),
+            3 => consts.intern(ty, ConstKind::Undef),
+            26 => consts.intern(ty, ConstKind::Poison),
+            4 | 35 => self.integer(ty, &[sign_rotated(ops.next()?) as u64], &ops)?,
+            5 | 36 => {
+                let words: Vec<u64> = ops
+                    .rest()
+                    .iter()
+                    .map(|&op| sign_rotated(op) as u64)
+                    .collect();
+                self.integer(ty, &words, &ops)?
+            }
+            6 => self.float(ty, ops)?,
+            7 => return self.aggregate(ty, ops),
+            8 | 9 | 22 => self.data(ty, ops, code == 9)?,
+            23 | 28 | 30 => self.inline_asm(ty, code, ops)?,
+            21 => return self.block_address(ty, ops),
+            27 | 29 => {
+                ops.next()?;
+                let Some(global) = self.operand(&mut ops)? else {
+                    return Ok(None);
+                };
+                let Some(global) = self.module.as_global(global) else {
+                    return ops.error("a reference to a global that is none");
+                };
+                let kind = match code {
+                    27 => ConstKind::DsoLocalEquivalent(global),
+                    _ => ConstKind::NoCfi(global),
+                };
+                self.module.consts.intern(ty, kind)
+            }
+            33 | 34 => {
+                let count = ops.len();
+                let Some(parts) = self.operands(&mut ops, count)? else {
+                    return Ok(None);
+                };
+                self.module
+                    .consts
+                    .intern(ty, ConstKind::PtrAuth(parts.into()))
+            }
+            _ => return self.expression(ty, code, ops),
+        }))
+    }
+
+    /// An integer, or with a vector type that many of it.
+    fn integer(&mut self, ty: Type, words: &[u64], ops: &Ops<'_>) -> Result<Const, Error> {
+        let Module { types, consts, .. } = &mut *self.module;
+        let scalar = types.scalar(ty);
+        if types.int_width(scalar).is_none() {
+            return ops.error("an integer constant of another type");
+        }
+        let element = consts.wide_int(types, scalar, words);
+        Ok(self.module.splat(ty, element))
+    }
+
+    fn float(&mut self, ty: Type, mut ops: Ops<'_>) -> Result<Const, Error> {
+        let first = ops.next()?;
+        let types = &self.module.types;
+        let scalar = types.scalar(ty);
+        let kind = match (types.kind(scalar), types.float_width(scalar)) {
+            (TypeKind::X86Fp80, _) => {
+                let second = ops.next()?;
+                ConstKind::WideFloat([second & 0xffff | first << 16, first >> 48])
+            }
+            (_, Some(128)) => ConstKind::WideFloat([first, ops.next()?]),
+            (_, Some(64)) => ConstKind::Float(first),
+            (_, Some(width)) => ConstKind::Float(first & ((1 << width) - 1)),
+            (_, None) => return ops.error("a floating-point constant of another type"),
+        };
+        let element = self.module.consts.intern(scalar, kind);
+        Ok(self.module.splat(ty, element))
+    }
+
+    fn aggregate(&mut self, ty: Type, mut ops: Ops<'_>) -> Result<Option<Const>, Error> {
+        let count = ops.len();
+        if self.module.types.element_count(ty) != Some(count as u64) {
+            return ops.error("an aggregate with a wrong number of elements");
+        }
+        let Some(elements) = self.operands(&mut ops, count)? else {
+            return Ok(None);
+        };
+        let Module { types, consts, .. } = &mut *self.module;
+        Ok(Some(consts.aggregate(types, ty, &elements)))
+    }
+
+    fn data(&mut self, ty: Type, ops: Ops<'_>, zero_at_end: bool) -> Result<Const, Error> {
+        let Module { types, consts, .. } = &mut *self.module;
+        let size = match *types.kind(ty) {
+            TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+                data_element_size(types, element)
+            }
+            _ => None,
+        };
+        let count = ops.len() as u64 + u64::from(zero_at_end);
+        let Some(size) = size.filter(|_| types.element_count(ty) == Some(count)) else {
+            return ops.error("data of another type or number of elements");
+        };
+        let mut bytes = Vec::with_capacity(count as usize * size);
+        for op in ops.rest() {
+            bytes.extend_from_slice(&op.to_le_bytes()[..size]);
+        }
+        bytes.resize(count as usize * size, 0);
+        Ok(consts.data(ty, bytes))
+    }
+
+    fn inline_asm(&mut self, ty: Type, code: u64, mut ops: Ops<'_>) -> Result<Const, Error> {
+        let function_type = match (code, self.module.types.kind(ty)) {
+            (30, _) => self.types.take(&mut ops)?,
+            (
+                _,
+                TypeKind::Pointer {
+                    pointee: Some(pointee),
+                    ..
+                },
+            ) => *pointee,
+            _ => return ops.error("inline assembly without a function type"),
+        };
+        let flags = ops.next()?;
+        let mut text = || -> Result<String, Error> {
+            let len = ops.index()?;
+            Ok(String::from_utf8_lossy(&bytes_of(ops.take(len)?)).into_owned())
+        };
+        let (text, constraints) = (text()?, text()?);
+        let asm = InlineAsm {
+            text,
+            constraints,
+            function_type,
+            side_effect: flags & 1 != 0,
+            align_stack: flags & 2 != 0,
+            intel_dialect: flags & 4 != 0,
+            unwind: flags & 8 != 0,
+        };
+        let Module {
+            consts, inline_asm, ..
+        } = &mut *self.module;
+        Ok(consts.inline_asm(inline_asm, ty, asm))
+    }
+
+    fn block_address(&mut self, ty: Type, mut ops: Ops<'_>) -> Result<Option<Const>, Error> {
+        ops.next()?;
+        let Some(function) = self.operand(&mut ops)? else {
+            return Ok(None);
+        };
+        let block = ops.next_u32()?;
+        let func: Option<Func> = self.module.as_global(function).and_then(|global| {
+            match self.module.global(global).kind {
+                GlobalKind::Function(func) => Some(func),
+                _ => None,
+            }
+        });
+        match func {
+            Some(func) => {
+                let kind = ConstKind::BlockAddress(func, block);
+                Ok(Some(self.module.consts.intern(ty, kind)))
+            }
+            None => ops.error("the address of a block of what is no function"),
+        }
+    }
+
+    fn expression(
+        &mut self,
+        ty: Type,
+        code: u64,
+        mut ops: Ops<'_>,
+    ) -> Result<Option<Const>, Error> {
+        let Some((opcode, flags, operands, extra)) = self.parts(code, &mut ops)? else {
+            return Ok(None);
+        };
+        let Module { types, consts, .. } = &mut *self.module;
+        if !opcode.is_cast() {
+            let inferred = expression_type(types, consts, opcode, &operands, &extra);
+            match inferred {
+                Ok(inferred) if inferred == ty => {}
+                Ok(_) => return ops.error("a constant expression of another type"),
+                Err(why) => return ops.error(why),
+            }
+        }
+        let expr = Expr {
+            opcode,
+            flags,
+            operands: operands.into(),
+            extra,
+        };
+        Ok(Some(consts.intern(ty, ConstKind::Expr(Box::new(expr)))))
+    }
+
+    /// Opcode, flags, operands and the rest of a constant expression.
+    fn parts(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        let (opcode, flags, operands, extra) = match code {
+            10 => return self.binary(ops),
+            11 => {
+                let opcode = cast_opcode(ops)?;
+                ops.next()?;
+                let Some(operands) = self.operands(ops, 1)? else {
+                    return Ok(None);
+                };
+                (
+                    opcode,
+                    cast_flags(opcode, ops.or_zero()),
+                    operands,
+                    ExprExtra::None,
+                )
+            }
+            12 | 20 | 24 | 31 | 32 => return self.address(code, ops),
+            13 => return self.plain(Opcode::Select, 3, ops),
+            14 => return self.element_of(ops),
+            15 => {
+                let Some(mut operands) = self.operands(ops, 2)? else {
+                    return Ok(None);
+                };
+                ops.next()?;
+                let Some(index) = self.operand(ops)? else {
+                    return Ok(None);
+                };
+                operands.push(index);
+                (
+                    Opcode::InsertElement,
+                    Flags::NONE,
+                    operands,
+                    ExprExtra::None,
+                )
+            }
+            16 | 19 => return self.shuffle(code == 19, ops),
+            17 => {
+                ops.next()?;
+                let Some(operands) = self.operands(ops, 2)? else {
+                    return Ok(None);
+                };
+                let predicate = predicate(ops)?;
+                let opcode = if predicate.is_integer() {
+                    Opcode::ICmp
+                } else {
+                    Opcode::FCmp
+                };
+                (opcode, Flags::NONE, operands, ExprExtra::Compare(predicate))
+            }
+            25 => {
+                ops.next()?;
+                return self.plain(Opcode::FNeg, 1, ops);
+            }
+            _ => return ops.error(format!("constants of code {code} are not known")),
+        };
+        Ok(Some((opcode, flags, operands, extra)))
+    }
+
+    fn binary(&mut self, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        let number = ops.next()?;
+        let Some(operands) = self.operands(ops, 2)? else {
+            return Ok(None);
+        };
+        let float = self.is_float(operands[0]);
+        let opcode = binary_opcode(number, float, ops)?;
+        let flags = binary_flags(opcode, ops.or_zero());
+        Ok(Some((opcode, flags, operands, ExprExtra::None)))
+    }
+
+    /// A shuffle, whose first operand may be its type.
+    fn shuffle(&mut self, typed: bool, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        if typed {
+            ops.next()?;
+        }
+        let Some(mut operands) = self.operands(ops, 3)? else {
+            return Ok(None);
+        };
+        let Module { types, consts, .. } = &*self.module;
+        let mask = operands.pop();
+        match mask.and_then(|mask| shuffle_mask(types, consts, mask)) {
+            Some(mask) => Ok(Some((
+                Opcode::ShuffleVector,
+                Flags::NONE,
+                operands,
+                ExprExtra::Mask(mask.into()),
+            ))),
+            None => ops.error("a shuffle without a mask"),
+        }
+    }
+
+    fn plain(
+        &mut self,
+        opcode: Opcode,
+        count: usize,
+        ops: &mut Ops<'_>,
+    ) -> Result<Option<Parts>, Error> {
+        let operands = self.operands(ops, count)?;
+        Ok(operands.map(|operands| (opcode, Flags::NONE, operands, ExprExtra::None)))
+    }
+
+    fn element_of(&mut self, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        let operands = self.typed_operands(ops)?;
+        Ok(operands.map(|operands| {
+            (
+                Opcode::ExtractElement,
+                Flags::NONE,
+                operands,
+                ExprExtra::None,
+            )
+        }))
+    }
+
+    fn address(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        let explicit = matches!(code, 24 | 31 | 32) || ops.len() % 2 == 1;
+        let source = if explicit {
+            Some(self.types.take(ops)?)
+        } else {
+            None
+        };
+        let flags = match code {
+            20 => Flags::INBOUNDS,
+            24 if ops.next()? & 1 != 0 => Flags::INBOUNDS,
+            31 | 32 => address_flags(ops.next()?),
+            _ => Flags::NONE,
+        };
+        if code == 31 {
+            let width = ops.next_u32()?;
+            super::attributes::range(ops, width)?;
+        }
+        let Some(operands) = self.typed_operands(ops)? else {
+            return Ok(None);
+        };
+        let Some(&base) = operands.first() else {
+            return ops.error("an address computation without a base");
+        };
+        let source = match (source, self.module.types.kind(self.module.consts.ty(base))) {
+            (Some(source), _) => source,
+            (
+                None,
+                &TypeKind::Pointer {
+                    pointee: Some(pointee),
+                    ..
+                },
+            ) => pointee,
+            _ => return ops.error("an address computation without a type"),
+        };
+        Ok(Some((
+            Opcode::GetElementPtr,
+            flags,
+            operands,
+            ExprExtra::SourceType(source),
+        )))
+    }
+
+    fn is_float(&self, operand: Const) -> bool {
+        let types = &self.module.types;
+        types
+            .float_width(types.scalar(self.module.consts.ty(operand)))
+            .is_some()
+    }
+}
+
+type Parts = (Opcode, Flags, Vec<Const>, ExprExtra);

@@ -1,0 +1,141 @@
+//! The stream as a whole: its wrapper, and the module among the blocks at its top.
+
+use super::bitstream::{Bitstream, Entry, Record};
+use super::module::{Reader, SOURCE_FILENAME, block};
+use super::ops::bytes_of;
+use super::symbols;
+use crate::ir::Module;
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
+const WRAPPER_MAGIC: u32 = 0x0b17_c0de;
+
+/// Whether the bytes begin as bitcode does, with or without the wrapper of some systems.
+pub fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) || bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes())
+}
+
+/// Reads bitcode.
+///
+/// # Errors
+/// What is wrong, with the bit at which it was found.
+pub fn read(bytes: &[u8]) -> Result<Module, Error> {
+    let mut bits = Bitstream::new(unwrap(bytes)?, 32);
+    let mut reader = None;
+    let mut strings: &[u8] = &[];
+    let mut record = Record::default();
+    loop {
+        match bits.next(&mut record)? {
+            Entry::End => break,
+            Entry::Record => return Err(fault(bits.place(), "a record outside of any block")),
+            Entry::Block(block::IDENTIFICATION) => {
+                bits.enter(block::IDENTIFICATION)?;
+                check_epoch(&mut bits)?;
+            }
+            Entry::Block(block::MODULE) => {
+                if reader.is_some() {
+                    return Err(several(bytes, bits.place()));
+                }
+                bits.enter(block::MODULE)?;
+                let mut new = Reader::default();
+                new.read_module(&mut bits)?;
+                reader = Some(new);
+            }
+            Entry::Block(block::STRINGS) => {
+                bits.enter(block::STRINGS)?;
+                strings = symbols::read_blob(&mut bits)?;
+            }
+            Entry::Block(_) => bits.skip()?,
+        }
+    }
+    match reader {
+        Some(reader) => reader.finish(strings),
+        None => Err(fault(bits.place(), "the bitcode holds no module")),
+    }
+}
+
+/// The refusal of bitcode that holds several modules, each of which stands for a file of its own:
+/// which is meant, or that they belong together, only the user knows.
+fn several(bytes: &[u8], place: Place) -> Error {
+    let names = source_names(bytes).unwrap_or_default();
+    let message = match names.len() {
+        0 => "the bitcode holds several modules".to_owned(),
+        count => format!("the bitcode holds {count} modules: {}", names.join(", ")),
+    };
+    let hint = "take one out with llvm-modextract -n NUMBER, or link them into one";
+    Box::new((*fault(place, message)).with_hint(hint))
+}
+
+/// Longest name that is told of a module, and most of them.
+const MAX_TOLD: usize = 60;
+
+/// What each module says it was made of.
+fn source_names(bytes: &[u8]) -> Result<Vec<String>, Error> {
+    let mut bits = Bitstream::new(unwrap(bytes)?, 32);
+    let mut record = Record::default();
+    let mut names = Vec::new();
+    let mut inside = false;
+    while names.len() < MAX_TOLD {
+        match bits.next(&mut record)? {
+            Entry::End if inside => inside = false,
+            Entry::End => break,
+            Entry::Block(block::MODULE) if !inside => {
+                bits.enter(block::MODULE)?;
+                inside = true;
+                names.push("one without a name".to_owned());
+            }
+            Entry::Block(_) => bits.skip()?,
+            Entry::Record if inside && record.code == SOURCE_FILENAME => {
+                let name = &record.ops[..record.ops.len().min(MAX_TOLD)];
+                if let Some(last) = names.last_mut() {
+                    *last = String::from_utf8_lossy(&bytes_of(name)).into_owned();
+                }
+            }
+            Entry::Record => {}
+        }
+    }
+    Ok(names)
+}
+
+/// The stream itself, without the wrapper of some systems.
+fn unwrap(bytes: &[u8]) -> Result<&[u8], Error> {
+    let stream = if bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
+        let field = |at: usize| {
+            let word = bytes.get(at..at + 4)?;
+            Some(u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize)
+        };
+        let range = field(8)
+            .zip(field(12))
+            .map(|(offset, size)| offset..offset + size);
+        match range.and_then(|range| bytes.get(range)) {
+            Some(stream) => stream,
+            None => {
+                return Err(fault(
+                    Place::Byte(8),
+                    "the wrapper reaches past its contents",
+                ));
+            }
+        }
+    } else {
+        bytes
+    };
+    match stream.starts_with(&MAGIC) {
+        true => Ok(stream),
+        false => Err(fault(Place::Byte(0), "not LLVM bitcode")),
+    }
+}
+
+fn check_epoch(bits: &mut Bitstream<'_>) -> Result<(), Error> {
+    let mut record = Record::default();
+    loop {
+        match bits.next(&mut record)? {
+            Entry::End => return Ok(()),
+            Entry::Block(_) => bits.skip()?,
+            Entry::Record if record.code == 2 && record.ops.first() != Some(&0) => {
+                return Err(fault(bits.place(), "bitcode of an incompatible format"));
+            }
+            Entry::Record => {}
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Bodies of functions.
+//!
+//! Values are numbered in the order of definition, and operands are distances back from the next
+//! number. A distance may reach forward: such an operand is a stand-in until the body ends.
+
+use super::bitstream::{Bitstream, Entry, Record};
+use super::constants;
+use super::module::Reader;
+use super::ops::Ops;
+use super::symbols::{self, VST_BLOCK, VST_ENTRY};
+use crate::ir::{
+    Attachment, Block, BlockData, Bundle, DebugRecord, DebugRecordKind, Extra, Flags, Func,
+    Function, Inst, Instruction, Metadata, Opcode, Span, Symbol, Type, Value,
+};
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+const CONSTANTS: u64 = 11;
+const SYMBOLS: u64 = 14;
+const METADATA: u64 = 15;
+const ATTACHMENTS: u64 = 16;
+
+/// Locals from here on stand for values that are not defined yet: this plus their number.
+const FORWARD: usize = 1 << 29;
+
+/// A body being read.
+pub struct Body<'r> {
+    pub reader: &'r mut Reader,
+    pub func: Function,
+    block_count: usize,
+    block_start: usize,
+    forward: bool,
+    /// Operand bundles for the next call: their tags and how many operands each has.
+    pub bundles: Vec<(Symbol, usize)>,
+    pub bundle_operands: Vec<Value>,
+    location: Option<Metadata>,
+    dbg: Symbol,
+}
+
+/// Reads the body of a function.
+pub fn read(reader: &mut Reader, func: Func, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+    let slot = &mut reader.module.functions[func.index()];
+    let empty = Function::new(slot.global, slot.ty, Vec::new());
+    let mut function = std::mem::replace(slot, empty);
+    let mut room = (reader.room.take()).unwrap_or_else(|| {
+        let no_params = Vec::new();
+        Function::new(function.global, function.ty, no_params)
+    });
+    function.swap_body(&mut room);
+    let module_slots = reader.slots.len();
+    for (index, &ty) in function.params.iter().enumerate() {
+        reader.slots.push((Value::local(index), ty));
+    }
+    reader.metadata.begin_function(&reader.module);
+    let dbg = reader.module.strings.intern("dbg");
+    let mut body = Body {
+        reader,
+        func: function,
+        block_count: 0,
+        block_start: 0,
+        forward: false,
+        bundles: Vec::new(),
+        bundle_operands: Vec::new(),
+        location: None,
+        dbg,
+    };
+    body.read(bits)?;
+    let mut function = body.func;
+    function.settle_body(&mut room);
+    reader.room = Some(room);
+    reader
+        .metadata
+        .end_function(&mut reader.module, &reader.slots)?;
+    reader.slots.truncate(module_slots);
+    reader.module.functions[func.index()] = function;
+    Ok(())
+}
+
+impl Body<'_> {
+    fn read(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        let mut record = Record::default();
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return self.finish(bits.place()),
+                Entry::Block(kind) => self.block(kind, bits)?,
+                Entry::Record => {
+                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    self.record(record.code, ops, bits.remaining())?;
+                }
+            }
+        }
+    }
+
+    fn block(&mut self, kind: u64, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        if !matches!(kind, CONSTANTS | SYMBOLS | METADATA | ATTACHMENTS) {
+            return bits.skip();
+        }
+        bits.enter(kind)?;
+        let Reader {
+            module,
+            types,
+            metadata,
+            slots,
+            ..
+        } = &mut *self.reader;
+        match kind {
+            CONSTANTS => constants::read(bits, module, types, slots),
+            METADATA => metadata.read(bits, module, types, slots, true),
+            SYMBOLS => self.symbols(bits),
+            _ => self.attachments(bits),
+        }
+    }
+
+    fn symbols(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        let func = &mut self.func;
+        let slots = &self.reader.slots;
+        func.names
+            .resize(func.params.len() + func.insts.len(), Symbol::EMPTY);
+        symbols::read_table(
+            bits,
+            &mut self.reader.module.strings,
+            |code, number, name| {
+                let Ok(number) = usize::try_from(number) else {
+                    return;
+                };
+                match code {
+                    VST_ENTRY => {
+                        let local = slots.get(number).and_then(|slot| slot.0.as_local());
+                        if let Some(slot) = local.and_then(|local| func.names.get_mut(local)) {
+                            *slot = name;
+                        }
+                    }
+                    VST_BLOCK => {
+                        if let Some(block) = func.blocks.get_mut(number) {
+                            block.name = name;
+                        }
+                    }
+                    _ => {}
+                }
+            },
+        )
+    }
+
+    fn attachments(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        let Reader {
+            module, metadata, ..
+        } = &mut *self.reader;
+        let func = &mut self.func;
+        metadata.read_attachments(bits, |inst, kind, node, place| {
+            match inst.map(usize::try_from) {
+                None => module.globals[func.global.index()]
+                    .metadata
+                    .push((kind, node)),
+                Some(Ok(number)) if number < func.insts.len() => {
+                    func.attachments.push(Attachment {
+                        inst: Inst::new(number),
+                        kind,
+                        node,
+                    });
+                }
+                _ => return Err(fault(place, "metadata of an instruction that is not there")),
+            }
+            Ok(())
+        })
+    }
+
+    fn record(&mut self, code: u64, mut ops: Ops<'_>, remaining: usize) -> Result<(), Error> {
+        match code {
+            1 => {
+                self.block_count = ops.index()?;
+                if self.block_count == 0 || self.block_count > remaining {
+                    return ops.error("an impossible number of blocks");
+                }
+                self.func.blocks.reserve(self.block_count);
+                Ok(())
+            }
+            33 | 35 => {
+                if code == 35 {
+                    let Reader {
+                        module, metadata, ..
+                    } = &mut *self.reader;
+                    self.location = metadata.location(ops, module)?;
+                }
+                self.locate(&ops)
+            }
+            55 => self.bundle(ops),
+            60 => Ok(()),
+            61..=66 => self.debug_record(code, ops),
+            _ => self.instruction(code, ops),
+        }
+    }
+
+    fn locate(&mut self, ops: &Ops<'_>) -> Result<(), Error> {
+        let Some(last) = self.func.insts.len().checked_sub(1) else {
+            return ops.error("a debug location before the first instruction");
+        };
+        if let Some(node) = self.location {
+            self.func.attachments.push(Attachment {
+                inst: Inst::new(last),
+                kind: self.dbg,
+                node,
+            });
+        }
+        Ok(())
+    }
+
+    fn bundle(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+        let Some(&tag) = self.reader.bundle_tags.get(ops.index()?) else {
+            return ops.error("an operand bundle with a tag that is not defined");
+        };
+        let mut count = 0;
+        while !ops.is_empty() {
+            let (operand, _) = self.value(&mut ops)?;
+            self.bundle_operands.push(operand);
+            count += 1;
+        }
+        self.bundles.push((tag, count));
+        Ok(())
+    }
+
+    fn debug_record(&mut self, code: u64, mut ops: Ops<'_>) -> Result<(), Error> {
+        use DebugRecordKind::{Assign, Declare, DeclareValue, Label, Value as IsValue};
+        let kind = match code {
+            61 | 64 => IsValue,
+            62 => Declare,
+            63 => Assign,
+            65 => Label,
+            _ => DeclareValue,
+        };
+        let mut node = |reader: &Reader| reader.metadata.get(ops.next()?, ops.place());
+        let location = node(self.reader)?;
+        let mut arguments = vec![Some(node(self.reader)?)];
+        if code == 64 {
+            arguments.push(Some(node(self.reader)?));
+            let (operand, _) = self.value(&mut ops)?;
+            let wrapped = super::metadata::wrap(operand);
+            let value = self.reader.module.metadata.push(wrapped);
+            arguments.insert(0, Some(value));
+        } else if code != 65 {
+            // Variable and expression come before the value; assembly has the value first.
+            arguments.push(Some(node(self.reader)?));
+            arguments.insert(0, Some(node(self.reader)?));
+            if code == 63 {
+                let (id, expression, address) =
+                    (node(self.reader)?, node(self.reader)?, node(self.reader)?);
+                arguments.extend([Some(id), Some(address), Some(expression)]);
+            }
+        }
+        arguments.push(Some(location));
+        // Records follow the instruction before which they are to stand.
+        let Some(last) = self.func.insts.len().checked_sub(1) else {
+            return ops.error("a debug record before the first instruction");
+        };
+        let before = Inst::new(last);
+        self.func.debug_records.push(DebugRecord {
+            before,
+            kind,
+            arguments,
+        });
+        Ok(())
+    }
+
+    /// The value whose distance back is the next operand, followed by its type if it is defined
+    /// later.
+    pub fn value(&mut self, ops: &mut Ops<'_>) -> Result<(Value, Type), Error> {
+        let number = self.number(ops.next()?);
+        match self.reader.slots.get(number) {
+            Some(&slot) => Ok(slot),
+            None => {
+                let ty = self.reader.types.take(ops)?;
+                Ok((self.later(number, ops)?, ty))
+            }
+        }
+    }
+
+    /// The value of known type whose distance back is the next operand.
+    pub fn value_of(&mut self, ty: Type, ops: &mut Ops<'_>) -> Result<Value, Error> {
+        let distance = ops.next()?;
+        self.value_at(ty, distance, ops)
+    }
+
+    /// The value of known type at a distance back.
+    pub fn value_at(&mut self, ty: Type, distance: u64, ops: &Ops<'_>) -> Result<Value, Error> {
+        let number = self.number(distance);
+        if ty == Type::METADATA {
+            return Ok(Value::metadata(
+                self.reader.metadata.get(number as u64, ops.place())?,
+            ));
+        }
+        match self.reader.slots.get(number) {
+            Some(&(value, found)) if found == ty => Ok(value),
+            Some(_) => ops.error("an operand of another type"),
+            None => self.later(number, ops),
+        }
+    }
+
+    /// The value with an absolute number, such as a case of a `switch`.
+    pub fn value_numbered(&mut self, ty: Type, number: u64, ops: &Ops<'_>) -> Result<Value, Error> {
+        let slot = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.reader.slots.get(number));
+        match slot {
+            Some(&(value, found)) if found == ty => Ok(value),
+            Some(_) => ops.error("an operand of another type"),
+            None => ops.error(format!("value {number} is not defined")),
+        }
+    }
+
+    /// Distances are written in 32 bits; those that reach forward wrap around.
+    fn number(&self, distance: u64) -> usize {
+        (self.reader.slots.len() as u32).wrapping_sub(distance as u32) as usize
+    }
+
+    fn later(&mut self, number: usize, ops: &Ops<'_>) -> Result<Value, Error> {
+        if number >= FORWARD {
+            return ops.error("an operand that is not defined");
+        }
+        self.forward = true;
+        Ok(Value::local(FORWARD + number))
+    }
+
+    /// The block with this number.
+    pub fn target(&self, number: u64, ops: &Ops<'_>) -> Result<Block, Error> {
+        match usize::try_from(number) {
+            Ok(number) if number < self.block_count => Ok(Block::new(number)),
+            _ => ops.error(format!("block {number} is not there")),
+        }
+    }
+
+    /// Puts operands into the pool.
+    pub fn operands(&mut self, operands: &[Value]) -> Span {
+        let start = self.func.value_pool.len();
+        self.func.value_pool.extend_from_slice(operands);
+        Span::since(start, &self.func.value_pool)
+    }
+
+    /// Puts the operands of the gathered bundles behind those of the call, which are the last in
+    /// the pool.
+    pub fn take_bundles(&mut self) -> Vec<Bundle> {
+        let mut operands = std::mem::take(&mut self.bundle_operands).into_iter();
+        let mut bundles = Vec::new();
+        for (tag, count) in std::mem::take(&mut self.bundles) {
+            let start = self.func.value_pool.len();
+            self.func.value_pool.extend(operands.by_ref().take(count));
+            bundles.push(Bundle {
+                tag,
+                operands: Span::since(start, &self.func.value_pool),
+            });
+        }
+        bundles
+    }
+
+    /// Adds an instruction without flags.
+    pub fn push(
+        &mut self,
+        opcode: Opcode,
+        ty: Type,
+        operands: &[Value],
+        extra: Extra,
+        place: Place,
+    ) {
+        let operands = self.operands(operands);
+        self.push_inst(
+            Instruction {
+                opcode,
+                flags: Flags::NONE,
+                ty,
+                operands,
+                extra,
+            },
+            place,
+        );
+    }
+
+    /// Adds an instruction, ends its block if it does, and numbers its result.
+    pub fn push_inst(&mut self, inst: Instruction, place: Place) {
+        let number = self.func.insts.len();
+        self.func.insts.push(inst);
+        self.func.places.push(place);
+        if inst.opcode.is_terminator() {
+            let insts = Span::since(self.block_start, &self.func.insts);
+            self.func.blocks.push(BlockData {
+                name: Symbol::EMPTY,
+                insts,
+            });
+            self.block_start = self.func.insts.len();
+        }
+        if inst.ty != Type::VOID {
+            let local = self.func.params.len() + number;
+            self.reader.slots.push((Value::local(local), inst.ty));
+        }
+    }
+
+    fn finish(&mut self, place: Place) -> Result<(), Error> {
+        let complete = self.block_start == self.func.insts.len();
+        if self.block_count == 0 || self.func.blocks.len() != self.block_count || !complete {
+            return Err(fault(
+                place,
+                "a body with another number of blocks than announced",
+            ));
+        }
+        if self.forward {
+            for operand in &mut self.func.value_pool {
+                let Some(number) = operand.as_local().and_then(|at| at.checked_sub(FORWARD)) else {
+                    continue;
+                };
+                match self.reader.slots.get(number) {
+                    Some(&(value, _)) => *operand = value,
+                    None => return Err(fault(place, "an operand that is never defined")),
+                }
+            }
+        }
+        self.func
+            .attachments
+            .sort_by_key(|attachment| attachment.inst);
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! Records of globals: variables, functions, aliases, comdats; their names and constants, which
+//! are found when all is read.
+
+use super::module::Reader;
+use super::ops::{Ops, bytes_of};
+use crate::ir::{
+    Aliasee, Align, AttrList, CallingConvention, Comdat, Const, ConstKind, Func, Function, Global,
+    GlobalData, GlobalKind, Linkage, Module, Selection, Symbol, ThreadLocal, Type, TypeKind,
+    UnnamedAddr, Value, Variable, Visibility,
+};
+use crate::upgrade;
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+/// What has a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Named {
+    Global(Global),
+    Comdat(usize),
+}
+
+/// A part of a global that is a constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    Initializer,
+    Aliasee,
+    Prefix,
+    Prologue,
+    Personality,
+}
+
+impl Reader {
+    /// The name at the beginning of a record, as a range of the table of strings.
+    fn name_range(&self, ops: &mut Ops<'_>) -> Result<[u64; 2], Error> {
+        if self.version < 2 {
+            return Ok([0, 0]);
+        }
+        Ok([ops.next()?, ops.next()?])
+    }
+
+    pub(super) fn comdat(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+        let range = self.name_range(&mut ops)?;
+        let selection = Selection::from_code(ops.next()?).unwrap_or(Selection::Any);
+        let mut name = Symbol::EMPTY;
+        if self.version < 2 {
+            let len = ops.index()?;
+            name = self.module.strings.intern_bytes(&bytes_of(ops.take(len)?));
+        } else {
+            self.names
+                .push((Named::Comdat(self.module.comdats.len()), range));
+        }
+        self.module.comdats.push(Comdat { name, selection });
+        Ok(())
+    }
+
+    /// The next global, with what all have in common still to be filled in.
+    fn new_global(
+        &mut self,
+        value_type: Type,
+        space: u32,
+        kind: GlobalKind,
+        range: [u64; 2],
+        place: Place,
+    ) -> GlobalData {
+        let pointee = self.types.typed_pointers.then_some(value_type);
+        let ty = self
+            .module
+            .types
+            .intern(TypeKind::Pointer { space, pointee });
+        let global = Global::new(self.module.globals.len());
+        self.names.push((Named::Global(global), range));
+        GlobalData::new(value_type, ty, space, kind, place)
+    }
+
+    fn push_global(&mut self, mut data: GlobalData) {
+        upgrade::infer_dso_local(&mut data);
+        let global = Global::new(self.module.globals.len());
+        let id = self
+            .module
+            .consts
+            .intern(data.ty, ConstKind::Global(global));
+        self.slots.push((Value::constant(id), data.ty));
+        self.module.globals.push(data);
+    }
+
+    /// Remembers that a part of the next global is the constant of this number minus one.
+    fn refer(&mut self, part: Part, number: u64) {
+        if let Some(number) = number.checked_sub(1) {
+            let global = Global::new(self.module.globals.len());
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            self.initializers.push((global, part, number));
+        }
+    }
+
+    pub(super) fn variable(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+        let range = self.name_range(&mut ops)?;
+        let mut value_type = self.types.take(&mut ops)?;
+        let flags = ops.next()?;
+        let mut space = (flags >> 2) as u32;
+        if flags & 2 == 0 {
+            match *self.module.types.kind(value_type) {
+                TypeKind::Pointer {
+                    space: at,
+                    pointee: Some(pointee),
+                } => {
+                    (value_type, space) = (pointee, at);
+                }
+                _ => return ops.error("a variable without a type"),
+            }
+        }
+        let variable = Variable {
+            initializer: None,
+            constant: flags & 1 != 0,
+            externally_initialized: false,
+            attributes: crate::ir::AttrSet::EMPTY,
+        };
+        let kind = GlobalKind::Variable(variable);
+        let mut data = self.new_global(value_type, space, kind, range, ops.place());
+        self.refer(Part::Initializer, ops.next()?);
+        data.linkage = linkage(ops.next()?);
+        data.align = align(ops.or_zero(), &ops)?;
+        data.section = self.section(ops.or_zero(), &ops)?;
+        data.visibility = visibility(ops.or_zero(), data.linkage);
+        data.thread_local = ThreadLocal::from_code(ops.or_zero()).unwrap_or(ThreadLocal::None);
+        data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
+        let externally_initialized = ops.or_zero() != 0;
+        data.dll_storage = ops.or_zero() as u8;
+        data.comdat = self.comdat_of(ops.or_zero(), &ops)?;
+        let attributes = match ops.is_empty() {
+            true => variable.attributes,
+            false => self.attributes.get_set(&mut ops, &self.module)?,
+        };
+        data.kind = GlobalKind::Variable(Variable {
+            externally_initialized,
+            attributes,
+            ..variable
+        });
+        data.dso_local = ops.or_zero() != 0;
+        self.push_global(data);
+        Ok(())
+    }
+
+    pub(super) fn function(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+        let range = self.name_range(&mut ops)?;
+        let mut ty = self.types.take(&mut ops)?;
+        if let TypeKind::Pointer {
+            pointee: Some(pointee),
+            ..
+        } = *self.module.types.kind(ty)
+        {
+            ty = pointee;
+        }
+        let Some((_, params, _)) = self.module.types.signature(ty) else {
+            return ops.error("a function without a function type");
+        };
+        let params = params.to_vec();
+        let convention = CallingConvention(ops.next_u32()?);
+        let is_declaration = ops.next()? != 0;
+        let link = linkage(ops.next()?);
+        let attributes = if ops.is_empty() {
+            AttrList::EMPTY
+        } else {
+            self.attributes.get(&mut ops)?
+        };
+        let func = Func::new(self.module.functions.len());
+        let rest = ops.rest();
+        // The type of the address depends on its space, which a later field says.
+        let space = rest
+            .get(11)
+            .map_or(self.module.layout.program_space(), |&space| space as u32);
+        let kind = GlobalKind::Function(func);
+        let mut data = self.new_global(ty, space, kind, range, ops.place());
+        data.linkage = link;
+        data.align = align(ops.or_zero(), &ops)?;
+        data.section = self.section(ops.or_zero(), &ops)?;
+        data.visibility = visibility(ops.or_zero(), link);
+        let global = Global::new(self.module.globals.len());
+        let mut function = Function::new(global, ty, params);
+        function.convention = convention;
+        function.attributes = attributes;
+        function.gc = named(&self.collectors, ops.or_zero(), &ops)?;
+        data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
+        self.refer(Part::Prologue, ops.or_zero());
+        data.dll_storage = ops.or_zero() as u8;
+        data.comdat = self.comdat_of(ops.or_zero(), &ops)?;
+        self.refer(Part::Prefix, ops.or_zero());
+        self.refer(Part::Personality, ops.or_zero());
+        data.dso_local = ops.or_zero() != 0;
+        self.push_global(data);
+        self.module.functions.push(function);
+        if !is_declaration {
+            self.bodies.push_back(func);
+        }
+        Ok(())
+    }
+
+    pub(super) fn alias(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+        let range = self.name_range(&mut ops)?;
+        let (value_type, space) = (self.types.take(&mut ops)?, ops.next_u32()?);
+        let kind = GlobalKind::Alias(Aliasee(None));
+        let mut data = self.new_global(value_type, space, kind, range, ops.place());
+        self.refer(Part::Aliasee, ops.next()?.saturating_add(1));
+        data.linkage = linkage(ops.next()?);
+        data.visibility = visibility(ops.or_zero(), data.linkage);
+        data.dll_storage = ops.or_zero() as u8;
+        data.thread_local = ThreadLocal::from_code(ops.or_zero()).unwrap_or(ThreadLocal::None);
+        data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
+        data.dso_local = ops.or_zero() != 0;
+        self.push_global(data);
+        Ok(())
+    }
+
+    pub(super) fn ifunc(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+        let range = self.name_range(&mut ops)?;
+        let (value_type, space) = (self.types.take(&mut ops)?, ops.next_u32()?);
+        let kind = GlobalKind::Ifunc(Aliasee(None));
+        let mut data = self.new_global(value_type, space, kind, range, ops.place());
+        self.refer(Part::Aliasee, ops.next()?.saturating_add(1));
+        data.linkage = linkage(ops.next()?);
+        data.visibility = visibility(ops.or_zero(), data.linkage);
+        self.push_global(data);
+        Ok(())
+    }
+
+    fn section(&self, number: u64, ops: &Ops<'_>) -> Result<Symbol, Error> {
+        named(&self.sections, number, ops)
+    }
+
+    fn comdat_of(&self, number: u64, ops: &Ops<'_>) -> Result<Option<u32>, Error> {
+        match number {
+            0 => Ok(None),
+            number if number <= self.module.comdats.len() as u64 => Ok(Some(number as u32 - 1)),
+            // Before LLVM 3.6 a mere flag.
+            _ if self.version < 2 => Ok(None),
+            _ => ops.error("a comdat that is not defined"),
+        }
+    }
+
+    /// The module, when everything was read and the names are known.
+    pub(super) fn finish(mut self, strings: &[u8]) -> Result<Module, Error> {
+        if !self.bodies.is_empty() {
+            return Err(fault(Place::Unknown, "a function lacks its body"));
+        }
+        self.set_names(strings)?;
+        for (global, part, number) in std::mem::take(&mut self.initializers) {
+            let id = self.slots.get(number).and_then(|slot| slot.0.as_const());
+            let place = self.module.global(global).place;
+            let id = id.ok_or_else(|| fault(place, "a global made of what is no constant"))?;
+            self.set_part(global, part, id);
+        }
+        Ok(self.module)
+    }
+
+    fn set_names(&mut self, strings: &[u8]) -> Result<(), Error> {
+        for &(named, [start, len]) in &self.names {
+            if len == 0 {
+                continue;
+            }
+            let range = usize::try_from(start).ok().zip(usize::try_from(len).ok());
+            let bytes = range
+                .and_then(|(start, len)| strings.get(start..start.checked_add(len)?))
+                .ok_or_else(|| fault(Place::Unknown, "a name past the end of the strings"))?;
+            let name = self.module.strings.intern_bytes(bytes);
+            match named {
+                Named::Global(global) => self.module.globals[global.index()].name = name,
+                Named::Comdat(index) => self.module.comdats[index].name = name,
+            }
+        }
+        Ok(())
+    }
+
+    fn set_part(&mut self, global: Global, part: Part, id: Const) {
+        let kind = &mut self.module.globals[global.index()].kind;
+        match (part, kind) {
+            (Part::Initializer, GlobalKind::Variable(variable)) => variable.initializer = Some(id),
+            (Part::Aliasee, GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee)) => {
+                *aliasee = Aliasee(Some(id));
+            }
+            (_, GlobalKind::Function(func)) => {
+                let function = &mut self.module.functions[func.index()];
+                match part {
+                    Part::Prefix => function.prefix = Some(id),
+                    Part::Prologue => function.prologue = Some(id),
+                    _ => function.personality = Some(id),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The name with this number; 0 is no name.
+fn named(names: &[Symbol], number: u64, ops: &Ops<'_>) -> Result<Symbol, Error> {
+    match number {
+        0 => Ok(Symbol::EMPTY),
+        number => match usize::try_from(number - 1)
+            .ok()
+            .and_then(|at| names.get(at))
+        {
+            Some(&name) => Ok(name),
+            None => ops.error("a section or collector that is not defined"),
+        },
+    }
+}
+
+/// An alignment written as its exponent plus one.
+pub(super) fn align(encoded: u64, ops: &Ops<'_>) -> Result<Align, Error> {
+    match encoded {
+        0 => Ok(Align::NONE),
+        1..=33 => Ok(Align::from_exponent(encoded as u8 - 1)),
+        _ => ops.error("an impossible alignment"),
+    }
+}
+
+fn linkage(code: u64) -> Linkage {
+    match code {
+        1 => Linkage::Weak,
+        4 => Linkage::LinkOnce,
+        10 => Linkage::WeakOdr,
+        11 => Linkage::LinkOnceOdr,
+        13 | 14 => Linkage::Private,
+        code => Linkage::from_code(code).unwrap_or(Linkage::External),
+    }
+}
+
+fn visibility(code: u64, linkage: Linkage) -> Visibility {
+    match linkage.is_local() {
+        true => Visibility::Default,
+        false => Visibility::from_code(code).unwrap_or(Visibility::Default),
+    }
+}

@@ -1,0 +1,517 @@
+//! Blocks of metadata.
+//!
+//! The pieces of a block get consecutive ids, those of LLVM's own numbering, so that a reference
+//! to a later piece is known at once; references past the end are found when the block ends.
+
+use super::bitstream::{Bitstream, Entry, Record};
+use super::constants::Slots;
+use super::ops::{Ops, bytes_of, sign_rotated};
+use super::special::{BOOLEAN, Form, ROWS};
+use super::types::TypeTable;
+use crate::ir::{
+    Field, Global, Metadata, MetadataArena, MetadataKind, Module, NamedMetadata, Span, Strings,
+    Symbol, Value, ValueKind,
+};
+use crate::{Error, fault};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+
+const STRING_OLD: u64 = 1;
+const VALUE: u64 = 2;
+const NODE: u64 = 3;
+const NAME: u64 = 4;
+const DISTINCT_NODE: u64 = 5;
+const KIND: u64 = 6;
+const LOCATION: u64 = 7;
+const NAMED_NODE: u64 = 10;
+const ATTACHMENT: u64 = 11;
+const EXPRESSION: u64 = 29;
+const STRINGS: u64 = 35;
+const GLOBAL_ATTACHMENT: u64 = 36;
+const INDEX_OFFSET: u64 = 38;
+const INDEX: u64 = 39;
+const ARG_LIST: u64 = 46;
+
+/// Metadata by its numbers in the bitcode: those of the module, then those of a function.
+#[derive(Debug, Default)]
+pub struct MetadataTable {
+    kinds: FxHashMap<u64, Symbol>,
+    /// Numbers of the module, which are ids in the arena as well.
+    module_count: usize,
+    /// Where the pieces of the function being read begin in the arena.
+    function_start: usize,
+    function_count: usize,
+    /// The highest number referred to, and where.
+    highest: Option<(usize, Place)>,
+    /// Local values by number, to be found when the function is complete.
+    locals: Vec<(Metadata, usize)>,
+    locations: FxHashMap<[u64; 5], Metadata>,
+    names: Option<Names>,
+}
+
+/// Symbols of the fields of debug locations.
+#[derive(Clone, Copy, Debug)]
+struct Names {
+    class: Symbol,
+    line: Symbol,
+    column: Symbol,
+    scope: Symbol,
+    inlined_at: Symbol,
+    implicit: Symbol,
+}
+
+impl MetadataTable {
+    /// The piece with this number.
+    pub fn get(&self, number: u64, place: Place) -> Result<Metadata, Error> {
+        match usize::try_from(number) {
+            Ok(number) if number < self.module_count => Ok(Metadata::new(number)),
+            Ok(number) if number - self.module_count < self.function_count => Ok(Metadata::new(
+                self.function_start + number - self.module_count,
+            )),
+            _ => Err(fault(place, format!("metadata {number} is not defined"))),
+        }
+    }
+
+    /// The piece with this number plus one; `None` for 0.
+    pub fn optional(&self, number: u64, place: Place) -> Result<Option<Metadata>, Error> {
+        match number.checked_sub(1) {
+            Some(number) => self.get(number, place).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The kind of attachment with this number.
+    pub fn kind(&self, number: u64, place: Place) -> Result<Symbol, Error> {
+        match self.kinds.get(&number) {
+            Some(&kind) => Ok(kind),
+            None => Err(fault(
+                place,
+                format!("metadata kind {number} is not defined"),
+            )),
+        }
+    }
+
+    /// Begins a function.
+    pub fn begin_function(&mut self, module: &Module) {
+        self.function_start = module.metadata.len();
+        self.function_count = 0;
+    }
+
+    /// Ends a function: metadata that is a local value gets it. `slots` has all its values.
+    pub fn end_function(&mut self, module: &mut Module, slots: &Slots) -> Result<(), Error> {
+        for (id, number) in self.locals.drain(..) {
+            let Some(&(value, _)) = slots.get(number) else {
+                return Err(fault(
+                    Place::Unknown,
+                    "metadata of a value that is not defined",
+                ));
+            };
+            module.metadata.set(id, wrap(value));
+        }
+        self.function_count = 0;
+        Ok(())
+    }
+
+    /// A number that may be defined later in the same block.
+    fn reference(&mut self, number: u64, place: Place) -> Result<Metadata, Error> {
+        let Some(number) = usize::try_from(number)
+            .ok()
+            .filter(|&number| number < 1 << 29)
+        else {
+            return Err(fault(place, format!("metadata {number} is not defined")));
+        };
+        if self.highest.is_none_or(|(highest, _)| highest < number) {
+            self.highest = Some((number, place));
+        }
+        Ok(match number.checked_sub(self.module_count) {
+            Some(rest) if self.function_count > 0 || self.function_start > 0 => {
+                Metadata::new(self.function_start + rest)
+            }
+            _ => Metadata::new(number),
+        })
+    }
+
+    fn optional_reference(&mut self, number: u64, place: Place) -> Result<Option<Metadata>, Error> {
+        match number.checked_sub(1) {
+            Some(number) => self.reference(number, place).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the block of kinds.
+    pub fn read_kinds(
+        &mut self,
+        bits: &mut Bitstream<'_>,
+        strings: &mut Strings,
+    ) -> Result<(), Error> {
+        let mut record = Record::default();
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return Ok(()),
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record if record.code == KIND => {
+                    self.define_kind(Ops::new(&record.ops, bits.place()), strings)?;
+                }
+                Entry::Record => {}
+            }
+        }
+    }
+
+    fn define_kind(&mut self, mut ops: Ops<'_>, strings: &mut Strings) -> Result<(), Error> {
+        let number = ops.next()?;
+        let name = strings.intern_bytes(&bytes_of(ops.rest()));
+        self.kinds.insert(number, name);
+        Ok(())
+    }
+
+    /// Reads a block of metadata, of the module or of the function being read.
+    pub fn read(
+        &mut self,
+        bits: &mut Bitstream<'_>,
+        module: &mut Module,
+        types: &TypeTable,
+        slots: &Slots,
+        in_function: bool,
+    ) -> Result<(), Error> {
+        let mut record = Record::default();
+        let mut name = Symbol::EMPTY;
+        if !in_function {
+            if module.metadata.len() != self.module_count {
+                return Err(fault(
+                    bits.place(),
+                    "metadata of the module after functions",
+                ));
+            }
+            self.function_start = 0;
+        }
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => break,
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record => {
+                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    match record.code {
+                        NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
+                        NAMED_NODE => self.named(name, ops, module)?,
+                        KIND => self.define_kind(ops, &mut module.strings)?,
+                        GLOBAL_ATTACHMENT => self.global_attachment(ops, module, slots)?,
+                        INDEX_OFFSET | INDEX => {}
+                        STRINGS => self.strings(ops, record.blob, module)?,
+                        code => self.piece(code, ops, module, types, slots)?,
+                    }
+                    self.count(module, in_function);
+                }
+            }
+        }
+        self.count(module, in_function);
+        let count = self.module_count + self.function_count;
+        match self.highest.take() {
+            Some((highest, place)) if highest >= count => {
+                Err(fault(place, format!("metadata {highest} is not defined")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, module: &Module, in_function: bool) {
+        if in_function {
+            self.function_count = module.metadata.len() - self.function_start;
+        } else {
+            self.module_count = module.metadata.len();
+        }
+    }
+
+    fn named(&mut self, name: Symbol, mut ops: Ops<'_>, module: &mut Module) -> Result<(), Error> {
+        let mut operands = Vec::with_capacity(ops.len());
+        while !ops.is_empty() {
+            operands.push(self.reference(ops.next()?, ops.place())?);
+        }
+        module.named_metadata.push(NamedMetadata { name, operands });
+        Ok(())
+    }
+
+    fn global_attachment(
+        &mut self,
+        mut ops: Ops<'_>,
+        module: &mut Module,
+        slots: &Slots,
+    ) -> Result<(), Error> {
+        let number = ops.index()?;
+        let global = slots
+            .get(number)
+            .and_then(|slot| module.as_global(slot.0.as_const()?));
+        let Some(global) = global else {
+            return ops.error("metadata attached to what is no global");
+        };
+        while !ops.is_empty() {
+            let kind = self.kind(ops.next()?, ops.place())?;
+            let node = self.reference(ops.next()?, ops.place())?;
+            module.globals[Global::index(global)]
+                .metadata
+                .push((kind, node));
+        }
+        Ok(())
+    }
+
+    /// Many strings at once: their lengths, then their bytes.
+    fn strings(&mut self, mut ops: Ops<'_>, blob: &[u8], module: &mut Module) -> Result<(), Error> {
+        let (count, offset) = (ops.index()?, ops.index()?);
+        let Some((lengths, mut bytes)) = blob.split_at_checked(offset) else {
+            return ops.error("strings past the end of their record");
+        };
+        if count > lengths.len() * 8 / 6 {
+            return ops.error("more strings than their record can hold");
+        }
+        let mut lengths = Bitstream::new(lengths, 0);
+        for _ in 0..count {
+            let len = lengths
+                .vbr(6)
+                .ok()
+                .and_then(|len| usize::try_from(len).ok());
+            let Some((text, rest)) = len.and_then(|len| bytes.split_at_checked(len)) else {
+                return ops.error("strings past the end of their record");
+            };
+            bytes = rest;
+            let symbol = module.strings.intern_bytes(text);
+            module.metadata.push(MetadataKind::String(symbol));
+        }
+        Ok(())
+    }
+
+    fn piece(
+        &mut self,
+        code: u64,
+        mut ops: Ops<'_>,
+        module: &mut Module,
+        types: &TypeTable,
+        slots: &Slots,
+    ) -> Result<(), Error> {
+        let kind = match code {
+            STRING_OLD => MetadataKind::String(module.strings.intern_bytes(&bytes_of(ops.rest()))),
+            VALUE => {
+                types.take(&mut ops)?;
+                let number = ops.index()?;
+                match slots.get(number) {
+                    Some(&(value, _)) => wrap(value),
+                    None => {
+                        // A local value that follows; it is put here when the function ends.
+                        let id = Metadata::new(module.metadata.len());
+                        self.locals.push((id, number));
+                        MetadataKind::Local(Value::local(0))
+                    }
+                }
+            }
+            NODE | DISTINCT_NODE => {
+                let operands = self.operands(ops, 1, &mut module.metadata)?;
+                MetadataKind::Node {
+                    distinct: code == DISTINCT_NODE,
+                    operands,
+                }
+            }
+            ARG_LIST => MetadataKind::ArgList(self.operands(ops, 0, &mut module.metadata)?),
+            EXPRESSION => {
+                let distinct = ops.next()? & 1 != 0;
+                let fields: Vec<_> = ops
+                    .rest()
+                    .iter()
+                    .map(|&op| (Symbol::EMPTY, Field::Int(i128::from(op))))
+                    .collect();
+                let fields = module.metadata.push_fields(&fields);
+                let class = module.strings.intern("DIExpression");
+                MetadataKind::Special {
+                    distinct,
+                    class,
+                    fields,
+                }
+            }
+            LOCATION => return self.location_record(ops, module),
+            code => self.special(code, ops, module)?,
+        };
+        module.metadata.push(kind);
+        Ok(())
+    }
+
+    fn operands(
+        &mut self,
+        mut ops: Ops<'_>,
+        bias: u64,
+        arena: &mut MetadataArena,
+    ) -> Result<Span, Error> {
+        let mut operands = Vec::with_capacity(ops.len());
+        while !ops.is_empty() {
+            let number = ops.next()?.saturating_add(1 - bias);
+            operands.push(self.optional_reference(number, ops.place())?);
+        }
+        Ok(arena.push_operands(&operands))
+    }
+
+    fn special(
+        &mut self,
+        code: u64,
+        mut ops: Ops<'_>,
+        module: &mut Module,
+    ) -> Result<MetadataKind, Error> {
+        let Some(&(_, class, fields)) = ROWS.iter().find(|row| row.0 == code) else {
+            return ops.error(format!("metadata of code {code} is not known"));
+        };
+        let distinct = ops.or_zero() & 1 != 0;
+        let mut read = Vec::with_capacity(fields.len());
+        for &(name, form) in fields {
+            if ops.is_empty() {
+                break;
+            }
+            let op = ops.next()?;
+            let field = match form {
+                Form::Skip => continue,
+                Form::Ref if op == 0 => continue,
+                Form::Int if op == 0 && !BOOLEAN.contains(&name) => continue,
+                Form::Ref => Field::Node(self.optional_reference(op, ops.place())?),
+                Form::Int => Field::Int(i128::from(op)),
+                Form::Signed => Field::Int(i128::from(sign_rotated(op))),
+            };
+            read.push((module.strings.intern(name), field));
+        }
+        let fields = module.metadata.push_fields(&read);
+        Ok(MetadataKind::Special {
+            distinct,
+            class: module.strings.intern(class),
+            fields,
+        })
+    }
+
+    fn location_record(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<(), Error> {
+        let distinct = ops.next()? & 1 != 0;
+        let (line, column, scope) = (ops.next()?, ops.next()?, ops.next()?);
+        let inlined_at = ops.or_zero();
+        let implicit = ops.or_zero() != 0;
+        let scope = self.reference(scope, ops.place())?;
+        let inlined_at = self.optional_reference(inlined_at, ops.place())?;
+        self.push_location(
+            module,
+            distinct,
+            [line, column],
+            scope,
+            inlined_at,
+            implicit,
+        );
+        Ok(())
+    }
+
+    fn push_location(
+        &mut self,
+        module: &mut Module,
+        distinct: bool,
+        [line, column]: [u64; 2],
+        scope: Metadata,
+        inlined_at: Option<Metadata>,
+        implicit: bool,
+    ) -> Metadata {
+        let strings = &mut module.strings;
+        let names = *self.names.get_or_insert_with(|| Names {
+            class: strings.intern("DILocation"),
+            line: strings.intern("line"),
+            column: strings.intern("column"),
+            scope: strings.intern("scope"),
+            inlined_at: strings.intern("inlinedAt"),
+            implicit: strings.intern("isImplicitCode"),
+        });
+        let mut fields = vec![(names.line, Field::Int(i128::from(line)))];
+        if column != 0 {
+            fields.push((names.column, Field::Int(i128::from(column))));
+        }
+        fields.push((names.scope, Field::Node(Some(scope))));
+        if inlined_at.is_some() {
+            fields.push((names.inlined_at, Field::Node(inlined_at)));
+        }
+        if implicit {
+            fields.push((names.implicit, Field::Int(1)));
+        }
+        let fields = module.metadata.push_fields(&fields);
+        module.metadata.push(MetadataKind::Special {
+            distinct,
+            class: names.class,
+            fields,
+        })
+    }
+
+    /// The node for a debug location of an instruction: line, column, scope and place inlined at
+    /// (both plus one), whether implicit. `None` if it has no scope.
+    pub fn location(
+        &mut self,
+        mut ops: Ops<'_>,
+        module: &mut Module,
+    ) -> Result<Option<Metadata>, Error> {
+        let key = [
+            ops.next()?,
+            ops.next()?,
+            ops.next()?,
+            ops.next()?,
+            ops.or_zero(),
+        ];
+        let [line, column, scope, inlined_at, implicit] = key;
+        let Some(scope) = self.optional(scope, ops.place())? else {
+            return Ok(None);
+        };
+        // Numbers of a function mean something else in the next one.
+        let inlined_at = self.optional(inlined_at, ops.place())?;
+        let number = |id: Option<Metadata>| id.map_or(0, |id| id.index() as u64 + 1);
+        let key = [
+            line,
+            column,
+            number(Some(scope)),
+            number(inlined_at),
+            implicit,
+        ];
+        if let Some(&found) = self.locations.get(&key) {
+            return Ok(Some(found));
+        }
+        let node = self.push_location(
+            module,
+            false,
+            [line, column],
+            scope,
+            inlined_at,
+            implicit != 0,
+        );
+        self.locations.insert(key, node);
+        Ok(Some(node))
+    }
+
+    /// Reads a block of attachments and calls `attach` with the number of the instruction (or
+    /// `None` for the function), kind and node.
+    pub fn read_attachments(
+        &mut self,
+        bits: &mut Bitstream<'_>,
+        mut attach: impl FnMut(Option<u64>, Symbol, Metadata, Place) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut record = Record::default();
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return Ok(()),
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record if record.code == ATTACHMENT => {
+                    let place = Place::Bit(record.at as u64);
+                    let mut ops = Ops::new(&record.ops, place);
+                    let inst = if ops.len() % 2 == 1 {
+                        Some(ops.next()?)
+                    } else {
+                        None
+                    };
+                    while !ops.is_empty() {
+                        let kind = self.kind(ops.next()?, place)?;
+                        attach(inst, kind, self.get(ops.next()?, place)?, place)?;
+                    }
+                }
+                Entry::Record => {}
+            }
+        }
+    }
+}
+
+/// Metadata that is a value.
+pub fn wrap(value: Value) -> MetadataKind {
+    match value.kind() {
+        ValueKind::Const(id) => MetadataKind::Constant(id),
+        ValueKind::Local(_) | ValueKind::Metadata(_) => MetadataKind::Local(value),
+    }
+}

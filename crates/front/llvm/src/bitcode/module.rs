@@ -1,0 +1,166 @@
+//! What a module has outside of functions: its blocks and records.
+
+use super::attributes::AttributeTable;
+use super::bitstream::{Bitstream, Entry, Record};
+use super::constants::{self, Slots};
+use super::function;
+use super::globals::{Named, Part};
+use super::metadata::MetadataTable;
+use super::ops::{Ops, bytes_of};
+use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
+use super::types::TypeTable;
+use crate::ir::{ConstKind, DataLayout, Func, Function, Global, Module, Symbol};
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+/// Kinds of blocks.
+pub(super) mod block {
+    pub const BLOCK_INFO: u64 = 0;
+    pub const MODULE: u64 = 8;
+    pub const ATTRIBUTES: u64 = 9;
+    pub const ATTRIBUTE_GROUPS: u64 = 10;
+    pub const CONSTANTS: u64 = 11;
+    pub const FUNCTION: u64 = 12;
+    pub const IDENTIFICATION: u64 = 13;
+    pub const SYMBOLS: u64 = 14;
+    pub const METADATA: u64 = 15;
+    pub const TYPES: u64 = 17;
+    pub const BUNDLE_TAGS: u64 = 21;
+    pub const METADATA_KINDS: u64 = 22;
+    pub const STRINGS: u64 = 23;
+    pub const SYNC_SCOPES: u64 = 26;
+}
+
+/// The record that says what a module was made of.
+pub(super) const SOURCE_FILENAME: u64 = 16;
+
+/// What is known while reading a module.
+#[derive(Debug, Default)]
+pub struct Reader {
+    pub module: Module,
+    pub types: TypeTable,
+    pub attributes: AttributeTable,
+    pub metadata: MetadataTable,
+    /// Globals and constants of the module by number, then those of the function being read.
+    pub slots: Slots,
+    pub sync_scopes: Vec<Symbol>,
+    pub bundle_tags: Vec<Symbol>,
+    /// The memory that bodies are read in.
+    pub room: Option<Function>,
+    pub(super) version: u64,
+    pub(super) sections: Vec<Symbol>,
+    pub(super) collectors: Vec<Symbol>,
+    /// Functions with a body, in the order of the bodies.
+    pub(super) bodies: std::collections::VecDeque<Func>,
+    /// Names as ranges of the table of strings.
+    pub(super) names: Vec<(Named, [u64; 2])>,
+    /// Constants of globals by number, to be found when all are read.
+    pub(super) initializers: Vec<(Global, Part, usize)>,
+}
+
+impl Reader {
+    /// Reads the block of a module, which was entered.
+    pub(super) fn read_module(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        let mut record = Record::default();
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => return Ok(()),
+                Entry::Block(kind) => self.read_block(kind, bits)?,
+                Entry::Record => {
+                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    self.module_record(record.code, ops)?;
+                }
+            }
+        }
+    }
+
+    fn read_block(&mut self, kind: u64, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        if kind == block::BLOCK_INFO {
+            return bits.block_info();
+        }
+        if !matches!(kind, 9..=12 | 14 | 15 | 17 | 21 | 22 | 26) {
+            return bits.skip();
+        }
+        bits.enter(kind)?;
+        let module = &mut self.module;
+        match kind {
+            block::TYPES => self.types.read(bits, module),
+            block::ATTRIBUTE_GROUPS => self.attributes.read_groups(bits, &self.types, module),
+            block::ATTRIBUTES => self.attributes.read_lists(bits, module),
+            block::CONSTANTS => constants::read(bits, module, &self.types, &mut self.slots),
+            block::METADATA => self
+                .metadata
+                .read(bits, module, &self.types, &self.slots, false),
+            block::METADATA_KINDS => self.metadata.read_kinds(bits, &mut module.strings),
+            block::BUNDLE_TAGS => {
+                self.bundle_tags = symbols::read_names(bits, &mut module.strings)?;
+                Ok(())
+            }
+            block::SYNC_SCOPES => {
+                self.sync_scopes = symbols::read_names(bits, &mut module.strings)?;
+                Ok(())
+            }
+            block::SYMBOLS => self.read_symbols(bits),
+            _ => {
+                debug_assert_eq!(kind, block::FUNCTION);
+                match self.bodies.pop_front() {
+                    Some(func) => function::read(self, func, bits),
+                    None => Err(fault(bits.place(), "a body that belongs to no function")),
+                }
+            }
+        }
+    }
+
+    /// The symbol table of a module, which names globals before there was a table of strings.
+    fn read_symbols(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+        let (consts, globals, slots) = (&self.module.consts, &mut self.module.globals, &self.slots);
+        symbols::read_table(bits, &mut self.module.strings, |code, number, name| {
+            let slot = usize::try_from(number)
+                .ok()
+                .and_then(|number| slots.get(number));
+            let constant = slot
+                .and_then(|slot| slot.0.as_const())
+                .map(|id| consts.kind(id));
+            if let (VST_ENTRY | VST_FUNCTION, Some(ConstKind::Global(global))) = (code, constant)
+                && !name.is_empty()
+            {
+                globals[global.index()].name = name;
+            }
+        })
+    }
+
+    fn module_record(&mut self, code: u64, mut ops: Ops<'_>) -> Result<(), Error> {
+        let text = |ops: &Ops<'_>| String::from_utf8_lossy(&bytes_of(ops.rest())).into_owned();
+        match code {
+            1 => {
+                self.version = ops.next()?;
+                if !(1..=2).contains(&self.version) {
+                    return ops.error("bitcode of a version that is not known");
+                }
+            }
+            2 => self.module.triple = text(&ops),
+            3 => match DataLayout::parse(&text(&ops)) {
+                Ok(layout) => self.module.layout = layout,
+                Err(part) => return ops.error(format!("data layout part `{part}` is not known")),
+            },
+            4 => self.module.module_asm = text(&ops),
+            5 => {
+                let name = self.module.strings.intern_bytes(&bytes_of(ops.rest()));
+                self.sections.push(name);
+            }
+            7 => self.variable(ops)?,
+            8 => self.function(ops)?,
+            11 => {
+                let name = self.module.strings.intern_bytes(&bytes_of(ops.rest()));
+                self.collectors.push(name);
+            }
+            12 => self.comdat(ops)?,
+            14 => self.alias(ops)?,
+            SOURCE_FILENAME => self.module.source_filename = text(&ops),
+            18 => self.ifunc(ops)?,
+            9 => return ops.error("aliases of LLVM before 3.9 are not supported"),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Walking the operands of a record.
+
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+/// The operands of a record, taken one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Ops<'r> {
+    rest: &'r [u64],
+    place: Place,
+}
+
+impl<'r> Ops<'r> {
+    /// All operands of the record at `place`.
+    pub fn new(ops: &'r [u64], place: Place) -> Self {
+        Ops { rest: ops, place }
+    }
+
+    /// Where the record stands.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// An error about the record.
+    #[cold]
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+        Err(fault(self.place, message))
+    }
+
+    /// The next operand.
+    #[inline]
+    pub fn next(&mut self) -> Result<u64, Error> {
+        match self.rest.split_first() {
+            Some((&first, rest)) => {
+                self.rest = rest;
+                Ok(first)
+            }
+            None => self.error("a record with too few operands"),
+        }
+    }
+
+    /// The next operand as an index or count.
+    pub fn index(&mut self) -> Result<usize, Error> {
+        match usize::try_from(self.next()?) {
+            Ok(index) => Ok(index),
+            Err(_) => self.error("a number out of range"),
+        }
+    }
+
+    /// The next operand as a number of 32 bits.
+    pub fn next_u32(&mut self) -> Result<u32, Error> {
+        match u32::try_from(self.next()?) {
+            Ok(number) => Ok(number),
+            Err(_) => self.error("a number out of range"),
+        }
+    }
+
+    /// The next operand, or 0 when there is none.
+    pub fn or_zero(&mut self) -> u64 {
+        match self.rest.split_first() {
+            Some((&first, rest)) => {
+                self.rest = rest;
+                first
+            }
+            None => 0,
+        }
+    }
+
+    /// Number of operands left.
+    pub fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Whether none is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The operands left.
+    pub fn rest(&self) -> &'r [u64] {
+        self.rest
+    }
+
+    /// Takes so many operands at once.
+    pub fn take(&mut self, count: usize) -> Result<&'r [u64], Error> {
+        match self.rest.split_at_checked(count) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(taken)
+            }
+            None => self.error("a record with too few operands"),
+        }
+    }
+}
+
+/// A signed number as bitcode writes it: the sign in the lowest bit.
+pub fn sign_rotated(bits: u64) -> i64 {
+    match bits {
+        1 => i64::MIN,
+        bits if bits & 1 == 0 => (bits >> 1) as i64,
+        bits => -((bits >> 1) as i64),
+    }
+}
+
+/// Operands that are the bytes of a text.
+pub fn bytes_of(ops: &[u64]) -> Vec<u8> {
+    ops.iter().map(|&op| op as u8).collect()
+}

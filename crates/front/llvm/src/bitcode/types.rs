@@ -1,0 +1,278 @@
+//! The block of types.
+
+use super::bitstream::{Bitstream, Entry, Record};
+use super::ops::{Ops, bytes_of};
+use crate::Error;
+use crate::fault;
+use crate::ir::{Module, Symbol, Type, TypeKind};
+use spirula_diagnostics::Place;
+
+/// The types of a module by their numbers in its bitcode.
+#[derive(Debug, Default)]
+pub struct TypeTable {
+    types: Vec<Option<Type>>,
+    next: usize,
+    own_structs: Vec<Type>,
+    /// Whether pointers are written with what they point to (LLVM before 15).
+    pub typed_pointers: bool,
+    /// Whether there are types of bytes (LLVM 23).
+    pub has_bytes: bool,
+}
+
+/// Types without operands: their code and what they are.
+const SIMPLE: &[(u64, Type)] = &[
+    (2, Type::VOID),
+    (3, Type::FLOAT),
+    (4, Type::DOUBLE),
+    (5, Type::LABEL),
+    (10, Type::HALF),
+    (13, Type::X86_FP80),
+    (14, Type::FP128),
+    (15, Type::PPC_FP128),
+    (16, Type::METADATA),
+    (17, Type::X86_MMX),
+    (22, Type::TOKEN),
+    (23, Type::BFLOAT),
+    (24, Type::X86_AMX),
+];
+
+const NUM_ENTRIES: u64 = 1;
+const OPAQUE: u64 = 6;
+const INTEGER: u64 = 7;
+const POINTER: u64 = 8;
+const ARRAY: u64 = 11;
+const VECTOR: u64 = 12;
+const STRUCT_ANON: u64 = 18;
+const STRUCT_NAME: u64 = 19;
+const STRUCT_NAMED: u64 = 20;
+const FUNCTION: u64 = 21;
+const OPAQUE_POINTER: u64 = 25;
+const TARGET: u64 = 26;
+/// Bytes of a width (LLVM 23), which are read as the integers of that width.
+const BYTE: u64 = 27;
+
+/// Widest integer type of LLVM.
+const MAX_INT_WIDTH: u64 = 1 << 23;
+
+impl TypeTable {
+    /// The type with this number.
+    pub fn get(&self, number: u64, place: Place) -> Result<Type, Error> {
+        let found = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.types.get(number));
+        match found {
+            Some(&Some(ty)) => Ok(ty),
+            _ => Err(fault(place, format!("type {number} is not defined"))),
+        }
+    }
+
+    /// The type whose number is the next operand.
+    pub fn take(&self, ops: &mut Ops<'_>) -> Result<Type, Error> {
+        self.get(ops.next()?, ops.place())
+    }
+
+    /// Reads the block.
+    pub fn read(&mut self, bits: &mut Bitstream<'_>, module: &mut Module) -> Result<(), Error> {
+        let mut record = Record::default();
+        let mut name = Symbol::EMPTY;
+        loop {
+            match bits.next(&mut record)? {
+                Entry::End => {
+                    self.name_unnamed(module);
+                    return self.check_complete(bits.place());
+                }
+                Entry::Block(_) => bits.skip()?,
+                Entry::Record => {
+                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    match record.code {
+                        NUM_ENTRIES => self.resize(ops, bits.remaining())?,
+                        STRUCT_NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
+                        code => self.define(code, ops, module, &mut name)?,
+                    }
+                }
+            }
+        }
+    }
+
+    fn resize(&mut self, mut ops: Ops<'_>, remaining: usize) -> Result<(), Error> {
+        let count = ops.index()?;
+        if count > remaining {
+            return ops.error("more types than the block can hold");
+        }
+        self.types.resize(count, None);
+        Ok(())
+    }
+
+    /// Structs of their own without a name get the next number as their name, as LLVM assembly
+    /// shows them; no name is left for literal structs only.
+    fn name_unnamed(&mut self, module: &mut Module) {
+        let mut number = 0;
+        for &ty in &self.own_structs {
+            if let TypeKind::Struct {
+                name: Symbol::EMPTY,
+                ..
+            } = module.types.kind(ty)
+            {
+                let name = module.strings.intern(&number.to_string());
+                module.types.set_name(ty, name);
+                number += 1;
+            }
+        }
+    }
+
+    fn check_complete(&self, place: Place) -> Result<(), Error> {
+        if self.next != self.types.len() {
+            return Err(fault(place, "fewer types than announced"));
+        }
+        Ok(())
+    }
+
+    fn define(
+        &mut self,
+        code: u64,
+        mut ops: Ops<'_>,
+        module: &mut Module,
+        name: &mut Symbol,
+    ) -> Result<(), Error> {
+        if self.next >= self.types.len() {
+            return ops.error("more types than announced");
+        }
+        let ty = match code {
+            OPAQUE | STRUCT_NAMED => {
+                let ty = match self.types[self.next] {
+                    Some(forward) => forward,
+                    None => module.types.named_struct(Symbol::EMPTY),
+                };
+                self.types[self.next] = Some(ty);
+                self.own_structs.push(ty);
+                module
+                    .types
+                    .set_name(ty, std::mem::replace(name, Symbol::EMPTY));
+                if code == STRUCT_NAMED {
+                    let packed = ops.next()? != 0;
+                    let fields = self.all(ops, module)?;
+                    module.types.set_body(ty, fields, packed);
+                }
+                ty
+            }
+            TARGET => {
+                let count = ops.index()?;
+                let types = ops.take(count)?;
+                let types = self.all(Ops::new(types, ops.place()), module)?;
+                let mut ints = Vec::new();
+                while !ops.is_empty() {
+                    ints.push(ops.next_u32()?);
+                }
+                let name = std::mem::replace(name, Symbol::EMPTY);
+                module.types.intern(TypeKind::Target {
+                    name,
+                    types,
+                    ints: ints.into(),
+                })
+            }
+            code => match SIMPLE.iter().find(|row| row.0 == code) {
+                Some(row) => row.1,
+                None => self.composite(code, &mut ops, module)?,
+            },
+        };
+        if self.types[self.next].is_some_and(|forward| forward != ty) {
+            return ops.error("a type was used as a struct before it was defined as another type");
+        }
+        self.types[self.next] = Some(ty);
+        self.next += 1;
+        Ok(())
+    }
+
+    fn composite(
+        &mut self,
+        code: u64,
+        ops: &mut Ops<'_>,
+        module: &mut Module,
+    ) -> Result<Type, Error> {
+        self.has_bytes |= code == BYTE;
+        let kind = match code {
+            INTEGER | BYTE => match ops.next()? {
+                width @ 1..=MAX_INT_WIDTH => TypeKind::Int(width as u32),
+                _ => return ops.error("an integer type of an impossible width"),
+            },
+            POINTER => {
+                self.typed_pointers = true;
+                let pointee = Some(self.forward(ops.next()?, *ops, module)?);
+                TypeKind::Pointer {
+                    space: space(ops)?,
+                    pointee,
+                }
+            }
+            OPAQUE_POINTER => TypeKind::Pointer {
+                space: space(ops)?,
+                pointee: None,
+            },
+            ARRAY => {
+                let len = ops.next()?;
+                TypeKind::Array {
+                    element: self.forward(ops.next()?, *ops, module)?,
+                    len,
+                }
+            }
+            VECTOR => {
+                let len = ops.next_u32()?;
+                let element = self.forward(ops.next()?, *ops, module)?;
+                if len == 0 {
+                    return ops.error("a vector type without elements");
+                }
+                TypeKind::Vector {
+                    element,
+                    len,
+                    scalable: ops.or_zero() != 0,
+                }
+            }
+            STRUCT_ANON => {
+                let packed = ops.next()? != 0;
+                let fields = Some(self.all(*ops, module)?);
+                TypeKind::Struct {
+                    name: Symbol::EMPTY,
+                    fields,
+                    packed,
+                }
+            }
+            FUNCTION => {
+                let variadic = ops.next()? != 0;
+                let result = self.forward(ops.next()?, *ops, module)?;
+                TypeKind::Function {
+                    result,
+                    params: self.all(*ops, module)?,
+                    variadic,
+                }
+            }
+            code => return ops.error(format!("types of code {code} are not known")),
+        };
+        Ok(module.types.intern(kind))
+    }
+
+    /// A type that may be defined later; then it is a named struct.
+    fn forward(&mut self, number: u64, ops: Ops<'_>, module: &mut Module) -> Result<Type, Error> {
+        let slot = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.types.get_mut(number));
+        match slot {
+            Some(slot) => Ok(*slot.get_or_insert_with(|| module.types.named_struct(Symbol::EMPTY))),
+            None => ops.error(format!("type {number} is not defined")),
+        }
+    }
+
+    fn all(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<Box<[Type]>, Error> {
+        let mut types = Vec::with_capacity(ops.len());
+        while !ops.is_empty() {
+            types.push(self.forward(ops.next()?, ops, module)?);
+        }
+        Ok(types.into())
+    }
+}
+
+fn space(ops: &mut Ops<'_>) -> Result<u32, Error> {
+    if ops.is_empty() {
+        Ok(0)
+    } else {
+        ops.next_u32()
+    }
+}

@@ -1,0 +1,345 @@
+//! Functions.
+
+use super::{
+    AttrList, Block, CallInfo, CallingConvention, Const, Extra, Global, Inst, Instruction,
+    Metadata, Module, Places, Span, Symbol, Type, Value, ValueKind,
+};
+use spirula_diagnostics::Place;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A function, declared (no blocks) or defined.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The global that names it.
+    pub global: Global,
+    /// Its function type.
+    pub ty: Type,
+    /// Calling convention.
+    pub convention: CallingConvention,
+    /// Attributes of the function, its result and its parameters.
+    pub attributes: AttrList,
+    /// Types of its parameters; also the first locals.
+    pub params: Vec<Type>,
+    /// Name of the garbage collector; empty if none.
+    pub gc: Symbol,
+    /// Personality function for exceptions.
+    pub personality: Option<Const>,
+    /// Data before the entry point.
+    pub prefix: Option<Const>,
+    /// Data at the entry point.
+    pub prologue: Option<Const>,
+    /// Blocks in order; the first is the entry.
+    pub blocks: Vec<BlockData>,
+    /// Instructions in order.
+    pub insts: Vec<Instruction>,
+    /// Where each instruction was read.
+    pub places: Places,
+    /// Name of each local, parameters first; empty if unnamed. Locals past the end have none.
+    pub names: Vec<Symbol>,
+    /// What calls carry beside operands; see [`Extra::Call`].
+    pub calls: Vec<CallInfo>,
+    /// Metadata attached to instructions, in the order of the instructions.
+    pub attachments: Vec<Attachment>,
+    /// Debug records, in the order of the instructions they stand before.
+    pub debug_records: Vec<DebugRecord>,
+    /// Pool behind the operands of instructions.
+    pub value_pool: Vec<Value>,
+    /// Pool behind successors and the blocks of phis.
+    pub block_pool: Vec<Block>,
+    /// Pool behind shuffle masks and aggregate indices.
+    pub number_pool: Vec<u32>,
+}
+
+/// A basic block.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockData {
+    /// Its name; empty if unnamed.
+    pub name: Symbol,
+    /// Its instructions; never empty, and the last is the terminator.
+    pub insts: Span,
+}
+
+/// Metadata attached to an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The instruction.
+    pub inst: Inst,
+    /// Kind, such as `dbg` or `tbaa`.
+    pub kind: Symbol,
+    /// The node.
+    pub node: Metadata,
+}
+
+/// A debug record, such as `#dbg_value(...)`.
+#[derive(Clone, Debug)]
+pub struct DebugRecord {
+    /// The instruction it stands before.
+    pub before: Inst,
+    /// What it says.
+    pub kind: DebugRecordKind,
+    /// Its arguments in the order of LLVM assembly, the debug location last.
+    pub arguments: Vec<Option<Metadata>>,
+}
+
+/// What a debug record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DebugRecordKind {
+    /// A variable has this value from here on.
+    Value,
+    /// A variable lives at this address.
+    Declare,
+    /// A store to a variable.
+    Assign,
+    /// A label.
+    Label,
+    /// A variable lives at this address, found in a value (LLVM 21).
+    DeclareValue,
+}
+
+impl Function {
+    /// A declaration without attributes.
+    pub fn new(global: Global, ty: Type, params: Vec<Type>) -> Self {
+        Function {
+            global,
+            ty,
+            convention: CallingConvention::C,
+            attributes: AttrList::EMPTY,
+            params,
+            gc: Symbol::EMPTY,
+            personality: None,
+            prefix: None,
+            prologue: None,
+            blocks: Vec::new(),
+            insts: Vec::new(),
+            places: Places::default(),
+            names: Vec::new(),
+            calls: Vec::new(),
+            attachments: Vec::new(),
+            debug_records: Vec::new(),
+            value_pool: Vec::new(),
+            block_pool: Vec::new(),
+            number_pool: Vec::new(),
+        }
+    }
+
+    /// Leaves its body where it is being read to `room`, whose memory the next body will use, and
+    /// keeps a copy that has no room to spare.
+    pub(crate) fn settle_body(&mut self, room: &mut Function) {
+        fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
+            let copy = pool.as_slice().to_vec();
+            pool.clear();
+            copy
+        }
+        self.swap_body(room);
+        self.blocks = exact(&mut room.blocks);
+        self.insts = exact(&mut room.insts);
+        self.places = room.places.take_exact();
+        self.calls = room.calls.drain(..).collect();
+        self.attachments = exact(&mut room.attachments);
+        self.debug_records = room.debug_records.drain(..).collect();
+        self.value_pool = exact(&mut room.value_pool);
+        self.block_pool = exact(&mut room.block_pool);
+        self.number_pool = exact(&mut room.number_pool);
+    }
+
+    /// Exchanges what the bodies of two functions are made of.
+    pub(crate) fn swap_body(&mut self, other: &mut Function) {
+        use std::mem::swap;
+        swap(&mut self.blocks, &mut other.blocks);
+        swap(&mut self.insts, &mut other.insts);
+        swap(&mut self.places, &mut other.places);
+        swap(&mut self.calls, &mut other.calls);
+        swap(&mut self.attachments, &mut other.attachments);
+        swap(&mut self.debug_records, &mut other.debug_records);
+        swap(&mut self.value_pool, &mut other.value_pool);
+        swap(&mut self.block_pool, &mut other.block_pool);
+        swap(&mut self.number_pool, &mut other.number_pool);
+    }
+
+    /// Whether it has no body.
+    pub fn is_declaration(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Number of locals: parameters and instructions.
+    pub fn local_count(&self) -> usize {
+        self.params.len() + self.insts.len()
+    }
+
+    /// The value of parameter `index`.
+    pub fn param(&self, index: usize) -> Value {
+        Value::local(index)
+    }
+
+    /// The instruction behind a local; `None` for a parameter.
+    pub fn inst_of(&self, local: usize) -> Option<Inst> {
+        local.checked_sub(self.params.len()).map(Inst::new)
+    }
+
+    /// The value an instruction results in.
+    pub fn result(&self, inst: Inst) -> Value {
+        Value::local(self.params.len() + inst.index())
+    }
+
+    /// An instruction.
+    pub fn inst(&self, inst: Inst) -> &Instruction {
+        &self.insts[inst.index()]
+    }
+
+    /// Where an instruction was read.
+    pub fn place(&self, inst: Inst) -> Place {
+        self.places.get(inst.index())
+    }
+
+    /// All blocks in order.
+    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = Block> + use<> {
+        (0..self.blocks.len()).map(Block::new)
+    }
+
+    /// The instructions of a block in order.
+    pub fn block_insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + use<> {
+        self.blocks[block.index()].insts.range().map(Inst::new)
+    }
+
+    /// The last instruction of a block.
+    pub fn terminator(&self, block: Block) -> Inst {
+        Inst::new(self.blocks[block.index()].insts.range().end - 1)
+    }
+
+    /// Operands of an instruction; which is which: [`Instruction`].
+    pub fn operands(&self, inst: Inst) -> &[Value] {
+        &self.value_pool[self.inst(inst).operands.range()]
+    }
+
+    /// Successors of a terminator, or the blocks a phi's values come from; empty otherwise.
+    pub fn blocks_of(&self, inst: Inst) -> &[Block] {
+        match self.inst(inst).extra {
+            Extra::Blocks(span) => &self.block_pool[span.range()],
+            Extra::Call(call) => &self.block_pool[self.calls[call as usize].targets.range()],
+            _ => &[],
+        }
+    }
+
+    /// Successors of a block.
+    pub fn successors(&self, block: Block) -> &[Block] {
+        self.blocks_of(self.terminator(block))
+    }
+
+    /// The blocks that can be reached, each before those that it dominates and a loop's header before
+    /// the rest of the loop.
+    pub fn reverse_post_order(&self) -> Vec<Block> {
+        let Some(entry) = self.block_ids().next() else {
+            return Vec::new();
+        };
+        let mut seen = vec![false; self.blocks.len()];
+        let mut order = Vec::with_capacity(self.blocks.len());
+        let mut stack = vec![(entry, self.successors(entry).len())];
+        seen[entry.index()] = true;
+        while let Some((block, left)) = stack.last_mut() {
+            if *left == 0 {
+                order.push(*block);
+                stack.pop();
+                continue;
+            }
+            *left -= 1;
+            let next = self.successors(*block)[*left];
+            if !std::mem::replace(&mut seen[next.index()], true) {
+                stack.push((next, self.successors(next).len()));
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    /// The blocks that can be reached, as near to their order in the module as it goes that each but
+    /// the first stands behind one that leads to it, and so behind those that dominate it.
+    pub fn layout(&self) -> Vec<Block> {
+        let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+        let mut seen = vec![false; self.blocks.len()];
+        let mut order = Vec::with_capacity(self.blocks.len());
+        if let Some(entry) = seen.first_mut() {
+            *entry = true;
+            ready.push(Reverse(0));
+        }
+        while let Some(Reverse(index)) = ready.pop() {
+            let block = Block::new(index);
+            order.push(block);
+            for next in self.successors(block) {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    ready.push(Reverse(next.index()));
+                }
+            }
+        }
+        order
+    }
+
+    /// Shuffle mask or aggregate indices of an instruction; empty otherwise.
+    pub fn numbers_of(&self, inst: Inst) -> &[u32] {
+        match self.inst(inst).extra {
+            Extra::Mask(span) | Extra::Indices(span) => &self.number_pool[span.range()],
+            _ => &[],
+        }
+    }
+
+    /// What a call carries; `None` for other instructions.
+    pub fn call(&self, inst: Inst) -> Option<&CallInfo> {
+        match self.inst(inst).extra {
+            Extra::Call(call) => Some(&self.calls[call as usize]),
+            _ => None,
+        }
+    }
+
+    /// Callee of a call.
+    pub fn callee(&self, inst: Inst) -> Option<Value> {
+        self.call(inst)
+            .and_then(|_| self.operands(inst).first().copied())
+    }
+
+    /// Arguments of a call, without callee and bundles.
+    pub fn arguments(&self, inst: Inst) -> &[Value] {
+        match self.call(inst) {
+            Some(call) => &self.operands(inst)[1..=call.arguments as usize],
+            None => &[],
+        }
+    }
+
+    /// Metadata attached to an instruction.
+    pub fn attachments(&self, inst: Inst) -> &[Attachment] {
+        let from = self
+            .attachments
+            .partition_point(|attachment| attachment.inst < inst);
+        let len = self.attachments[from..].partition_point(|attachment| attachment.inst == inst);
+        &self.attachments[from..from + len]
+    }
+
+    /// The metadata of one kind attached to an instruction.
+    pub fn attachment(&self, inst: Inst, kind: Symbol) -> Option<Metadata> {
+        self.attachments(inst)
+            .iter()
+            .find(|a| a.kind == kind)
+            .map(|a| a.node)
+    }
+
+    /// Name of a local; empty if unnamed.
+    pub fn name(&self, local: usize) -> Symbol {
+        self.names.get(local).copied().unwrap_or(Symbol::EMPTY)
+    }
+
+    /// Type of a local.
+    pub fn local_type(&self, local: usize) -> Type {
+        match local.checked_sub(self.params.len()) {
+            Some(inst) => self.insts[inst].ty,
+            None => self.params[local],
+        }
+    }
+
+    /// Type of an operand.
+    pub fn type_of(&self, module: &Module, value: Value) -> Type {
+        match value.kind() {
+            ValueKind::Local(local) => self.local_type(local),
+            ValueKind::Const(constant) => module.consts.ty(constant),
+            ValueKind::Metadata(_) => Type::METADATA,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Where instructions were read.
+
+use spirula_diagnostics::Place;
+
+/// The places of a function's instructions in order, in as little memory as those of one input
+/// need: most are bits of one stream, or pieces of one text.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Bits(Vec<u32>),
+    Texts(Vec<(u32, u32)>),
+    Any(Vec<Place>),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Kind::Bits(Vec::new())
+    }
+}
+
+impl Places {
+    /// Number of places.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kind::Bits(bits) => bits.len(),
+            Kind::Texts(texts) => texts.len(),
+            Kind::Any(places) => places.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place at `index`; unknown past the end.
+    pub fn get(&self, index: usize) -> Place {
+        let found = match &self.0 {
+            Kind::Bits(bits) => bits.get(index).map(|&bit| Place::Bit(u64::from(bit))),
+            Kind::Texts(texts) => texts
+                .get(index)
+                .map(|&(start, end)| Place::Text { start, end }),
+            Kind::Any(places) => places.get(index).copied(),
+        };
+        found.unwrap_or_default()
+    }
+
+    /// Appends a place.
+    pub fn push(&mut self, place: Place) {
+        if let (Kind::Bits(_), Place::Text { .. }, true) = (&self.0, place, self.is_empty()) {
+            self.0 = Kind::Texts(Vec::new());
+        }
+        match (&mut self.0, place) {
+            (Kind::Bits(bits), Place::Bit(bit)) if u32::try_from(bit).is_ok() => {
+                bits.push(bit as u32);
+            }
+            (Kind::Texts(texts), Place::Text { start, end }) => texts.push((start, end)),
+            (Kind::Any(places), place) => places.push(place),
+            (_, place) => {
+                let mut places: Vec<Place> = (0..self.len()).map(|at| self.get(at)).collect();
+                places.push(place);
+                self.0 = Kind::Any(places);
+            }
+        }
+    }
+
+    /// A copy without room to spare; what is left is empty and keeps its room.
+    pub(crate) fn take_exact(&mut self) -> Places {
+        fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
+            let copy = pool.as_slice().to_vec();
+            pool.clear();
+            copy
+        }
+        Places(match &mut self.0 {
+            Kind::Bits(bits) => Kind::Bits(exact(bits)),
+            Kind::Texts(texts) => Kind::Texts(exact(texts)),
+            Kind::Any(places) => Kind::Any(exact(places)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_kept_whatever_they_are() {
+        let all = [
+            Place::Bit(7),
+            Place::Bit(u64::from(u32::MAX)),
+            Place::Bit(1 << 40),
+            Place::Unknown,
+            Place::text(1, 2),
+        ];
+        for from in 0..all.len() {
+            let mut places = Places::default();
+            all[from..].iter().for_each(|&place| places.push(place));
+            let kept: Vec<Place> = (0..places.len()).map(|at| places.get(at)).collect();
+            assert_eq!(kept, all[from..]);
+            assert_eq!(places.get(all.len()), Place::Unknown);
+            assert_eq!(places.take_exact().get(0), all[from]);
+            assert!(places.is_empty());
+        }
+    }
+}

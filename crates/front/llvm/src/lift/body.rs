@@ -1,0 +1,426 @@
+//! The body of one function: blocks, phis, values and their names.
+
+use super::lifter::{Lifted, Lifter, unique};
+use super::lines::Lines;
+use super::table;
+use crate::ir::{
+    Attachment, AttrList, Block, BlockData, CallInfo, CallingConvention, Extra, Flags, Func,
+    Function, Inst, Instruction, Metadata, Opcode, Span, Symbol, Type, Value,
+};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+use spirula_spirv::{Id, ir as spirv};
+
+/// An instruction as it is lifted: of a block, or the operation of a constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'s> {
+    pub(super) op: Op,
+    pub(super) ty: Option<Id>,
+    pub(super) result: Option<Id>,
+    /// The words behind result type and result.
+    pub(super) operands: &'s [u32],
+    pub(super) place: Place,
+}
+
+impl<'s> Source<'s> {
+    fn of(inst: InstRef<'s>) -> Self {
+        Source {
+            op: inst.op(),
+            ty: inst.result_type(),
+            result: inst.result(),
+            operands: inst.operands(),
+            place: inst.place(),
+        }
+    }
+
+    /// The operation of an `OpSpecConstantOp`.
+    fn of_constant(inst: InstRef<'s>) -> Self {
+        Source {
+            op: Op(inst.word(0) as u16),
+            operands: &inst.operands()[1..],
+            ..Source::of(inst)
+        }
+    }
+
+    /// Word `n` of the operands.
+    pub(super) fn word(&self, n: usize) -> Lifted<u32> {
+        let word = self.operands.get(n).copied();
+        word.ok_or_else(|| "an operand is missing".to_owned())
+    }
+
+    /// Operand `n` as an id.
+    pub(super) fn id(&self, n: usize) -> Lifted<Id> {
+        Id::new(self.word(n)?).ok_or_else(|| "an operand has the id 0".to_owned())
+    }
+
+    /// The operands from `n` on as ids.
+    pub(super) fn ids(&self, n: usize) -> impl Iterator<Item = Id> + 's {
+        let words = self.operands.get(n..).unwrap_or(&[]);
+        words.iter().filter_map(|word| Id::new(*word))
+    }
+
+    /// The type of the result.
+    pub(super) fn result_type(&self) -> Lifted<Id> {
+        self.ty.ok_or_else(|| "it has no result type".to_owned())
+    }
+}
+
+/// The lifting of one body.
+pub(super) struct Body<'l, 's> {
+    pub(super) l: &'l mut Lifter<'s>,
+    pub(super) function: Function,
+    /// Where the instruction being lifted was read.
+    place: Place,
+    /// The block being lifted.
+    current: Block,
+    /// Names given so far.
+    taken: FxHashMap<Symbol, u32>,
+    /// Phis, with the ids of their values and of the blocks these come from.
+    phis: Vec<(Inst, &'s [u32])>,
+    /// Headers of loops, with what is said of the loop.
+    pub(super) loops: Vec<(Block, Metadata)>,
+    /// Places in the source.
+    pub(super) lines: Lines,
+    /// Ids that have a value in this function only.
+    defined: Vec<Id>,
+}
+
+impl<'s> Lifter<'s> {
+    /// Lifts a function.
+    pub(super) fn function(&mut self, func: spirv::Func) {
+        let source = self.source;
+        let id = source.function_id(func);
+        let Some(made) = self.functions[id] else {
+            return;
+        };
+        let function = self.out.functions[made.index()].clone();
+        let mut body = Body {
+            l: self,
+            function,
+            place: Place::Unknown,
+            current: Block::new(0),
+            taken: FxHashMap::default(),
+            phis: Vec::new(),
+            loops: Vec::new(),
+            lines: Lines::default(),
+            defined: Vec::new(),
+        };
+        body.parameters(func);
+        body.blocks(func);
+        let Body {
+            function, defined, ..
+        } = body;
+        // Values of one function are none in another.
+        for id in defined {
+            self.values.set(id, None);
+        }
+        for &block in &source.function(func).blocks {
+            self.blocks.set(source.label(block), None);
+        }
+        self.out.functions[made.index()] = function;
+    }
+}
+
+impl<'s> Body<'_, 's> {
+    fn parameters(&mut self, func: spirv::Func) {
+        let source = self.l.source;
+        let params = source.insts(source.function(func).params);
+        for (index, id) in params.filter_map(InstRef::result).enumerate() {
+            let value = self.function.param(index);
+            self.define(id, value);
+        }
+    }
+
+    fn blocks(&mut self, func: spirv::Func) {
+        let source = self.l.source;
+        let blocks = &source.function(func).blocks;
+        for (index, &block) in blocks.iter().enumerate() {
+            let label = source.label(block);
+            self.l.blocks.set(label, Some(Block::new(index)));
+            let name = self.local_name(label);
+            self.function.blocks.push(BlockData {
+                name,
+                insts: Span::default(),
+            });
+        }
+        let errors = self.l.diagnostics.len();
+        for (index, &block) in blocks.iter().enumerate() {
+            let start = self.function.insts.len();
+            self.current = Block::new(index);
+            if index == 0 {
+                self.special_constants(func);
+            }
+            for inst in source.body(block) {
+                self.instruction(Source::of(inst));
+            }
+            self.function.blocks[index].insts = Span::since(start, &self.function.insts);
+            self.no_line();
+        }
+        // What was refused is missing now.
+        if self.l.diagnostics.len() == errors {
+            self.finish_phis();
+            self.finish_loops();
+            self.finish_lines();
+        }
+        self.function.attachments.sort_by_key(|a| a.inst);
+    }
+
+    /// Makes the constants that can be specialised and are used here, in their order.
+    fn special_constants(&mut self, func: spirv::Func) {
+        let source = self.l.source;
+        if self.l.special.is_empty() {
+            return;
+        }
+        let mut used = vec![false; self.l.special.len()];
+        let special = std::mem::take(&mut self.l.special);
+        let mut pending = Vec::new();
+        let ids = &self.l.ids;
+        let special_at = &self.l.special_at;
+        for inst in source.function_insts(func) {
+            ids.visit(inst, |_, id| pending.extend(special_at[id]));
+        }
+        while let Some(at) = pending.pop() {
+            if !std::mem::replace(&mut used[at], true) {
+                ids.visit(source.inst(special[at]), |_, id| {
+                    pending.extend(special_at[id])
+                });
+            }
+        }
+        let used = special.iter().zip(used).filter(|row| row.1);
+        for (&handle, _) in used {
+            let inst = source.inst(handle);
+            self.instruction(match inst.op() {
+                Op::SpecConstantOp => Source::of_constant(inst),
+                _ => Source::of(inst),
+            });
+        }
+        self.l.special = special;
+    }
+
+    /// Lifts one instruction, or reports why not.
+    fn instruction(&mut self, source: Source<'s>) {
+        self.place = source.place;
+        let first = self.function.insts.len();
+        match table::lift(self, &source) {
+            Ok(Some(value)) => {
+                if let Some(id) = source.result {
+                    let fresh = value.as_local() >= Some(self.function.params.len() + first);
+                    if fresh {
+                        self.define(id, value);
+                        self.decorate(id, value);
+                    } else {
+                        self.l.values.set(id, Some(value));
+                        self.defined.push(id);
+                    }
+                }
+            }
+            Ok(None) => {}
+            Err(why) => self.l.report_at(source.op, source.place, &why),
+        }
+        self.place_since(first);
+    }
+
+    /// Notes the local that an id stands for, with its name.
+    fn define(&mut self, id: Id, value: Value) {
+        self.l.values.set(id, Some(value));
+        self.defined.push(id);
+        let name = self.local_name(id);
+        let Some(local) = value.as_local().filter(|_| !name.is_empty()) else {
+            return;
+        };
+        let names = &mut self.function.names;
+        if names.len() <= local {
+            names.resize(local + 1, Symbol::EMPTY);
+        }
+        names[local] = name;
+    }
+
+    fn local_name(&mut self, id: Id) -> Symbol {
+        match self.l.names.get(self.l.source, id) {
+            Some(name) => unique(&mut self.l.out.strings, &mut self.taken, &name),
+            None => Symbol::EMPTY,
+        }
+    }
+
+    /// Attaches the decorations that LLVM has no words for.
+    fn decorate(&mut self, id: Id, value: Value) {
+        if let Some(node) = self.l.decoration_node(id)
+            && let Some(local) = value.as_local()
+            && let Some(inst) = self.function.inst_of(local)
+        {
+            self.attach(inst, "spirv.Decorations", node);
+        }
+    }
+
+    /// Attaches metadata to an instruction.
+    pub(super) fn attach(&mut self, inst: Inst, kind: &str, node: Metadata) {
+        let kind = self.l.out.strings.intern(kind);
+        self.function
+            .attachments
+            .push(Attachment { inst, kind, node });
+    }
+
+    /// Adds an instruction without extras.
+    pub(super) fn push(&mut self, opcode: Opcode, ty: Type, operands: &[Value]) -> Value {
+        self.push_with(opcode, Flags::NONE, ty, operands, Extra::None)
+    }
+
+    /// Adds an instruction.
+    pub(super) fn push_with(
+        &mut self,
+        opcode: Opcode,
+        flags: Flags,
+        ty: Type,
+        operands: &[Value],
+        extra: Extra,
+    ) -> Value {
+        let start = self.function.value_pool.len();
+        self.function.value_pool.extend_from_slice(operands);
+        let operands = Span::since(start, &self.function.value_pool);
+        let inst = Inst::new(self.function.insts.len());
+        self.function.insts.push(Instruction {
+            opcode,
+            flags,
+            ty,
+            operands,
+            extra,
+        });
+        self.function.places.push(self.place);
+        self.function.result(inst)
+    }
+
+    /// The number of the last instruction.
+    pub(super) fn last(&self) -> Inst {
+        Inst::new(self.function.insts.len().saturating_sub(1))
+    }
+
+    /// Adds numbers for a shuffle or a path.
+    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Span {
+        let start = self.function.number_pool.len();
+        self.function.number_pool.extend_from_slice(numbers);
+        Span::since(start, &self.function.number_pool)
+    }
+
+    /// The block being lifted.
+    pub(super) fn current(&self) -> Block {
+        self.current
+    }
+
+    /// Adds successors.
+    pub(super) fn targets(&mut self, blocks: &[Block]) -> Extra {
+        let start = self.function.block_pool.len();
+        self.function.block_pool.extend_from_slice(blocks);
+        Extra::Blocks(Span::since(start, &self.function.block_pool))
+    }
+
+    /// The block of a label.
+    pub(super) fn block(&self, label: Id) -> Lifted<Block> {
+        self.l.blocks[label].ok_or_else(|| format!("{label} is no block"))
+    }
+
+    /// Adds a call of a function.
+    pub(super) fn call(&mut self, func: Func, flags: Flags, args: &[Value]) -> Value {
+        let function = self.l.out.function(func);
+        let (ty, convention) = (function.ty, function.convention);
+        let callee = self.l.function_address(func);
+        self.call_address(callee, ty, convention, flags, args)
+    }
+
+    /// Adds a call of whatever an address leads to.
+    pub(super) fn call_address(
+        &mut self,
+        callee: Value,
+        ty: Type,
+        convention: CallingConvention,
+        flags: Flags,
+        args: &[Value],
+    ) -> Value {
+        let result = self.l.out.types.signature(ty).map(|s| s.0);
+        let info = CallInfo {
+            function_type: ty,
+            convention,
+            attributes: AttrList::EMPTY,
+            arguments: args.len() as u32,
+            bundles: Vec::new(),
+            targets: Span::default(),
+        };
+        let mut operands = vec![callee];
+        operands.extend_from_slice(args);
+        let extra = Extra::Call(self.function.calls.len() as u32);
+        self.function.calls.push(info);
+        let result = result.unwrap_or(Type::VOID);
+        self.push_with(Opcode::Call, flags, result, &operands, extra)
+    }
+
+    /// Adds a phi, whose values follow when all blocks are there.
+    pub(super) fn phi(&mut self, source: &Source<'s>) -> Lifted<Value> {
+        let ty = self.l.ty(source.result_type()?)?;
+        let value = self.push(Opcode::Phi, ty, &[]);
+        self.phis.push((self.last(), source.operands));
+        Ok(value)
+    }
+
+    /// Gives phis their values: one for each edge, where SPIR-V has one for each block.
+    fn finish_phis(&mut self) {
+        let mut edges = vec![Vec::new(); self.function.blocks.len()];
+        for block in self.function.block_ids() {
+            for successor in self.function.successors(block) {
+                edges[successor.index()].push(block);
+            }
+        }
+        let mut of_block = vec![None; self.function.insts.len()];
+        for block in self.function.block_ids() {
+            for inst in self.function.block_insts(block) {
+                of_block[inst.index()] = Some(block);
+            }
+        }
+        // By block: the phi that gave it a value last, and the value.
+        let mut given: Vec<Option<(Inst, Value)>> = vec![None; self.function.blocks.len()];
+        for (phi, words) in std::mem::take(&mut self.phis) {
+            let place = self.function.place(phi);
+            for pair in words.chunks_exact(2) {
+                let (value, label) = (Id::new(pair[0]), Id::new(pair[1]));
+                let value = value.and_then(|id| self.l.values[id]);
+                let block = label.and_then(|id| self.l.blocks[id]);
+                if let (Some(value), Some(block)) = (value, block) {
+                    given[block.index()] = Some((phi, value));
+                }
+            }
+            let from = of_block[phi.index()].map_or(&[][..], |b| &edges[b.index()]);
+            let given = |block: &Block| given[block.index()].filter(|(of, _)| *of == phi);
+            let values: Option<Vec<Value>> = from.iter().map(|b| Some(given(b)?.1)).collect();
+            let Some(values) = values else {
+                self.l
+                    .report_at(Op::Phi, place, "it has no value for a block before it");
+                continue;
+            };
+            let start = self.function.value_pool.len();
+            self.function.value_pool.extend(values);
+            let operands = Span::since(start, &self.function.value_pool);
+            let extra = self.targets(from);
+            let inst = &mut self.function.insts[phi.index()];
+            (inst.operands, inst.extra) = (operands, extra);
+        }
+    }
+
+    /// Attaches what is said of loops to the branches that go back to their headers.
+    fn finish_loops(&mut self) {
+        if self.loops.is_empty() {
+            return;
+        }
+        let mut said = vec![None; self.function.blocks.len()];
+        for (header, node) in std::mem::take(&mut self.loops) {
+            said[header.index()] = Some(node);
+        }
+        for block in self.function.block_ids() {
+            let back = self.function.successors(block).iter();
+            let mut back = back.filter(|header| **header <= block);
+            if let Some(node) = back.find_map(|header| said[header.index()]) {
+                let latch = self.function.terminator(block);
+                self.attach(latch, "llvm.loop", node);
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The state of a lifting, and its order.
+
+use super::lengths::Lengths;
+use super::lines::Unit;
+use super::types::Shape;
+use crate::ir::{
+    self, CallingConvention, Const, ConstKind, Func, Function, Global, GlobalData, GlobalKind,
+    Linkage, Metadata, Symbol, Type, Value,
+};
+use crate::verify::verify;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::analysis::{Decorations, Definitions, Names};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, MemoryModel};
+use spirula_spirv::grammar::{Class, Op};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, Section};
+use spirula_spirv::{Id, IdMap, ir as spirv};
+
+/// What could not be lifted, in words; its place is added by whoever knows it.
+pub(super) type Lifted<T> = Result<T, String>;
+
+/// Makes LLVM IR of a SPIR-V module.
+///
+/// # Errors
+/// All instructions that have no counterpart in LLVM IR, or none that is known here, each with
+/// its place.
+pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<Diagnostic>> {
+    let mut lifter = Lifter::new(source);
+    lifter.header();
+    lifter.find_entry_points();
+    lifter.find_bodies();
+    lifter.module_level();
+    lifter.signatures();
+    lifter.entry_points();
+    lifter.list_layouts();
+    lifter.list_lengths();
+    lifter.memory_model();
+    for func in source.functions() {
+        lifter.function(*func);
+    }
+    let Lifter {
+        mut out,
+        diagnostics,
+        ..
+    } = lifter;
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let ir::Module { types, layout, .. } = &mut out;
+    layout.measure_all(types);
+    crate::upgrade::complete_alignments(&mut out);
+    // What obeys SPIR-V's rules obeys LLVM's: a module that does not was invalid before.
+    verify(&out).map_err(|error| vec![*error])?;
+    Ok(out)
+}
+
+/// A type of SPIR-V as it is known here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lowered {
+    /// Its counterpart.
+    pub(super) ty: Type,
+    /// What it is made of.
+    pub(super) shape: Shape,
+}
+
+/// The state of a lifting.
+pub(super) struct Lifter<'s> {
+    pub(super) source: &'s spirv::Module,
+    pub(super) definitions: Definitions,
+    pub(super) names: Names,
+    pub(super) decorations: Decorations,
+    pub(super) ids: IdWords,
+    pub(super) out: ir::Module,
+    pub(super) types: IdMap<Option<Lowered>>,
+    /// Constants, globals, and locals of the function being lifted.
+    pub(super) values: IdMap<Option<Value>>,
+    /// Constants that can be specialised, in the order of the module.
+    pub(super) special: Vec<Inst>,
+    /// Positions in that list.
+    pub(super) special_at: IdMap<Option<usize>>,
+    /// The constant with the size of workgroups, where it can be specialised.
+    pub(super) workgroup_size: Option<Id>,
+    pub(super) functions: IdMap<Option<Func>>,
+    /// Blocks of the function being lifted, by their labels.
+    pub(super) blocks: IdMap<Option<ir::Block>>,
+    /// Functions of the module by their ids.
+    pub(super) bodies: IdMap<Option<spirv::Func>>,
+    /// Functions declared for what SPIR-V provides, by name.
+    pub(super) provided: FxHashMap<Symbol, Func>,
+    /// Names of globals given so far, with how often each was asked for.
+    pub(super) taken: FxHashMap<Symbol, u32>,
+    pub(super) taken_types: FxHashSet<Symbol>,
+    /// Built-in variables by name.
+    pub(super) builtins: Vec<(Symbol, Global)>,
+    /// Functions that are entry points, with the instructions that say so.
+    pub(super) entries: IdMap<Option<Inst>>,
+    /// Nodes of metadata that list nothing but numbers.
+    pub(super) number_nodes: FxHashMap<Vec<u32>, Metadata>,
+    /// Whether the module is of compute shaders, with logical addressing.
+    pub(super) is_shader: bool,
+    /// Layouts of structures, as rows of a list.
+    pub(super) layouts: Vec<Metadata>,
+    pub(super) lengths: Lengths,
+    /// What places in sources are within.
+    pub(super) unit: Unit,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// The triple of compute shaders.
+const SHADER: &str = "spirv-unknown-vulkan-compute";
+
+/// Layout of data for kernels, as Clang has it for `spir64` and `spir`.
+const LAYOUT_64: &str = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
+const LAYOUT_32: &str = "e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
+
+impl<'s> Lifter<'s> {
+    fn new(source: &'s spirv::Module) -> Self {
+        let bound = source.bound();
+        Lifter {
+            source,
+            definitions: Definitions::compute(source),
+            names: Names::compute(source),
+            decorations: Decorations::compute(source),
+            ids: IdWords::new(source),
+            out: ir::Module::default(),
+            types: IdMap::new(bound, None),
+            values: IdMap::new(bound, None),
+            special: Vec::new(),
+            special_at: IdMap::new(bound, None),
+            workgroup_size: None,
+            functions: IdMap::new(bound, None),
+            bodies: IdMap::new(bound, None),
+            blocks: IdMap::new(bound, None),
+            provided: FxHashMap::default(),
+            taken: FxHashMap::default(),
+            taken_types: FxHashSet::default(),
+            builtins: Vec::new(),
+            entries: IdMap::new(bound, None),
+            number_nodes: FxHashMap::default(),
+            is_shader: false,
+            layouts: Vec::new(),
+            lengths: Lengths::new(bound),
+            unit: Unit::new(bound),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// Triple and layout of data, by the memory model.
+    fn header(&mut self) {
+        let mut model = self.source.section(Section::MemoryModel);
+        let addressing = model.next().map(|inst| AddressingModel(inst.word(0)));
+        self.is_shader = !matches!(
+            addressing,
+            Some(AddressingModel::Physical32 | AddressingModel::Physical64)
+        );
+        let (triple, layout) = match addressing {
+            Some(AddressingModel::Physical32) => ("spir-unknown-unknown", LAYOUT_32),
+            Some(AddressingModel::Physical64) => ("spir64-unknown-unknown", LAYOUT_64),
+            _ => (SHADER, LAYOUT_64),
+        };
+        self.out.triple = triple.to_owned();
+        // The texts above are well-formed.
+        if let Ok(layout) = ir::DataLayout::parse(layout) {
+            self.out.layout = layout;
+        }
+    }
+
+    /// The memory model of a shader, where it is not the one that shaders have as a rule.
+    fn memory_model(&mut self) {
+        let model = self.source.section(Section::MemoryModel).next();
+        if let Some(model) = model.filter(|m| self.is_shader && m.word(1) == MemoryModel::Vulkan.0)
+        {
+            let row = self.md_numbers(&[model.word(0), model.word(1)]);
+            self.md_named("spirv.MemoryModel", vec![row]);
+        }
+    }
+
+    /// Types, constants and variables, in their order.
+    fn module_level(&mut self) {
+        for inst in self.source.section(Section::Globals) {
+            let Some(row) = inst.op().info() else {
+                self.report(inst, "the instruction is not known");
+                continue;
+            };
+            let made = match row.class {
+                Class::TypeDeclaration => self.define_type(inst),
+                Class::ConstantCreation => self.define_constant(inst),
+                Class::Memory => self.define_variable(inst),
+                Class::Debug => Ok(()),
+                _ if matches!(inst.op(), Op::Undef | Op::ConstantFunctionPointerINTEL) => {
+                    self.define_constant(inst)
+                }
+                _ if inst.op() == Op::ExtInst => Ok(()),
+                _ => Err("it has no counterpart in LLVM IR".to_owned()),
+            };
+            if let Err(why) = made {
+                self.report(inst, &why);
+            }
+        }
+    }
+
+    /// Notes that an instruction was not lifted, and why.
+    pub(super) fn report(&mut self, inst: InstRef<'_>, why: &str) {
+        self.report_at(inst.op(), inst.place(), why);
+    }
+
+    /// The same by opcode and place.
+    pub(super) fn report_at(&mut self, op: Op, place: Place, why: &str) {
+        self.diagnostics
+            .push(Diagnostic::error(place, format!("{op}: {why}")));
+    }
+
+    /// The counterpart of a type.
+    pub(super) fn ty(&self, id: Id) -> Lifted<Type> {
+        Ok(self.lowered(id)?.ty)
+    }
+
+    /// The counterpart of a type with what it is made of.
+    pub(super) fn lowered(&self, id: Id) -> Lifted<Lowered> {
+        self.types[id].ok_or_else(|| format!("{id} is no type that was lifted"))
+    }
+
+    /// The type of a value, as SPIR-V has it.
+    pub(super) fn type_of(&self, id: Id) -> Lifted<Id> {
+        let inst = self.definitions.get(self.source, id);
+        inst.and_then(InstRef::result_type)
+            .ok_or_else(|| format!("{id} is no value"))
+    }
+
+    /// The value of a constant or global, or of a local of the function being lifted.
+    pub(super) fn value(&self, id: Id) -> Lifted<Value> {
+        self.values[id].ok_or_else(|| format!("{id} is no value that was lifted"))
+    }
+
+    /// The constant that an id stands for.
+    pub(super) fn constant(&self, id: Id) -> Lifted<Const> {
+        let value = self.value(id)?;
+        value
+            .as_const()
+            .ok_or_else(|| format!("{id} is no constant that is known before specialisation"))
+    }
+
+    /// The number that an integer constant is.
+    pub(super) fn number(&self, id: Id) -> Lifted<u64> {
+        let known = self.definitions.constant(self.source, id);
+        known.ok_or_else(|| format!("{id} is no number that is known before specialisation"))
+    }
+
+    /// The operands of a decoration of an id.
+    pub(super) fn decoration(&self, id: Id, what: Decoration) -> Option<&'s [u32]> {
+        self.decorations.get(self.source, id, what)
+    }
+
+    /// A constant of 32 bits.
+    pub(super) fn i32(&mut self, value: u32) -> Const {
+        let ir::Module { types, consts, .. } = &mut self.out;
+        consts.int(types, Type::I32, u64::from(value))
+    }
+
+    /// A name for a global that no other has: the one asked for, or that with a number.
+    pub(super) fn global_name(&mut self, asked: &str) -> Symbol {
+        unique(&mut self.out.strings, &mut self.taken, asked)
+    }
+
+    /// Adds a global.
+    pub(super) fn push_global(&mut self, data: GlobalData) -> (Global, Value) {
+        let ty = data.ty;
+        let global = Global::new(self.out.globals.len());
+        self.out.globals.push(data);
+        let address = self.out.consts.intern(ty, ConstKind::Global(global));
+        (global, Value::constant(address))
+    }
+
+    /// Adds a function without a body.
+    pub(super) fn push_function(
+        &mut self,
+        name: Symbol,
+        ty: Type,
+        convention: CallingConvention,
+        linkage: Linkage,
+    ) -> Func {
+        let func = Func::new(self.out.functions.len());
+        let params = self.out.types.signature(ty).map(|s| s.1.to_vec());
+        let kind = GlobalKind::Function(func);
+        let mut data = GlobalData::new(ty, Type::PTR, 0, kind, Place::Unknown);
+        data.name = name;
+        data.linkage = linkage;
+        let (global, _) = self.push_global(data);
+        let mut function = Function::new(global, ty, params.unwrap_or_default());
+        function.convention = convention;
+        self.out.functions.push(function);
+        func
+    }
+
+    /// The address of a function.
+    pub(super) fn function_address(&mut self, func: Func) -> Value {
+        let global = self.out.function(func).global;
+        let ty = self.out.global(global).ty;
+        Value::constant(self.out.consts.intern(ty, ConstKind::Global(global)))
+    }
+}
+
+/// A name that was not given before: the one asked for, or that with a number behind it.
+pub(super) fn unique(
+    strings: &mut ir::Strings,
+    taken: &mut FxHashMap<Symbol, u32>,
+    asked: &str,
+) -> Symbol {
+    let wanted = strings.intern(asked);
+    let Some(&count) = taken.get(&wanted) else {
+        taken.insert(wanted, 0);
+        return wanted;
+    };
+    let mut number = count;
+    loop {
+        number += 1;
+        let other = strings.intern(&format!("{asked}.{number}"));
+        if !taken.contains_key(&other) {
+            taken.insert(wanted, number);
+            taken.insert(other, 0);
+            return other;
+        }
+    }
+}

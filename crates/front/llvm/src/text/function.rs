@@ -1,0 +1,481 @@
+//! Bodies of functions in LLVM assembly.
+//!
+//! A local used before its definition is a stand-in until the body ends, and so is every block:
+//! blocks are numbered in the order of their definitions, which uses precede.
+
+use super::lexer::{Kind, Token};
+use super::parser::{Name, Parser};
+use super::print::print_type;
+use crate::ir::{
+    Attachment, Block, BlockData, DebugRecord, DebugRecordKind, Func, Function, Inst, Instruction,
+    Metadata, MetadataKind, Span, Symbol, Type, Value,
+};
+use crate::{Error, fault};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+
+/// Locals from here on stand for those that are not defined yet.
+const FORWARD: usize = 1 << 29;
+
+/// A local that was used before its definition.
+#[derive(Clone, Copy, Debug)]
+struct Forward {
+    name: Name,
+    ty: Type,
+    place: Place,
+}
+
+/// A block that was used or defined.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    place: Place,
+    block: Option<Block>,
+}
+
+/// The body being parsed.
+#[derive(Debug)]
+pub struct Body {
+    pub func: Function,
+    locals: FxHashMap<Name, usize>,
+    forwards: Vec<Forward>,
+    forward_of: FxHashMap<Name, usize>,
+    labels: Vec<Label>,
+    label_of: FxHashMap<Name, usize>,
+    /// The number that the next local or block without a name gets.
+    next_number: u64,
+    block_start: usize,
+    block_name: Option<Symbol>,
+    /// Metadata that is a local value.
+    pub local_metadata: Vec<Metadata>,
+}
+
+const RECORDS: &[(&str, DebugRecordKind)] = &[
+    ("#dbg_value", DebugRecordKind::Value),
+    ("#dbg_declare", DebugRecordKind::Declare),
+    ("#dbg_assign", DebugRecordKind::Assign),
+    ("#dbg_label", DebugRecordKind::Label),
+    ("#dbg_declare_value", DebugRecordKind::DeclareValue),
+];
+
+impl Body {
+    fn new(mut func: Function, names: &[Option<Name>], place: Place) -> Result<Self, Error> {
+        let mut locals = FxHashMap::default();
+        let mut next_number = 0;
+        for (index, name) in names.iter().enumerate() {
+            let name = name.unwrap_or(Name::Number(next_number));
+            let mut symbol = Symbol::EMPTY;
+            match name {
+                Name::Symbol(found) => symbol = found,
+                Name::Number(number) if number < next_number => {
+                    return Err(fault(place, "parameters with numbers out of order"));
+                }
+                Name::Number(number) => next_number = number.saturating_add(1),
+            }
+            func.names.push(symbol);
+            if locals.insert(name, index).is_some() {
+                return Err(fault(place, "two parameters of one name"));
+            }
+        }
+        Ok(Body {
+            func,
+            locals,
+            forwards: Vec::new(),
+            forward_of: FxHashMap::default(),
+            labels: Vec::new(),
+            label_of: FxHashMap::default(),
+            next_number,
+            block_start: 0,
+            block_name: None,
+            local_metadata: Vec::new(),
+        })
+    }
+
+    fn label(&mut self, name: Name, place: Place) -> usize {
+        let labels = &mut self.labels;
+        *self.label_of.entry(name).or_insert_with(|| {
+            labels.push(Label { place, block: None });
+            labels.len() - 1
+        })
+    }
+
+    /// Puts operands into the pool.
+    pub fn operands(&mut self, operands: &[Value]) -> Span {
+        let start = self.func.value_pool.len();
+        self.func.value_pool.extend_from_slice(operands);
+        Span::since(start, &self.func.value_pool)
+    }
+}
+
+impl Parser<'_> {
+    /// The body being parsed; only called within one.
+    pub fn body(&mut self) -> Result<&mut Body, Error> {
+        match &mut self.body {
+            Some(body) => Ok(body),
+            None => Err(fault(
+                self.token.place(),
+                "a local value outside of a function",
+            )),
+        }
+    }
+
+    /// The local of a name and type that the token `token` stated.
+    pub fn local(&mut self, name: Name, ty: Type, token: Token) -> Result<Value, Error> {
+        let place = token.place();
+        if self.body.is_none() {
+            return Err(fault(place, "a local value outside of a function"));
+        }
+        let body = self.body()?;
+        if let Some(&local) = body.locals.get(&name) {
+            let found = body.func.local_type(local);
+            if !self.module.types.agree(found, ty) {
+                return Err(self.other_type(place, ty, found));
+            }
+            return Ok(Value::local(local));
+        }
+        let forwards = &mut body.forwards;
+        let index = *body.forward_of.entry(name).or_insert_with(|| {
+            forwards.push(Forward { name, ty, place });
+            forwards.len() - 1
+        });
+        let stated = body.forwards[index].ty;
+        if !self.module.types.agree(stated, ty) {
+            return Err(self.other_type(place, ty, stated));
+        }
+        Ok(Value::local(FORWARD + index))
+    }
+
+    /// The local of a name, of whatever type if it is defined; else it is of the type given.
+    pub fn local_of_any_type(&mut self, fallback: Type) -> Result<Value, Error> {
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        let known = self.body()?.locals.get(&name).copied();
+        match known {
+            Some(local) => Ok(Value::local(local)),
+            None => self.local(name, fallback, token),
+        }
+    }
+
+    /// `label %name`
+    pub fn target(&mut self) -> Result<Block, Error> {
+        self.expect_word("label")?;
+        self.block_name()
+    }
+
+    /// `%name` of a block. What results stands for it until the body ends.
+    pub fn block_name(&mut self) -> Result<Block, Error> {
+        if self.token.kind != Kind::Local {
+            return self.expected("a block");
+        }
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        let place = token.place();
+        Ok(Block::new(self.body()?.label(name, place)))
+    }
+
+    /// The body of a function behind its opening brace.
+    pub fn function_body(&mut self, func: Func, params: Vec<Option<Name>>) -> Result<(), Error> {
+        let slot = &mut self.module.functions[func.index()];
+        let empty = Function::new(slot.global, slot.ty, Vec::new());
+        let function = std::mem::replace(slot, empty);
+        let place = self.module.global(function.global).place;
+        self.body = Some(Box::new(Body::new(function, &params, place)?));
+        while !self.eat(b'}') {
+            self.statement()?;
+        }
+        let end = self.place_from(self.last_end.saturating_sub(1));
+        let Some(mut body) = self.body.take() else {
+            return Ok(());
+        };
+        let open = body.block_name.is_some() || body.block_start != body.func.insts.len();
+        if open || body.func.blocks.is_empty() {
+            return Err(fault(end, "the last block has no terminator"));
+        }
+        self.resolve(&mut body)?;
+        self.module.functions[func.index()] = body.func;
+        Ok(())
+    }
+
+    fn statement(&mut self) -> Result<(), Error> {
+        match self.token.kind {
+            Kind::Label => return self.define_label(),
+            Kind::HashWord => return self.debug_record(),
+            Kind::End => return self.error("the body is never closed"),
+            _ => {}
+        }
+        if self.at_word("uselistorder") || self.at_word("uselistorder_bb") {
+            while !self.at(b'{') && !self.at_end() {
+                self.bump();
+            }
+            return self.skip_group();
+        }
+        self.open_block()?;
+        let start = self.token;
+        let mut name = None;
+        if self.token.kind == Kind::Local {
+            let token = self.bump();
+            name = Some(self.name_of(token)?);
+            self.expect(b'=')?;
+        }
+        self.instruction(start.start)?;
+        self.define_local(name, start)?;
+        self.close_block()
+    }
+
+    fn define_label(&mut self) -> Result<(), Error> {
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        let body = self.body()?;
+        if body.block_name.is_some() || body.block_start != body.func.insts.len() {
+            return Err(fault(token.place(), "the block before has no terminator"));
+        }
+        let symbol = match name {
+            Name::Symbol(symbol) => symbol,
+            Name::Number(number) => {
+                body.next_number = number.saturating_add(1);
+                Symbol::EMPTY
+            }
+        };
+        body.block_name = Some(symbol);
+        self.begin_block(name, token.place())
+    }
+
+    /// Begins a block without a label, if an instruction stands at the beginning of one.
+    fn open_block(&mut self) -> Result<(), Error> {
+        let place = self.token.place();
+        let body = self.body()?;
+        if body.block_start != body.func.insts.len() || body.block_name.is_some() {
+            return Ok(());
+        }
+        let name = Name::Number(body.next_number);
+        body.next_number += 1;
+        body.block_name = Some(Symbol::EMPTY);
+        self.begin_block(name, place)
+    }
+
+    fn begin_block(&mut self, name: Name, place: Place) -> Result<(), Error> {
+        let body = self.body()?;
+        let block = Block::new(body.func.blocks.len());
+        let label = body.label(name, place);
+        if body.labels[label].block.is_some() || body.locals.contains_key(&name) {
+            return Err(fault(place, "this name is taken already"));
+        }
+        body.labels[label].block = Some(block);
+        Ok(())
+    }
+
+    /// Names the result of the last instruction.
+    fn define_local(&mut self, name: Option<Name>, start: Token) -> Result<(), Error> {
+        let place = start.place();
+        let body = self.body()?;
+        let Some(inst) = body.func.insts.len().checked_sub(1) else {
+            return Ok(());
+        };
+        let local = body.func.params.len() + inst;
+        let ty = body.func.insts[inst].ty;
+        if ty == Type::VOID {
+            return match name {
+                Some(_) => Err(fault(place, "an instruction without a result has no name")),
+                None => Ok(()),
+            };
+        }
+        let name = name.unwrap_or(Name::Number(body.next_number));
+        match name {
+            Name::Number(number) if number < body.next_number => {
+                let expected = body.next_number;
+                return Err(fault(
+                    place,
+                    format!("expected a number of {expected} or above"),
+                ));
+            }
+            Name::Number(number) => body.next_number = number.saturating_add(1),
+            Name::Symbol(symbol) => {
+                body.func.names.resize(local, Symbol::EMPTY);
+                body.func.names.push(symbol);
+            }
+        }
+        if body.locals.insert(name, local).is_some() || body.label_is_defined(name) {
+            return Err(fault(place, "this name is taken already"));
+        }
+        match body.forward_of.get(&name) {
+            Some(&forward) if body.forwards[forward].ty != ty => {
+                let place = body.forwards[forward].place;
+                Err(fault(
+                    place,
+                    "a value of another type than it is defined with",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the block if the last instruction does.
+    fn close_block(&mut self) -> Result<(), Error> {
+        let body = self.body()?;
+        if body
+            .func
+            .insts
+            .last()
+            .is_some_and(|inst| inst.opcode.is_terminator())
+        {
+            let insts = Span::since(body.block_start, &body.func.insts);
+            let name = body.block_name.take().unwrap_or(Symbol::EMPTY);
+            body.func.blocks.push(BlockData { name, insts });
+            body.block_start = body.func.insts.len();
+        }
+        Ok(())
+    }
+
+    /// Adds an instruction, then takes its attachments.
+    pub fn push(&mut self, inst: Instruction, start: usize) -> Result<(), Error> {
+        let mut attachments = Vec::new();
+        while self.at(b',') {
+            self.bump();
+            match self.attachment()? {
+                Some(attachment) => attachments.push(attachment),
+                None => return self.expected("metadata"),
+            }
+        }
+        let place = self.place_from(start);
+        let body = self.body()?;
+        let id = Inst::new(body.func.insts.len());
+        body.func.insts.push(inst);
+        body.func.places.push(place);
+        let attach = |(kind, node)| Attachment {
+            inst: id,
+            kind,
+            node,
+        };
+        body.func
+            .attachments
+            .extend(attachments.into_iter().map(attach));
+        Ok(())
+    }
+
+    /// `#dbg_value(…)` and the like.
+    fn debug_record(&mut self) -> Result<(), Error> {
+        let text = self.peek_text();
+        let Some(&(_, kind)) = RECORDS.iter().find(|row| row.0 == text) else {
+            return self.expected("an instruction");
+        };
+        self.bump();
+        self.expect(b'(')?;
+        let mut arguments = Vec::new();
+        self.list(b')', |parser| {
+            arguments.push(Some(parser.metadata_value()?));
+            Ok(())
+        })?;
+        let body = self.body()?;
+        let before = Inst::new(body.func.insts.len());
+        body.func.debug_records.push(DebugRecord {
+            before,
+            kind,
+            arguments,
+        });
+        Ok(())
+    }
+
+    /// Replaces all stand-ins.
+    fn resolve(&mut self, body: &mut Body) -> Result<(), Error> {
+        let mut found = Vec::with_capacity(body.forwards.len());
+        for forward in &body.forwards {
+            match body.locals.get(&forward.name) {
+                Some(&local) => found.push(Value::local(local)),
+                None => return Err(self.never_defined(forward.place)),
+            }
+        }
+        let resolve = |value: Value| match value.as_local().and_then(|at| at.checked_sub(FORWARD)) {
+            Some(forward) => found[forward],
+            None => value,
+        };
+        if !found.is_empty() {
+            for value in &mut body.func.value_pool {
+                *value = resolve(*value);
+            }
+        }
+        for &id in &body.local_metadata {
+            if let MetadataKind::Local(value) = self.module.metadata.kind(id) {
+                self.module
+                    .metadata
+                    .set(id, MetadataKind::Local(resolve(value)));
+            }
+        }
+        let mut blocks = Vec::with_capacity(body.labels.len());
+        for label in &body.labels {
+            match label.block {
+                Some(block) => blocks.push(block),
+                None => return Err(self.never_defined(label.place)),
+            }
+        }
+        for block in &mut body.func.block_pool {
+            *block = blocks[block.index()];
+        }
+        Ok(())
+    }
+
+    fn never_defined(&self, place: Place) -> Error {
+        let name = match place {
+            Place::Text { start, end } => self.text.get(start as usize..end as usize),
+            _ => None,
+        };
+        let name = String::from_utf8_lossy(name.unwrap_or_default());
+        fault(place, format!("`{name}` is never defined"))
+    }
+
+    /// An error about a local whose type is not the one stated.
+    fn other_type(&self, place: Place, stated: Type, found: Type) -> Error {
+        let [stated, found] = [stated, found].map(|ty| print_type(&self.module, ty));
+        fault(
+            place,
+            format!("a value of type `{found}` where one of type `{stated}` is stated"),
+        )
+    }
+
+    /// The number of a block of a function, found by its label.
+    pub fn find_label(&mut self, func: Func, label: Token) -> Result<Option<u32>, Error> {
+        let name = self.name_of(label)?;
+        if !self.labels.contains_key(&func) {
+            let labels = self.scan_labels(func)?;
+            self.labels.insert(func, labels);
+        }
+        Ok(self
+            .labels
+            .get(&func)
+            .and_then(|labels| labels.get(&name))
+            .copied())
+    }
+
+    fn scan_labels(&mut self, func: Func) -> Result<FxHashMap<Name, u32>, Error> {
+        let mut labels = FxHashMap::default();
+        let Some((start, _)) = self.bodies[func.index()] else {
+            return Ok(labels);
+        };
+        let mut lexer = super::lexer::Lexer::new(self.text, start);
+        let mut depth = 0_usize;
+        let mut count = 0;
+        loop {
+            let token = lexer.next();
+            match token.kind {
+                Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
+                Kind::Punct(b'}') if depth == 0 => return Ok(labels),
+                Kind::Punct(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+                Kind::End => return Ok(labels),
+                Kind::Label if depth == 0 => {
+                    let name = self.name_of(token)?;
+                    labels.insert(name, count);
+                    count += 1;
+                }
+                // The entry may have no label.
+                _ if count == 0 && depth == 0 => count = 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Body {
+    fn label_is_defined(&self, name: Name) -> bool {
+        self.label_of
+            .get(&name)
+            .is_some_and(|&label| self.labels[label].block.is_some())
+    }
+}

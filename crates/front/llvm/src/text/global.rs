@@ -1,0 +1,241 @@
+//! Variables, aliases and comdats in LLVM assembly, and what they share with functions.
+
+use super::lexer::Kind;
+use super::parser::{Name, Parser};
+use crate::ir::{
+    Aliasee, Align, AttrSet, Comdat, Global, GlobalData, GlobalKind, Linkage, Selection, Symbol,
+    ThreadLocal, Type, UnnamedAddr, Variable, Visibility,
+};
+use crate::upgrade;
+use crate::{Error, fault};
+impl Parser<'_> {
+    pub(super) fn comdat_definition(&mut self) -> Result<(), Error> {
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        let name = self.symbol_of(name);
+        self.expect(b'=')?;
+        self.expect_word("comdat")?;
+        let Some(selection) = self.eat_named(Selection::from_name) else {
+            return self.expected("how duplicates are resolved");
+        };
+        self.comdats.insert(name, self.module.comdats.len() as u32);
+        self.module.comdats.push(Comdat { name, selection });
+        Ok(())
+    }
+
+    /// Linkage and what else stands before a global or function; whether linkage was given.
+    pub(super) fn linkage_words(&mut self, data: &mut GlobalData) -> Result<bool, Error> {
+        let linkage = self.eat_named(Linkage::from_name);
+        data.linkage = linkage.unwrap_or(Linkage::External);
+        if self.eat_word("dso_local") {
+            data.dso_local = true;
+        } else {
+            self.eat_word("dso_preemptable");
+        }
+        data.visibility = self
+            .eat_named(Visibility::from_name)
+            .unwrap_or(Visibility::Default);
+        if self.eat_word("dllimport") {
+            data.dll_storage = 1;
+        } else if self.eat_word("dllexport") {
+            data.dll_storage = 2;
+        }
+        if self.eat_word("thread_local") {
+            data.thread_local = ThreadLocal::GeneralDynamic;
+            if self.eat(b'(') {
+                match self.eat_named(ThreadLocal::from_name) {
+                    Some(model) => data.thread_local = model,
+                    None => return self.expected("a model of thread-local storage"),
+                }
+                self.expect(b')')?;
+            }
+        }
+        Ok(linkage.is_some())
+    }
+
+    pub(super) fn unnamed_addr(&mut self, data: &mut GlobalData) {
+        if let Some(word) = self.eat_named(UnnamedAddr::from_name) {
+            data.unnamed_addr = word;
+        }
+    }
+
+    pub(super) fn new_global(
+        &mut self,
+        name: Name,
+        place: spirula_diagnostics::Place,
+    ) -> Result<Global, Error> {
+        let global = Global::new(self.module.globals.len());
+        if self.globals.insert(name, global).is_some() {
+            return Err(fault(place, "a global of this name is defined already"));
+        }
+        Ok(global)
+    }
+
+    pub(super) fn push_global(&mut self, mut data: GlobalData, name: Name) {
+        upgrade::infer_dso_local(&mut data);
+        data.name = match name {
+            Name::Symbol(symbol) => symbol,
+            Name::Number(_) => Symbol::EMPTY,
+        };
+        self.module.globals.push(data);
+    }
+
+    /// A variable, alias or ifunc up to its type; where the rest begins.
+    pub(super) fn global(&mut self) -> Result<(Global, usize), Error> {
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        self.expect(b'=')?;
+        let variable = Variable {
+            initializer: None,
+            constant: false,
+            externally_initialized: false,
+            attributes: AttrSet::EMPTY,
+        };
+        let kind = GlobalKind::Variable(variable);
+        let mut data = GlobalData::new(Type::VOID, Type::PTR, 0, kind, token.place());
+        let has_linkage = self.linkage_words(&mut data)?;
+        self.unnamed_addr(&mut data);
+        let global = self.new_global(name, token.place())?;
+        let start;
+        if self.at_word("alias") || self.at_word("ifunc") {
+            data.kind = if self.at_word("alias") {
+                GlobalKind::Alias(Aliasee(None))
+            } else {
+                GlobalKind::Ifunc(Aliasee(None))
+            };
+            self.bump();
+            data.value_type = self.ty()?;
+            self.expect(b',')?;
+            start = self.token.start;
+            data.space = self.space_ahead()?;
+        } else {
+            data.space = self.address_space()?.unwrap_or(0);
+            let externally_initialized = self.eat_word("externally_initialized");
+            let constant = self.eat_word("constant");
+            if !constant && !self.eat_word("global") {
+                return self.expected("`global` or `constant`");
+            }
+            data.kind = GlobalKind::Variable(Variable {
+                constant,
+                externally_initialized,
+                ..variable
+            });
+            data.value_type = self.ty()?;
+            start = self.token.start;
+        }
+        // Whether contents follow depends on the linkage, which is written for that.
+        let declared = matches!(data.linkage, Linkage::External | Linkage::ExternWeak);
+        self.declared.push(has_linkage && declared);
+        if data.value_type == Type::VOID {
+            return Err(fault(token.place(), "a global of type `void`"));
+        }
+        data.ty = self.pointer_to(data.value_type, data.space);
+        self.push_global(data, name);
+        Ok((global, start))
+    }
+
+    /// The address space of the pointer that an alias is made of, found without its value.
+    fn space_ahead(&mut self) -> Result<u32, Error> {
+        if !self.at_type() {
+            return Ok(0);
+        }
+        let ty = self.ty()?;
+        Ok(self.module.types.address_space(ty).unwrap_or(0))
+    }
+
+    /// The rest of a variable or alias: what it is made of, and its properties.
+    pub(super) fn finish_global(&mut self, global: Global) -> Result<(), Error> {
+        let mut data = self.module.global(global).clone();
+        match &mut data.kind {
+            GlobalKind::Variable(variable) => {
+                if !self.declared[global.index()] {
+                    variable.initializer = Some(self.constant(data.value_type)?);
+                }
+            }
+            GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
+                let constant = if self.at_type() {
+                    self.typed_constant()?
+                } else {
+                    self.constant(data.ty)?
+                };
+                *aliasee = Aliasee(Some(constant));
+            }
+            GlobalKind::Function(_) => {}
+        }
+        while self.eat(b',') {
+            self.global_property(&mut data)?;
+        }
+        let attributes = self.function_attributes()?;
+        if let GlobalKind::Variable(variable) = &mut data.kind {
+            variable.attributes = self.module.attributes.set(attributes);
+        }
+        self.module.globals[global.index()] = data;
+        Ok(())
+    }
+
+    fn global_property(&mut self, data: &mut GlobalData) -> Result<(), Error> {
+        if let Some(attachment) = self.attachment()? {
+            data.metadata.push(attachment);
+            return Ok(());
+        }
+        if self.property(data)? {
+            return Ok(());
+        }
+        match self.peek_word() {
+            "code_model" => {
+                self.bump();
+                self.string()?;
+            }
+            "no_sanitize_address"
+            | "no_sanitize_hwaddress"
+            | "sanitize_memtag"
+            | "sanitize_address_dyninit" => {
+                self.bump();
+            }
+            _ => return self.expected("a property of a global"),
+        }
+        Ok(())
+    }
+
+    /// Section, partition, comdat or alignment, if one comes next.
+    pub(super) fn property(&mut self, data: &mut GlobalData) -> Result<bool, Error> {
+        match self.peek_word() {
+            "section" => {
+                self.bump();
+                data.section = self.symbol_string()?;
+            }
+            "partition" => {
+                self.bump();
+                data.partition = self.symbol_string()?;
+            }
+            "comdat" => {
+                self.bump();
+                data.comdat = Some(self.comdat_use(data)?);
+            }
+            "align" => {
+                self.bump();
+                data.align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    pub(super) fn comdat_use(&mut self, data: &GlobalData) -> Result<u32, Error> {
+        let mut name = data.name;
+        let place = self.token.place();
+        if self.eat(b'(') {
+            if self.token.kind != Kind::Comdat {
+                return self.expected("a comdat");
+            }
+            let token = self.bump();
+            let written = self.name_of(token)?;
+            name = self.symbol_of(written);
+            self.expect(b')')?;
+        }
+        match self.comdats.get(&name) {
+            Some(&comdat) => Ok(comdat),
+            None => Err(fault(place, "a comdat that is not defined")),
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! The parser's state and its simplest steps.
+
+use super::function::Body;
+use super::lexer::{Kind, Lexer, Token, unescape};
+use crate::ir::{Attribute, Func, Global, Metadata, Module, Symbol, Type};
+use crate::{Error, fault};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+use std::borrow::Cow;
+
+/// A name as it is written behind `%` or `@`: a number is a name of its own kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Name {
+    /// `%7`
+    Number(u64),
+    /// `%name`
+    Symbol(Symbol),
+}
+
+/// A type by name, defined or only used so far.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedType {
+    pub ty: Type,
+    pub defined: bool,
+    pub place: Place,
+}
+
+/// Numbered metadata, defined or only used so far.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberedMetadata {
+    pub id: Metadata,
+    pub defined: bool,
+    pub place: Place,
+}
+
+/// A parser of LLVM assembly: the text, and what is known of the module.
+#[derive(Debug)]
+pub struct Parser<'a> {
+    pub text: &'a [u8],
+    lexer: Lexer<'a>,
+    /// The token to be parsed next.
+    pub token: Token,
+    /// Where the last token ended.
+    pub last_end: usize,
+    pub module: Module,
+    pub types: FxHashMap<Symbol, NamedType>,
+    pub globals: FxHashMap<Name, Global>,
+    pub groups: FxHashMap<u64, Vec<Attribute>>,
+    pub metadata: FxHashMap<u64, NumberedMetadata>,
+    pub strings: FxHashMap<Symbol, Metadata>,
+    pub comdats: FxHashMap<Symbol, u32>,
+    /// Where the body of each function begins, behind its brace, and names of its parameters.
+    pub bodies: Vec<Option<(usize, Vec<Option<Name>>)>>,
+    /// Whether each global is only declared.
+    pub declared: Vec<bool>,
+    /// Prefix, prologue and personality of functions, and where each is written.
+    pub parts: Vec<(Func, &'a str, usize)>,
+    /// Numbers of blocks by function and name, of functions that were scanned for them.
+    pub labels: FxHashMap<Func, FxHashMap<Name, u32>>,
+    /// Whether pointers say what they point to (LLVM before 15).
+    pub typed_pointers: bool,
+    /// Whether there are types of bytes (LLVM 23).
+    pub has_bytes: bool,
+    /// The function whose body is being parsed.
+    pub body: Option<Box<Body>>,
+    /// Inline assembly that is the callee of the call being parsed.
+    pub asm_callee: Option<u32>,
+    depth: u32,
+}
+
+/// How deep types, constants and metadata may nest.
+const MAX_DEPTH: u32 = 200;
+
+impl<'a> Parser<'a> {
+    /// A parser at the beginning of a text.
+    pub fn new(text: &'a [u8]) -> Self {
+        let mut lexer = Lexer::new(text, 0);
+        let token = lexer.next();
+        Parser {
+            text,
+            lexer,
+            token,
+            last_end: 0,
+            module: Module::default(),
+            types: FxHashMap::default(),
+            globals: FxHashMap::default(),
+            groups: FxHashMap::default(),
+            metadata: FxHashMap::default(),
+            strings: FxHashMap::default(),
+            comdats: FxHashMap::default(),
+            bodies: Vec::new(),
+            declared: Vec::new(),
+            parts: Vec::new(),
+            labels: FxHashMap::default(),
+            typed_pointers: false,
+            has_bytes: false,
+            body: None,
+            asm_callee: None,
+            depth: 0,
+        }
+    }
+
+    /// Whether the end of the text comes next.
+    pub fn at_end(&self) -> bool {
+        self.token.kind == Kind::End
+    }
+
+    /// Goes on at a byte of the text.
+    pub fn seek(&mut self, pos: usize) {
+        self.lexer = Lexer::new(self.text, pos);
+        self.token = self.lexer.next();
+    }
+
+    /// Takes the token.
+    pub fn bump(&mut self) -> Token {
+        let token = self.token;
+        self.last_end = token.end;
+        self.token = self.lexer.next();
+        token
+    }
+
+    /// The bytes of a token.
+    pub fn bytes(&self, token: Token) -> &'a [u8] {
+        self.lexer.bytes_of(token)
+    }
+
+    /// The text of the token to come; empty if it is not UTF-8.
+    pub fn peek_text(&self) -> &'a str {
+        std::str::from_utf8(self.bytes(self.token)).unwrap_or("")
+    }
+
+    /// The word to come; empty if it is no word.
+    pub fn peek_word(&self) -> &'a str {
+        if self.token.kind == Kind::Word {
+            self.peek_text()
+        } else {
+            ""
+        }
+    }
+
+    /// An error at the token to come.
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+        Err(fault(self.token.place(), message))
+    }
+
+    /// An error that says what belongs here.
+    pub fn expected<T>(&self, what: &str) -> Result<T, Error> {
+        match self.token.kind {
+            Kind::End => self.error(format!("expected {what}, found the end of the text")),
+            _ => {
+                let found = String::from_utf8_lossy(self.bytes(self.token)).into_owned();
+                let found: String = found.chars().take(40).collect();
+                self.error(format!("expected {what}, found `{found}`"))
+            }
+        }
+    }
+
+    /// From the beginning of a token to the end of the last one.
+    pub fn place_from(&self, start: usize) -> Place {
+        Place::text(start, self.last_end)
+    }
+
+    /// Whether a character comes next.
+    pub fn at(&self, punct: u8) -> bool {
+        self.token.kind == Kind::Punct(punct)
+    }
+
+    /// Takes a character if it comes next.
+    pub fn eat(&mut self, punct: u8) -> bool {
+        let found = self.at(punct);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes a character that has to come next.
+    pub fn expect(&mut self, punct: u8) -> Result<(), Error> {
+        if self.eat(punct) {
+            Ok(())
+        } else {
+            self.expected(&format!("`{}`", punct as char))
+        }
+    }
+
+    /// Whether a word comes next.
+    pub fn at_word(&self, word: &str) -> bool {
+        self.token.kind == Kind::Word && self.bytes(self.token) == word.as_bytes()
+    }
+
+    /// Takes a word if it comes next.
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.at_word(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes a word that has to come next.
+    pub fn expect_word(&mut self, word: &str) -> Result<(), Error> {
+        if self.eat_word(word) {
+            Ok(())
+        } else {
+            self.expected(&format!("`{word}`"))
+        }
+    }
+
+    /// Takes a word if a table has it.
+    pub fn eat_named<T>(&mut self, table: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let word = self.peek_word();
+        let found = if word.is_empty() { None } else { table(word) };
+        if found.is_some() {
+            self.bump();
+        }
+        found
+    }
+
+    /// A string.
+    pub fn string(&mut self) -> Result<Cow<'a, [u8]>, Error> {
+        if self.token.kind != Kind::String {
+            return self.expected("a string");
+        }
+        let token = self.bump();
+        let bytes = self.bytes(token);
+        Ok(unescape(&bytes[1..bytes.len() - 1]))
+    }
+
+    /// A string, interned.
+    pub fn symbol_string(&mut self) -> Result<Symbol, Error> {
+        let bytes = self.string()?;
+        Ok(self.module.strings.intern_bytes(&bytes))
+    }
+
+    /// A string as text.
+    pub fn text_string(&mut self) -> Result<String, Error> {
+        Ok(String::from_utf8_lossy(&self.string()?).into_owned())
+    }
+
+    /// The name of a token that has one, without sigil and colon.
+    pub fn name_of(&mut self, token: Token) -> Result<Name, Error> {
+        let mut bytes = self.bytes(token);
+        if token.kind == Kind::Label {
+            bytes = &bytes[..bytes.len() - 1];
+        } else {
+            bytes = &bytes[1..];
+        }
+        if let [b'"', inner @ .., b'"'] = bytes {
+            let inner = unescape(inner);
+            return Ok(Name::Symbol(self.module.strings.intern_bytes(&inner)));
+        }
+        if bytes.iter().all(u8::is_ascii_digit) {
+            let number = std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| text.parse().ok());
+            return match number {
+                Some(number) => Ok(Name::Number(number)),
+                None => Err(fault(token.place(), "a number out of range")),
+            };
+        }
+        Ok(Name::Symbol(self.module.strings.intern_bytes(bytes)))
+    }
+
+    /// The symbol of a name, a number as its digits.
+    pub fn symbol_of(&mut self, name: Name) -> Symbol {
+        match name {
+            Name::Symbol(symbol) => symbol,
+            Name::Number(number) => self.module.strings.intern(&number.to_string()),
+        }
+    }
+
+    /// The number behind the sigil of a token.
+    pub fn number_of(&self, token: Token) -> Result<u64, Error> {
+        let digits = std::str::from_utf8(&self.bytes(token)[1..]).ok();
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Ok(number),
+            None => Err(fault(token.place(), "a number out of range")),
+        }
+    }
+
+    /// An integer without a sign.
+    pub fn unsigned(&mut self) -> Result<u64, Error> {
+        if self.token.kind != Kind::Integer {
+            return self.expected("a number");
+        }
+        match self.peek_text().parse() {
+            Ok(number) => {
+                self.bump();
+                Ok(number)
+            }
+            Err(_) => self.error("a number out of range"),
+        }
+    }
+
+    /// An integer without a sign of 32 bits.
+    pub fn unsigned_32(&mut self) -> Result<u32, Error> {
+        let place = self.token.place();
+        let number = self.unsigned()?;
+        u32::try_from(number).map_err(|_| fault(place, "a number out of range"))
+    }
+
+    /// `(` number `)`
+    pub fn number_in_parens(&mut self) -> Result<u64, Error> {
+        self.expect(b'(')?;
+        let number = self.unsigned()?;
+        self.expect(b')')?;
+        Ok(number)
+    }
+
+    /// `addrspace(` number `)` if it comes next; the number may be a letter of the data layout.
+    pub fn address_space(&mut self) -> Result<Option<u32>, Error> {
+        if !self.eat_word("addrspace") {
+            return Ok(None);
+        }
+        self.expect(b'(')?;
+        let space = if self.token.kind == Kind::String {
+            let layout = &self.module.layout;
+            let space = match self.peek_text() {
+                "\"A\"" => layout.alloca_space(),
+                "\"G\"" => layout.global_space(),
+                "\"P\"" => layout.program_space(),
+                _ => return self.expected("an address space"),
+            };
+            self.bump();
+            space
+        } else {
+            self.unsigned_32()?
+        };
+        self.expect(b')')?;
+        Ok(Some(space))
+    }
+
+    /// Parses something that may nest.
+    pub fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if self.depth >= MAX_DEPTH {
+            return self.error("this nests too deeply");
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Items with commas between them up to a closing character, which is taken.
+    pub fn list(
+        &mut self,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.eat(close) {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if self.eat(close) {
+                return Ok(());
+            }
+            self.expect(b',')?;
+        }
+    }
+
+    /// Skips a group in brackets, the opening one being next.
+    pub fn skip_group(&mut self) -> Result<(), Error> {
+        let open = self.token.place();
+        let mut depth = 0_usize;
+        loop {
+            match self.token.kind {
+                Kind::Punct(b'(' | b'[' | b'{' | b'<') => depth += 1,
+                Kind::Punct(b')' | b']' | b'}' | b'>') => depth = depth.saturating_sub(1),
+                Kind::End => return Err(fault(open, "this bracket is never closed")),
+                _ => {}
+            }
+            self.bump();
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Types in LLVM assembly.
+
+use super::lexer::Kind;
+use super::parser::{NamedType, Parser};
+use crate::ir::{Symbol, Type, TypeKind};
+use crate::{Error, fault};
+
+/// Types that are one word.
+pub(super) const SIMPLE: &[(&str, Type)] = &[
+    ("void", Type::VOID),
+    ("half", Type::HALF),
+    ("bfloat", Type::BFLOAT),
+    ("float", Type::FLOAT),
+    ("double", Type::DOUBLE),
+    ("x86_fp80", Type::X86_FP80),
+    ("fp128", Type::FP128),
+    ("ppc_fp128", Type::PPC_FP128),
+    ("x86_mmx", Type::X86_MMX),
+    ("x86_amx", Type::X86_AMX),
+    ("label", Type::LABEL),
+    ("metadata", Type::METADATA),
+    ("token", Type::TOKEN),
+];
+
+/// Widest integer type of LLVM.
+const MAX_INT_WIDTH: u32 = 1 << 23;
+
+impl Parser<'_> {
+    /// A type.
+    pub fn ty(&mut self) -> Result<Type, Error> {
+        self.nested(|parser| parser.type_with_suffixes())
+    }
+
+    fn type_with_suffixes(&mut self) -> Result<Type, Error> {
+        let mut ty = self.plain_type()?;
+        loop {
+            if self.eat(b'*') {
+                ty = self.pointer_to(ty, 0);
+            } else if self.at_word("addrspace") {
+                let space = self.address_space()?.unwrap_or(0);
+                self.expect(b'*')?;
+                ty = self.pointer_to(ty, space);
+            } else if self.at(b'(') {
+                ty = self.function_type(ty)?;
+            } else {
+                return Ok(ty);
+            }
+        }
+    }
+
+    /// A pointer to a type, which is forgotten unless the file has typed pointers.
+    pub fn pointer_to(&mut self, pointee: Type, space: u32) -> Type {
+        let pointee = self.typed_pointers.then_some(pointee);
+        self.module
+            .types
+            .intern(TypeKind::Pointer { space, pointee })
+    }
+
+    /// Whether a type comes next.
+    pub fn at_type(&self) -> bool {
+        match self.token.kind {
+            Kind::Local | Kind::Punct(b'[' | b'<' | b'{') => true,
+            Kind::Word => {
+                let word = self.peek_word();
+                matches!(word, "ptr" | "target")
+                    || SIMPLE.iter().any(|row| row.0 == word)
+                    || int_width(word).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    fn plain_type(&mut self) -> Result<Type, Error> {
+        match self.token.kind {
+            Kind::Word => self.word_type(),
+            Kind::Local => {
+                let token = self.bump();
+                let name = self.name_of(token)?;
+                let symbol = self.symbol_of(name);
+                Ok(self.named_type(symbol, token.place()))
+            }
+            Kind::Punct(b'[') => {
+                self.bump();
+                let len = self.unsigned()?;
+                self.expect_word("x")?;
+                let element = self.ty()?;
+                self.expect(b']')?;
+                Ok(self.module.types.array(element, len))
+            }
+            Kind::Punct(b'<') => {
+                self.bump();
+                if self.at(b'{') {
+                    let fields = self.fields()?;
+                    self.expect(b'>')?;
+                    return Ok(self.module.types.literal_struct(fields, true));
+                }
+                self.vector_type()
+            }
+            Kind::Punct(b'{') => {
+                let fields = self.fields()?;
+                Ok(self.module.types.literal_struct(fields, false))
+            }
+            _ => self.expected("a type"),
+        }
+    }
+
+    fn word_type(&mut self) -> Result<Type, Error> {
+        let word = self.peek_word();
+        if let Some(row) = SIMPLE.iter().find(|row| row.0 == word) {
+            self.bump();
+            return Ok(row.1);
+        }
+        match word {
+            "ptr" => {
+                self.bump();
+                let space = self.address_space()?.unwrap_or(0);
+                Ok(self.module.types.pointer(space))
+            }
+            "target" => {
+                self.bump();
+                self.target_type()
+            }
+            _ => match int_width(word) {
+                Some(width @ 1..=MAX_INT_WIDTH) => {
+                    self.has_bytes |= word.starts_with('b');
+                    self.bump();
+                    Ok(self.module.types.int(width))
+                }
+                Some(_) => self.error("an integer type of an impossible width"),
+                None => self.expected("a type"),
+            },
+        }
+    }
+
+    fn target_type(&mut self) -> Result<Type, Error> {
+        self.expect(b'(')?;
+        let name = self.symbol_string()?;
+        let (mut types, mut ints) = (Vec::new(), Vec::new());
+        while self.eat(b',') {
+            if self.token.kind == Kind::Integer {
+                ints.push(self.unsigned_32()?);
+            } else if ints.is_empty() {
+                types.push(self.ty()?);
+            } else {
+                return self.expected("a number");
+            }
+        }
+        self.expect(b')')?;
+        let kind = TypeKind::Target {
+            name,
+            types: types.into(),
+            ints: ints.into(),
+        };
+        Ok(self.module.types.intern(kind))
+    }
+
+    fn vector_type(&mut self) -> Result<Type, Error> {
+        let scalable = self.eat_word("vscale");
+        if scalable {
+            self.expect_word("x")?;
+        }
+        let place = self.token.place();
+        let len = self.unsigned_32()?;
+        if len == 0 {
+            return Err(fault(place, "a vector type without elements"));
+        }
+        self.expect_word("x")?;
+        let element = self.ty()?;
+        self.expect(b'>')?;
+        Ok(self.module.types.vector(element, len, scalable))
+    }
+
+    fn fields(&mut self) -> Result<Box<[Type]>, Error> {
+        self.expect(b'{')?;
+        let mut fields = Vec::new();
+        self.list(b'}', |parser| {
+            fields.push(parser.ty()?);
+            Ok(())
+        })?;
+        Ok(fields.into())
+    }
+
+    fn function_type(&mut self, result: Type) -> Result<Type, Error> {
+        self.expect(b'(')?;
+        let (mut params, mut variadic) = (Vec::new(), false);
+        self.list(b')', |parser| {
+            if parser.ellipsis()? {
+                variadic = true;
+                return Ok(());
+            }
+            params.push(parser.ty()?);
+            Ok(())
+        })?;
+        let params = params.into();
+        Ok(self.module.types.intern(TypeKind::Function {
+            result,
+            params,
+            variadic,
+        }))
+    }
+
+    /// The `...` that ends a list of parameters, if it comes next.
+    pub(super) fn ellipsis(&mut self) -> Result<bool, Error> {
+        if self.token.kind != Kind::Ellipsis {
+            return Ok(false);
+        }
+        self.bump();
+        match self.at(b')') {
+            true => Ok(true),
+            false => self.expected("`)`"),
+        }
+    }
+
+    fn named_type(&mut self, name: Symbol, place: spirula_diagnostics::Place) -> Type {
+        if let Some(found) = self.types.get(&name) {
+            return found.ty;
+        }
+        let ty = self.module.types.named_struct(name);
+        self.types.insert(
+            name,
+            NamedType {
+                ty,
+                defined: false,
+                place,
+            },
+        );
+        ty
+    }
+
+    /// `%name = type …`, the `%name` being next.
+    pub fn type_definition(&mut self) -> Result<(), Error> {
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        let symbol = self.symbol_of(name);
+        self.expect(b'=')?;
+        self.expect_word("type")?;
+        if self.types.get(&symbol).is_some_and(|found| found.defined) {
+            return Err(fault(
+                token.place(),
+                "a type of this name is defined already",
+            ));
+        }
+        let place = token.place();
+        if self.eat_word("opaque") {
+            let ty = self.named_type(symbol, place);
+            self.types.insert(
+                symbol,
+                NamedType {
+                    ty,
+                    defined: true,
+                    place,
+                },
+            );
+            return Ok(());
+        }
+        let packed =
+            self.at(b'<') && self.text[self.token.end..].trim_ascii_start().first() == Some(&b'{');
+        if !packed && !self.at(b'{') {
+            return self.type_alias(symbol, place);
+        }
+        if packed {
+            self.bump();
+        }
+        let ty = self.named_type(symbol, place);
+        self.types.insert(
+            symbol,
+            NamedType {
+                ty,
+                defined: true,
+                place,
+            },
+        );
+        let fields = self.fields()?;
+        if packed {
+            self.expect(b'>')?;
+        }
+        self.module.types.set_body(ty, fields, packed);
+        Ok(())
+    }
+
+    /// A name for a type that is no struct, which has to come before its uses.
+    fn type_alias(&mut self, name: Symbol, place: spirula_diagnostics::Place) -> Result<(), Error> {
+        if self.types.contains_key(&name) {
+            return Err(fault(
+                place,
+                "a type that is no struct is used before its definition",
+            ));
+        }
+        let ty = self.ty()?;
+        self.types.insert(
+            name,
+            NamedType {
+                ty,
+                defined: true,
+                place,
+            },
+        );
+        Ok(())
+    }
+}
+
+/// The width of an integer type, or of a type of bytes (LLVM 23), which is read as an integer type.
+fn int_width(word: &str) -> Option<u32> {
+    let digits = word.strip_prefix(['i', 'b'])?;
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if plain {
+        Some(digits.parse().unwrap_or(u32::MAX))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,516 @@
+//! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
+
+use super::extensions::Extensions;
+use super::translator::Translator;
+use super::types::FOUR_BITS;
+use rustc_hash::FxHashSet;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::enumerants::{
+    AccessQualifier, Capability, Decoration, ImageFormat, StorageClass,
+};
+use spirula_spirv::grammar::{Category, Kind, Op, Version};
+use spirula_spirv::ir::{InstRef, Module};
+use spirula_spirv::target::Environment;
+use spirula_spirv::{Id, IdMap};
+
+/// Where several capabilities would do, the first of these that is among them is declared.
+const PREFERRED: &[Capability] = &[
+    Capability::Kernel,
+    Capability::Addresses,
+    Capability::Groups,
+    Capability::SubgroupDispatch,
+    Capability::Linkage,
+    Capability::BitInstructions,
+    Capability::GroupNonUniformBallot,
+    Capability::LongVectorEXT,
+];
+
+/// Capabilities that OpenCL has since a version above 1.2 (OpenCL SPIR-V Environment, section 3).
+const SINCE: &[(Capability, (u8, u8))] = &[
+    (Capability::GenericPointer, (2, 0)),
+    (Capability::DeviceEnqueue, (2, 0)),
+    (Capability::Pipes, (2, 0)),
+    (Capability::ImageReadWrite, (2, 0)),
+    (Capability::SubgroupDispatch, (2, 1)),
+    (Capability::PipeStorage, (2, 2)),
+];
+
+/// The extension with formats of images that a query may give.
+const RAW_FORMATS: &str = "SPV_EXT_image_raw10_raw12";
+
+/// What a module needs.
+struct Needs<'m> {
+    builder: &'m Builder,
+    module: &'m Module,
+    version: Version,
+    /// Whether the version may rise.
+    rises: bool,
+    /// What the module is for, where that is said.
+    environment: Option<Environment>,
+    allowed: &'m Extensions,
+    /// The capabilities that may be declared; any where there is none.
+    ceiling: Option<&'m [Capability]>,
+    /// What is being looked at.
+    what: &'static str,
+    /// What is needed and cannot be had.
+    missing: Vec<String>,
+    /// In the order in which they were needed; none twice.
+    capabilities: Vec<Capability>,
+    extensions: Vec<&'static str>,
+    /// Widths of integer and float types.
+    widths: IdMap<u16>,
+    /// Images of shaders that say nothing of their format.
+    formless: IdMap<bool>,
+    /// Vector types in the order of their ids, with components and their number.
+    vectors: Vec<(Id, Id, u32)>,
+    /// Opcodes that need no second look.
+    seen: Vec<bool>,
+    /// Decorations of at most one operand that need no second look.
+    decorations: FxHashSet<(u32, Option<u32>)>,
+}
+
+impl Translator<'_> {
+    /// Declares what the module needs.
+    pub(super) fn declare_capabilities(&mut self) {
+        let module = self.b.module();
+        let mut needs = Needs {
+            builder: &self.b,
+            module,
+            version: self.version,
+            rises: self.options.target.is_none(),
+            environment: self.options.target.map(|target| target.environment),
+            allowed: &self.options.extensions,
+            ceiling: self.options.capabilities.as_deref(),
+            what: "the module",
+            missing: Vec::new(),
+            capabilities: match self.is_shader() {
+                true => vec![Capability::Shader],
+                false => vec![Capability::Addresses, Capability::Kernel],
+            },
+            extensions: Vec::new(),
+            widths: IdMap::new(0, 0),
+            formless: IdMap::new(0, false),
+            vectors: Vec::new(),
+            decorations: FxHashSet::default(),
+            seen: vec![false; usize::from(u16::MAX) + 1],
+        };
+        needs.types();
+        for inst in module.all_insts() {
+            needs.instruction(inst);
+        }
+        if module
+            .section(spirula_spirv::ir::Section::EntryPoints)
+            .next()
+            .is_none()
+        {
+            needs.capability(Capability::Linkage);
+        }
+        let (mut capabilities, mut extensions) = (needs.capabilities, needs.extensions);
+        capabilities.sort_unstable_by_key(|capability| capability.0);
+        extensions.sort_unstable();
+        let (version, missing) = (needs.version, needs.missing);
+        self.version = version;
+        for message in missing {
+            self.diagnostics
+                .push(Diagnostic::error(Place::Unknown, message));
+        }
+        for capability in capabilities {
+            self.b.capability(capability);
+        }
+        for extension in extensions {
+            self.b.extension(extension);
+        }
+    }
+}
+
+impl Needs<'_> {
+    fn capability(&mut self, capability: Capability) {
+        if self.has(capability) {
+            return;
+        }
+        self.capabilities.push(capability);
+        let Some(row) = Kind::Capability.info().enumerant(capability.0) else {
+            return;
+        };
+        if !self.may_declare(capability) {
+            let message = format!(
+                "{} needs the capability {}, which is not allowed",
+                self.what, row.name
+            );
+            self.missing.push(message);
+        }
+        let since = SINCE.iter().find(|since| since.0 == capability);
+        if let (Some((_, since)), Some(Environment::OpenCl(major, minor))) =
+            (since, self.environment)
+            && (major, minor) < *since
+        {
+            let message = format!(
+                "{} needs the capability {}, which OpenCL has since {}.{}, and the target is {major}.{minor}",
+                self.what, row.name, since.0, since.1
+            );
+            self.missing.push(message);
+        }
+        self.since(row.name, row.version, row.extensions);
+    }
+
+    fn may_declare(&self, capability: Capability) -> bool {
+        if matches!(capability, Capability::Addresses | Capability::Kernel) {
+            return !self.has(Capability::Shader);
+        }
+        self.ceiling
+            .is_none_or(|ceiling| ceiling.contains(&capability))
+    }
+
+    /// Sees to it that something of a version or extension may be used.
+    fn since(&mut self, name: &str, version: Version, extensions: &'static [&'static str]) {
+        if version <= self.version {
+            return;
+        }
+        if !extensions.is_empty() {
+            self.any_extension(name, extensions);
+        } else if version != Version::NEVER {
+            self.at_least(name, version);
+        }
+    }
+
+    fn at_least(&mut self, name: &str, version: Version) {
+        if version > self.version && self.rises {
+            self.version = version;
+        } else if version > self.version {
+            self.missing.push(format!(
+                "{name} needs SPIR-V {version}, and the target has {}",
+                self.version
+            ));
+        }
+    }
+
+    /// Whether a capability is declared. Those that others imply are declared, too.
+    fn has(&self, wanted: Capability) -> bool {
+        self.capabilities.contains(&wanted)
+    }
+
+    fn any_extension(&mut self, name: &str, extensions: &'static [&'static str]) {
+        if extensions.iter().any(|e| self.extensions.contains(e)) {
+            return;
+        }
+        // Of an extension's two names consumers have known Intel's for longer.
+        let allowed = extensions.iter().filter(|e| self.allowed.allows(e));
+        match allowed.min_by_key(|e| e.starts_with("SPV_ALTERA_")) {
+            Some(extension) => self.extensions.push(extension),
+            None => self.missing.push(format!(
+                "{name} needs the extension {}, which is not allowed",
+                extensions.join(" or ")
+            )),
+        }
+    }
+
+    /// Sees to it that one of several capabilities is there.
+    fn any(&mut self, capabilities: &[Capability]) {
+        if capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c)) {
+            return;
+        }
+        let preferred = PREFERRED.iter().filter(|c| capabilities.contains(c));
+        let all = preferred.chain(capabilities);
+        let chosen = all
+            .clone()
+            .find(|c| self.may_declare(**c))
+            .or(all.into_iter().next());
+        self.capability(*chosen.unwrap_or(&capabilities[0]));
+    }
+
+    /// Widths and lengths of types, which the grammar's rows do not tell apart.
+    fn types(&mut self) {
+        let module = self.module;
+        let section = module.section(spirula_spirv::ir::Section::Globals);
+        let mut halves = IdMap::new(0, false);
+        let blocks = self.blocks();
+        for inst in section {
+            self.what = inst.op().info().map_or("a type", |row| row.name);
+            if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
+                self.widths.set(id, inst.word(0) as u16);
+            }
+            if let (Op::TypeVector, Some(id)) = (inst.op(), inst.result()) {
+                self.vectors.push((id, inst.id(0), inst.word(1)));
+            }
+            match inst.op() {
+                Op::TypeInt if self.has(Capability::Shader) => self.shader_integer(inst.word(0)),
+                Op::TypeInt => match inst.word(0) {
+                    8 => self.capability(Capability::Int8),
+                    16 => self.capability(Capability::Int16),
+                    64 => self.capability(Capability::Int64),
+                    32 => {}
+                    4 if self.allowed.allows(FOUR_BITS) => {
+                        self.capability(Capability::Int4TypeINTEL);
+                    }
+                    _ => self.capability(Capability::ArbitraryPrecisionIntegersALTERA),
+                },
+                // Those of another encoding than IEEE's have it as an operand.
+                Op::TypeFloat if inst.operands().len() > 1 => {}
+                Op::TypeFloat => match (inst.word(0), inst.result()) {
+                    (16, _) if self.has(Capability::Shader) => {
+                        self.capability(Capability::Float16);
+                        self.capability(Capability::StorageBuffer16BitAccess);
+                    }
+                    (16, Some(id)) => {
+                        self.capability(Capability::Float16Buffer);
+                        halves.set(id, true);
+                    }
+                    (64, _) => self.capability(Capability::Float64),
+                    _ => {}
+                },
+                Op::TypeVector if inst.word(1) > 4 => self.capability(Capability::Vector16),
+                Op::TypeCooperativeMatrixKHR => self.matrix(inst.id(0)),
+                Op::TypeImage | Op::TypeSampler => self.image(inst),
+                Op::TypePointer
+                    if inst.word(0) == StorageClass::Workgroup.0
+                        && blocks.contains(&inst.id(1)) =>
+                {
+                    self.capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
+                }
+                _ => {}
+            }
+            // A pointer to a half needs no arithmetic on halves, anything else does.
+            let uses = |n: usize| inst.get_id(n).is_some_and(|id| halves[id]);
+            let value = match inst.op() {
+                Op::TypeVector | Op::TypeArray => uses(0),
+                Op::TypeStruct | Op::TypeFunction => inst.ids(0).any(|id| halves[id]),
+                _ => inst.result_type().is_some_and(|ty| halves[ty]),
+            };
+            if value {
+                self.capability(Capability::Float16);
+            }
+        }
+        self.vectors.sort_unstable();
+        if self.has(Capability::Float16) || halves.is_empty() {
+            return;
+        }
+        for inst in module.all_insts() {
+            if inst.result_type().is_some_and(|ty| halves[ty]) {
+                self.capability(Capability::Float16);
+                return;
+            }
+        }
+    }
+
+    /// The structures of a shader that are blocks.
+    fn blocks(&self) -> Vec<Id> {
+        if !self.has(Capability::Shader) {
+            return Vec::new();
+        }
+        let annotations = self.module.section(spirula_spirv::ir::Section::Annotations);
+        let blocks =
+            annotations.filter(|i| i.op() == Op::Decorate && i.word(1) == Decoration::Block.0);
+        blocks.map(|inst| inst.id(0)).collect()
+    }
+
+    /// Integers of a shader, which may be in its buffers.
+    fn shader_integer(&mut self, width: u32) {
+        match width {
+            8 => {
+                self.capability(Capability::Int8);
+                self.capability(Capability::StorageBuffer8BitAccess);
+            }
+            16 => {
+                self.capability(Capability::Int16);
+                self.capability(Capability::StorageBuffer16BitAccess);
+            }
+            64 => self.capability(Capability::Int64),
+            _ => {}
+        }
+    }
+
+    /// Images of kernels need a capability, those that are read and written one more.
+    fn image(&mut self, inst: InstRef<'_>) {
+        if self.has(Capability::Shader) {
+            let unknown = inst.operands().get(6) == Some(&ImageFormat::Unknown.0);
+            if let Some(id) = inst.result().filter(|_| unknown) {
+                self.formless.set(id, true);
+            }
+            return;
+        }
+        self.capability(Capability::ImageBasic);
+        if inst.op() == Op::TypeImage
+            && inst.operands().get(7) == Some(&AccessQualifier::ReadWrite.0)
+        {
+            self.capability(Capability::ImageReadWrite);
+        }
+    }
+
+    /// Cooperative matrices of some components need a capability more.
+    fn matrix(&mut self, component: Id) {
+        for inst in self.module.section(spirula_spirv::ir::Section::Globals) {
+            if inst.result() != Some(component) {
+                continue;
+            }
+            match (inst.op(), inst.operands()) {
+                (Op::TypeFloat, [16, _]) => {
+                    self.capability(Capability::BFloat16CooperativeMatrixKHR);
+                }
+                (Op::TypeFloat, [8, _]) => {
+                    self.capability(Capability::Float8CooperativeMatrixEXT);
+                }
+                (Op::TypeInt, [4, ..]) => {
+                    self.capability(Capability::Int4CooperativeMatrixINTEL);
+                }
+                _ => {}
+            }
+            return;
+        }
+    }
+
+    fn instruction(&mut self, inst: InstRef<'_>) {
+        let op = inst.op();
+        if self.seen[usize::from(op.0)] || matches!(op, Op::Capability | Op::Extension) {
+            return;
+        }
+        if op == Op::Decorate && self.is_known_decoration(inst.words()) {
+            return;
+        }
+        let Some(row) = op.info() else { return };
+        self.what = row.name;
+        // What the type says goes first: the row has the capabilities of all types.
+        self.by_type(inst);
+        self.any(row.capabilities);
+        self.since(row.name, row.version, row.extensions);
+        let plain = |kind: Kind| {
+            let category = kind.info().category;
+            matches!(category, Category::Id | Category::Literal)
+        };
+        // Of memory operands only such without needs are written.
+        let simple = row.operands.iter().all(|o| {
+            let bases = o.kind.info().bases;
+            let parts = !bases.is_empty() && bases.iter().all(|kind| plain(*kind));
+            plain(o.kind) || parts || o.kind == Kind::MemoryAccess
+        });
+        let varies = row.name.starts_with("OpAtomic")
+            || row.name.contains("Dot")
+            || op == Op::GroupNonUniformBroadcast;
+        if simple && op != Op::SpecConstantOp && op != Op::ExtInst {
+            self.seen[usize::from(op.0)] = !varies;
+            return;
+        }
+        if op == Op::ExtInst {
+            self.seen[usize::from(op.0)] = true;
+            return;
+        }
+        for operand in inst.parsed().flatten() {
+            let info = operand.kind.info();
+            match info.category {
+                Category::ValueEnum if operand.kind != Kind::Capability => {
+                    self.enumerant(operand.kind, operand.words[0]);
+                }
+                Category::BitEnum => {
+                    let mut rest = operand.words[0];
+                    while rest != 0 {
+                        let bit = rest & rest.wrapping_neg();
+                        rest ^= bit;
+                        self.enumerant(operand.kind, bit);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a decoration was looked at before, on whatever it is.
+    fn is_known_decoration(&mut self, words: &[u32]) -> bool {
+        match *words {
+            [_, decoration] => !self.decorations.insert((decoration, None)),
+            [_, decoration, operand] => !self.decorations.insert((decoration, Some(operand))),
+            _ => false,
+        }
+    }
+
+    /// Component and number of components of a vector type.
+    fn vector(&self, ty: Id) -> Option<(Id, u32)> {
+        let at = self.vectors.binary_search_by_key(&ty, |row| row.0).ok()?;
+        let (_, component, count) = self.vectors[at];
+        Some((component, count))
+    }
+
+    /// Dot products need a capability by what they are of: packed bytes, bytes, or others.
+    fn dot_product(&mut self, inst: InstRef<'_>) {
+        let ty = inst.get_id(0).and_then(|id| self.builder.type_of(id));
+        let Some(ty) = ty else { return };
+        let capability = match self.vector(ty) {
+            _ if self.widths[ty] == 32 => Capability::DotProductInput4x8BitPacked,
+            Some((component, 4)) if self.widths[component] == 8 => {
+                Capability::DotProductInput4x8Bit
+            }
+            _ => Capability::DotProductInputAll,
+        };
+        self.capability(capability);
+    }
+
+    fn is_constant(&self, id: Id) -> bool {
+        let mut globals = self.module.section(spirula_spirv::ir::Section::Globals);
+        globals.any(|inst| inst.result() == Some(id))
+    }
+
+    fn enumerant(&mut self, kind: Kind, value: u32) {
+        let Some(row) = kind.info().enumerant(value) else {
+            return;
+        };
+        self.what = row.name;
+        self.any(row.capabilities);
+        self.since(row.name, row.version, row.extensions);
+    }
+
+    /// Atomic accesses need a capability by their width.
+    fn by_type(&mut self, inst: InstRef<'_>) {
+        let op = inst.op();
+        let Some(row) = op.info() else { return };
+        if matches!(
+            op,
+            Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat
+        ) {
+            self.dot_product(inst);
+        }
+        let image = inst.get_id(0).and_then(|image| self.builder.type_of(image));
+        let formless = image.is_some_and(|image| self.formless[image]);
+        match op {
+            Op::ImageRead if formless => {
+                self.capability(Capability::StorageImageReadWithoutFormat);
+            }
+            Op::ImageWrite if formless => {
+                self.capability(Capability::StorageImageWriteWithoutFormat);
+            }
+            _ => {}
+        }
+        if op == Op::ImageQueryFormat && self.allowed.names(RAW_FORMATS) {
+            self.extensions.push(RAW_FORMATS);
+        }
+        // The item may be one found out since SPIR-V 1.5.
+        if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id(2)) {
+            self.at_least(row.name, Version::new(1, 5));
+        }
+        if !row.name.starts_with("OpAtomic") {
+            return;
+        }
+        let ty = match op {
+            Op::AtomicStore => inst.get_id(3).and_then(|value| self.builder.type_of(value)),
+            _ => inst.result_type(),
+        };
+        let width = ty.map_or(0, |ty| self.widths[ty]);
+        if ty.is_some_and(|ty| self.vector(ty).is_some()) {
+            return self.capability(Capability::AtomicFloat16VectorNV);
+        }
+        match (op, width) {
+            (Op::AtomicFAddEXT, 64) => self.capability(Capability::AtomicFloat64AddEXT),
+            (Op::AtomicFAddEXT, 16) => self.capability(Capability::AtomicFloat16AddEXT),
+            (Op::AtomicFAddEXT, _) => self.capability(Capability::AtomicFloat32AddEXT),
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => {
+                self.capability(Capability::AtomicFloat64MinMaxEXT);
+            }
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 16) => {
+                self.capability(Capability::AtomicFloat16MinMaxEXT);
+            }
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, _) => {
+                self.capability(Capability::AtomicFloat32MinMaxEXT);
+            }
+            (_, 64) => self.capability(Capability::Int64Atomics),
+            _ => {}
+        }
+    }
+}

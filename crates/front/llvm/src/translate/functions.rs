@@ -1,0 +1,382 @@
+//! Functions: signatures, attributes, declarations, entry points.
+
+use super::body::Body;
+use super::builtins::Callee;
+use super::refusal::{Lowered, Refusal, refuse};
+use super::translator::Translator;
+use crate::ir::{AttrKind, CallingConvention, Func, GlobalKind, Linkage, Type};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{
+    Decoration, ExecutionModel, FunctionControl, FunctionParameterAttribute, LinkageType,
+};
+use std::rc::Rc;
+
+/// Parameters that a function may have (specification, section 2.17).
+const MAX_PARAMETERS: usize = 255;
+/// Variables that an entry point can list.
+const MAX_INTERFACE: usize = 40_000;
+
+/// Extensions by either name that have functions which are not to be optimised. What is compiled
+/// without optimisation has nothing but such.
+const OPTIONAL: [&str; 2] = ["SPV_EXT_optnone", "SPV_INTEL_optnone"];
+
+/// Bit of an access that reads.
+const READS: u64 = 1;
+
+/// What a `memory` attribute says of all memory together: its accesses are pairs of bits, one for
+/// each kind of memory.
+fn combined(effects: u64) -> u64 {
+    (0..32)
+        .step_by(2)
+        .fold(0, |all, at| all | (effects >> at) & 3)
+}
+
+/// The types of a function.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) id: Id,
+    pub(super) ty: Id,
+    pub(super) result: Id,
+    pub(super) params: Vec<Id>,
+}
+
+/// Attributes of parameters that SPIR-V has, too.
+const PARAMETER_ATTRIBUTES: &[(AttrKind, FunctionParameterAttribute)] = &[
+    (AttrKind::ZeroExt, FunctionParameterAttribute::Zext),
+    (AttrKind::SignExt, FunctionParameterAttribute::Sext),
+    (AttrKind::ByVal, FunctionParameterAttribute::ByVal),
+    (AttrKind::StructRet, FunctionParameterAttribute::Sret),
+    (AttrKind::NoAlias, FunctionParameterAttribute::NoAlias),
+    (AttrKind::NoCapture, FunctionParameterAttribute::NoCapture),
+    (AttrKind::ReadOnly, FunctionParameterAttribute::NoWrite),
+    (AttrKind::ReadNone, FunctionParameterAttribute::NoReadWrite),
+];
+
+impl<'m> Translator<'m> {
+    /// The types of a function, made at its first use.
+    pub(super) fn signature(&mut self, func: Func) -> Lowered<Rc<Signature>> {
+        if let Some(signature) = &self.signatures[func.index()] {
+            return Ok(signature.clone());
+        }
+        let function = self.module.function(func);
+        let Some((result, _, variadic)) = self.module.types.signature(function.ty) else {
+            return Err(refuse("a function without a function type"));
+        };
+        if variadic {
+            return Err(refuse(
+                "functions of any number of arguments have no counterpart in SPIR-V",
+            ));
+        }
+        if function.params.len() > MAX_PARAMETERS {
+            let count = function.params.len();
+            return Err(refuse(format!(
+                "{count} parameters are more than SPIR-V allows"
+            )));
+        }
+        let mut params = Vec::with_capacity(function.params.len());
+        for (index, &ty) in function.params.iter().enumerate() {
+            params.push(self.local_type(func, index, ty)?);
+        }
+        let result = match self.pointer_space(result) {
+            Some(space) => {
+                let pointee = self.pointees.result(self.module, func);
+                self.pointer_to(space, pointee)?
+            }
+            None => self.register_type(result)?,
+        };
+        let ty = self.b.function_type(result, &params);
+        let signature = Rc::new(Signature {
+            id: self.b.fresh_id(),
+            ty,
+            result,
+            params,
+        });
+        self.signatures[func.index()] = Some(signature.clone());
+        Ok(signature)
+    }
+
+    /// The type of a local: of a pointer, one to what was inferred.
+    pub(super) fn local_type(&mut self, func: Func, local: usize, ty: Type) -> Lowered<Id> {
+        match self.pointer_space(ty) {
+            Some(space) => {
+                let pointee = match self.stated_pointee(func, local) {
+                    Some(stated) => Some(stated),
+                    None => self.pointees.local(func, local),
+                };
+                self.pointer_to(space, pointee)
+            }
+            None => self.register_type(ty),
+        }
+    }
+
+    /// Whether a function is defined by another module, be it that a copy of it is here.
+    pub(super) fn is_elsewhere(&self, func: Func) -> bool {
+        let function = self.module.function(func);
+        let linkage = self.module.global(function.global).linkage;
+        function.is_declaration() || linkage == Linkage::AvailableExternally
+    }
+
+    /// Declares the functions that other modules have to define.
+    pub(super) fn function_declarations(&mut self) {
+        for func in self.module.function_ids() {
+            let function = self.module.function(func);
+            if !self.is_elsewhere(func) || !matches!(*self.callee(func), Callee::Function) {
+                continue;
+            }
+            // Those of any number of arguments are refused where they are called.
+            let signature = self.module.types.signature(function.ty);
+            if signature.is_some_and(|(_, _, variadic)| variadic) {
+                continue;
+            }
+            match self.signature(func) {
+                Ok(signature) => {
+                    self.begin_function(func, &signature);
+                    let name = self.module.function_name(func);
+                    self.b.linkage(signature.id, name, LinkageType::Import);
+                    self.b.end_function();
+                }
+                Err(refusal) => self.report(func, Place::Unknown, &refusal),
+            }
+        }
+    }
+
+    /// Translates a function with a body.
+    pub(super) fn define_function(&mut self, func: Func) {
+        let signature = match self.signature(func) {
+            Ok(signature) => signature,
+            Err(refusal) => return self.report(func, Place::Unknown, &refusal),
+        };
+        let function = self.module.function(func);
+        let params = self.begin_function(func, &signature);
+        let linkage = self.module.global(function.global).linkage;
+        if !linkage.is_local() && !self.is_kernel(func) && !self.is_shader() {
+            let name = self.module.function_name(func);
+            let linkage = self.exported(linkage);
+            self.b.linkage(signature.id, name, linkage);
+        }
+        self.debug_function(func);
+        Body::new(self, func, signature, &params).translate();
+        self.b.end_function();
+    }
+
+    /// The linkage of what is defined here and seen by other modules.
+    pub(super) fn exported(&self, linkage: Linkage) -> LinkageType {
+        match linkage {
+            Linkage::LinkOnceOdr if self.may_use("SPV_KHR_linkonce_odr") => {
+                LinkageType::LinkOnceODR
+            }
+            _ => LinkageType::Export,
+        }
+    }
+
+    /// Whether a function is an entry point.
+    pub(super) fn is_kernel(&self, func: Func) -> bool {
+        let convention = self.module.function(func).convention;
+        convention == CallingConvention::SPIR_KERNEL || self.is_shader_entry(func)
+    }
+
+    /// Reports that something in a function was refused.
+    pub(super) fn report(&mut self, func: Func, place: Place, refusal: &Refusal) {
+        let Refusal::Because(reason) = refusal else {
+            return;
+        };
+        let name = self.module.function_name(func);
+        let global = self.module.global(self.module.function(func).global);
+        let place = match place {
+            Place::Unknown => global.place,
+            place => place,
+        };
+        let message = format!("{reason}, in the function {name}");
+        match self.reported.get_mut(&message) {
+            Some((_, times)) => *times += 1,
+            None => {
+                let first = (self.diagnostics.len(), 1);
+                self.reported.insert(message.clone(), first);
+                self.diagnostics.push(Diagnostic::error(place, message));
+            }
+        }
+    }
+
+    /// What was refused, each reason once for a function, with the number of its places.
+    pub(super) fn refusals(mut self) -> Vec<Diagnostic> {
+        for (at, times) in self.reported.into_values() {
+            if times > 1 {
+                let message = &mut self.diagnostics[at].message;
+                message.push_str(&format!(", at {times} places"));
+            }
+        }
+        self.diagnostics
+    }
+
+    fn begin_function(&mut self, func: Func, signature: &Signature) -> Vec<Id> {
+        let function = self.module.function(func);
+        let attributes = &self.module.attributes;
+        let set = attributes.function(function.attributes);
+        let mut control = FunctionControl::default();
+        if attributes.has(set, AttrKind::AlwaysInline) {
+            control |= FunctionControl::Inline;
+        } else if attributes.has(set, AttrKind::NoInline) {
+            control |= FunctionControl::DontInline;
+        }
+        if attributes.has(set, AttrKind::OptNone)
+            && OPTIONAL.iter().any(|name| self.asked_for(name))
+        {
+            control |= FunctionControl::OptNoneEXT;
+        }
+        if !attributes.has(set, AttrKind::Convergent) {
+            control |= match attributes.number(set, AttrKind::Memory).map(combined) {
+                Some(0) => FunctionControl::Const,
+                Some(READS) => FunctionControl::Pure,
+                _ => FunctionControl::default(),
+            };
+        }
+        self.b
+            .begin_function(signature.id, signature.result, control, signature.ty);
+        self.name(signature.id, self.module.function_name(func));
+        let result = attributes.result(function.attributes);
+        self.parameter_attributes(signature.id, result);
+        // Values may have no names while the source's are kept for those who ask a runtime.
+        let source_names = self.module.function_strings(func, "kernel_arg_name");
+        let mut params = Vec::with_capacity(signature.params.len());
+        for (index, &ty) in signature.params.iter().enumerate() {
+            let id = self.b.parameter(ty);
+            let name = match self.module.str(function.name(index)) {
+                "" => source_names.get(index).copied().unwrap_or(""),
+                name => name,
+            };
+            self.name(id, name);
+            params.push(id);
+        }
+        self.function_decorations(func, signature.id, &params);
+        for (index, &id) in params.iter().enumerate() {
+            let set = self.module.attributes.param(function.attributes, index);
+            self.parameter_attributes(id, set);
+        }
+        params
+    }
+
+    fn parameter_attributes(&mut self, id: Id, set: crate::ir::AttrSet) {
+        let attributes = &self.module.attributes;
+        if attributes.get(set).is_empty() {
+            return;
+        }
+        for (kind, attribute) in PARAMETER_ATTRIBUTES {
+            let has = match kind {
+                // Since LLVM 21 that of nothing captured.
+                AttrKind::NoCapture => {
+                    attributes.has(set, *kind)
+                        || attributes.number(set, AttrKind::Captures) == Some(0)
+                }
+                _ => attributes.has(set, *kind),
+            };
+            if has {
+                self.b
+                    .decorate(id, Decoration::FuncParamAttr, &[attribute.0]);
+            }
+        }
+        let align = attributes.number(set, AttrKind::Align);
+        if let Some(align) = align.and_then(|a| u32::try_from(a).ok()) {
+            self.b.decorate(id, Decoration::Alignment, &[align]);
+        }
+    }
+
+    /// Declares the entry points. A kernel that other functions call gets a function of its own
+    /// as entry point, for those must not be called.
+    pub(super) fn entry_points(&mut self) {
+        let mut visited = vec![u32::MAX; self.module.functions.len()];
+        for func in self.module.function_ids() {
+            let function = self.module.function(func);
+            if !self.is_kernel(func) || function.is_declaration() {
+                continue;
+            }
+            let Some(signature) = self.signatures[func.index()].clone() else {
+                continue;
+            };
+            let entry = match self.called[func.index()] {
+                true => self.entry_wrapper(func, &signature),
+                false => signature.id,
+            };
+            let interface = self.interface(func, &mut visited);
+            if interface.len() > MAX_INTERFACE {
+                self.report(
+                    func,
+                    Place::Unknown,
+                    &refuse("too many global variables are used"),
+                );
+                continue;
+            }
+            let name = self.module.function_name(func);
+            let model = match self.is_shader() {
+                true => ExecutionModel::GLCompute,
+                false => ExecutionModel::Kernel,
+            };
+            self.b.entry_point(model, entry, name, &interface);
+            match self.is_shader() {
+                true => {
+                    self.stated_modes(func, entry);
+                    self.shader_sizes(func, entry);
+                }
+                false => self.execution_modes(func, entry),
+            }
+        }
+    }
+
+    pub(super) fn entry_wrapper(&mut self, func: Func, inner: &Signature) -> Id {
+        let outer = Signature {
+            id: self.b.fresh_id(),
+            ty: inner.ty,
+            result: inner.result,
+            params: inner.params.clone(),
+        };
+        let params = self.begin_function(func, &outer);
+        let label = self.b.fresh_id();
+        self.b.begin_block(label);
+        let mut words = vec![inner.id.word()];
+        words.extend(params.iter().map(|p| p.word()));
+        self.b.value(Op::FunctionCall, inner.result, &words);
+        self.b.effect(Op::Return, &[]);
+        self.b.end_function();
+        outer.id
+    }
+
+    /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
+    /// then on all that it can reach.
+    pub(super) fn interface(&self, entry: Func, visited: &mut [u32]) -> Vec<Id> {
+        let all = self.version >= spirula_spirv::grammar::Version::new(1, 4);
+        let stamp = entry.index() as u32;
+        let mut interface = Vec::new();
+        let mut pending = vec![entry];
+        visited[entry.index()] = stamp;
+        while let Some(func) = pending.pop() {
+            let uses = &self.uses[func.index()];
+            for &id in &uses.variables {
+                let listed = all || self.builtin_variables.iter().any(|(_, b)| *b == id);
+                if listed && !interface.contains(&id) {
+                    interface.push(id);
+                }
+            }
+            for callee in &uses.functions {
+                if visited[callee.index()] != stamp {
+                    visited[callee.index()] = stamp;
+                    pending.push(*callee);
+                }
+            }
+        }
+        interface
+    }
+
+    /// The function that a global constant is the address of, aliases followed.
+    pub(super) fn callee_of(&self, constant: crate::ir::Const) -> Option<Func> {
+        let mut constant = constant;
+        for _ in 0..16 {
+            match self.module.global(self.module.as_global(constant)?).kind {
+                GlobalKind::Function(func) => return Some(func),
+                GlobalKind::Alias(target) => constant = target.0?,
+                _ => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,170 @@
+//! Global variables, and which of them a function uses.
+
+use super::instructions::WORD;
+use super::refusal::{Lowered, Refusal, refuse};
+use super::translator::Translator;
+use crate::ir::{Const, ConstKind, Global, GlobalKind, Linkage, Variable};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
+
+/// What became of a global variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GlobalState {
+    /// Not needed so far.
+    Unseen,
+    /// Its initial contents are being made.
+    Open,
+    /// Its variable.
+    Done(Id),
+    /// It was refused, and reported.
+    Refused,
+}
+
+impl Translator<'_> {
+    /// Makes all global variables, so that those without a use are exported, too.
+    pub(super) fn global_variables(&mut self) {
+        for global in self.module.global_ids() {
+            let data = self.module.global(global);
+            let name = self.module.str(data.name);
+            let variable = matches!(data.kind, GlobalKind::Variable(_));
+            // Texts of annotations are read where they are used.
+            let about = self.module.str(data.section) == "llvm.metadata";
+            if !variable || about || name.starts_with("llvm.") {
+                continue;
+            }
+            if let Err(Refusal::Because(reason)) = self.global_variable(global) {
+                self.globals[global.index()] = GlobalState::Refused;
+                let message = format!("{reason}, in the global {name}");
+                self.diagnostics
+                    .push(Diagnostic::error(data.place, message));
+            }
+        }
+    }
+
+    /// The variable of a global.
+    pub(super) fn global_variable(&mut self, global: Global) -> Lowered<Id> {
+        match self.globals[global.index()] {
+            GlobalState::Done(id) => return Ok(id),
+            GlobalState::Open => return Err(refuse("a global contains its own address")),
+            GlobalState::Refused => return Err(Refusal::Follows),
+            GlobalState::Unseen => {}
+        }
+        let GlobalKind::Variable(variable) = self.module.global(global).kind else {
+            return Err(refuse("a global that is no variable is used as one"));
+        };
+        self.globals[global.index()] = GlobalState::Open;
+        let made = self.make_variable(global, variable);
+        self.globals[global.index()] = match &made {
+            Ok(id) => GlobalState::Done(*id),
+            Err(_) => GlobalState::Unseen,
+        };
+        made
+    }
+
+    fn make_variable(&mut self, global: Global, variable: Variable) -> Lowered<Id> {
+        let module = self.module;
+        let data = module.global(global);
+        let name = module.str(data.name);
+        if let Some(builtin) = self.builtin_of_name(name) {
+            return self.builtin_variable(builtin);
+        }
+        let class = match self.storage_class(data.space)? {
+            // Nothing outside of functions is private: there is one for all.
+            StorageClass::Function => StorageClass::CrossWorkgroup,
+            StorageClass::Generic => StorageClass::CrossWorkgroup,
+            class => class,
+        };
+        let elsewhere = data.linkage == Linkage::AvailableExternally;
+        let initial = variable.initializer.filter(|_| !elsewhere);
+        let contents = initial.filter(|constant| {
+            let kind = module.consts.kind(*constant);
+            class != StorageClass::Workgroup
+                && !matches!(kind, ConstKind::Undef | ConstKind::Poison)
+        });
+        let mut pointee = self.contents_type(data.value_type, contents)?;
+        let mut pointer = self.pointer_type(class, pointee);
+        let mut initializer = match contents {
+            Some(constant) => Some(self.initial_contents(data.value_type, constant)?),
+            None => None,
+        };
+        let size = module.layout.alloc_size(&module.types, data.value_type);
+        let mut align = data.align.bytes();
+        if data.linkage.is_local()
+            && !variable.constant
+            && let Some(padding) = self.padding(size)?
+        {
+            pointee = self.struct_type("", &[pointee, padding], false);
+            pointer = self.pointer_type(class, pointee);
+            initializer = initializer.map(|contents| self.padded(pointee, contents, padding));
+            align = align.max(Some(WORD));
+        }
+        let id = self.b.global_variable(pointer, class, initializer);
+        self.name(id, name);
+        if variable.constant && !self.is_shader() {
+            self.b.decorate(id, Decoration::Constant, &[]);
+        }
+        let kernel = !self.is_shader();
+        if let Some(align) = align.filter(|_| kernel).and_then(|a| u32::try_from(a).ok()) {
+            self.b.decorate(id, Decoration::Alignment, &[align]);
+        }
+        if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {
+            let linkage = match initial {
+                Some(_) => self.exported(data.linkage),
+                None => LinkageType::Import,
+            };
+            self.b.linkage(id, name, linkage);
+        }
+        let stated = self.module.strings.find("spirv.Decorations");
+        let node = stated.and_then(|kind| data.metadata.iter().find(|m| m.0 == kind));
+        if let Some(&(_, node)) = node {
+            self.stated_decorations(id, node);
+        }
+        self.vector_compute_variable(id, variable.attributes);
+        self.variables.set(id, true);
+        Ok(id)
+    }
+
+    /// Whether an id is that of a variable at module level.
+    pub(super) fn is_variable(&self, id: Id) -> bool {
+        self.variables[id]
+    }
+
+    /// The built-in that a global stands for by its name, as in SPIR-V that went through LLVM.
+    fn builtin_of_name(&self, name: &str) -> Option<BuiltIn> {
+        let name = name.strip_prefix("__spirv_BuiltIn")?;
+        let row = spirula_spirv::grammar::Kind::BuiltIn.info().by_name(name)?;
+        Some(BuiltIn(row.value))
+    }
+
+    /// The variables that a constant refers to, those in initial contents included.
+    pub(super) fn referred_variables(&self, constant: Const, found: &mut Vec<Id>) {
+        let mut pending = vec![constant];
+        let mut budget = 1000;
+        while let Some(constant) = pending.pop() {
+            match self.module.consts.kind(constant) {
+                ConstKind::Expr(expr) => pending.extend_from_slice(&expr.operands),
+                ConstKind::Aggregate(elements) => pending.extend_from_slice(elements),
+                ConstKind::Global(global) => {
+                    let data = self.module.global(*global);
+                    if let GlobalState::Done(id) = self.globals[global.index()]
+                        && !found.contains(&id)
+                    {
+                        found.push(id);
+                        if let GlobalKind::Variable(variable) = data.kind {
+                            pending.extend(variable.initializer);
+                        }
+                    }
+                    if let GlobalKind::Alias(target) = data.kind {
+                        pending.extend(target.0);
+                    }
+                }
+                _ => {}
+            }
+            budget -= 1;
+            if budget == 0 {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What metadata says about kernels and about the source.
+
+use super::refusal::refuse;
+use super::translator::Translator;
+use super::types::push_string;
+use crate::ir::{Const, ConstKind, Func, Metadata};
+use spirula_diagnostics::Place;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{ExecutionMode, SourceLanguage};
+use spirula_spirv::grammar::{Category, Kind, Op};
+use spirula_spirv::ir::Section;
+
+/// Metadata whose three numbers are an execution mode's.
+const SIZES: &[(&str, ExecutionMode)] = &[
+    ("reqd_work_group_size", ExecutionMode::LocalSize),
+    ("work_group_size_hint", ExecutionMode::LocalSizeHint),
+    ("max_work_group_size", ExecutionMode::MaxWorkgroupSizeINTEL),
+];
+
+/// Metadata whose number is an execution mode's.
+const NUMBERS: &[(&str, ExecutionMode)] = &[
+    ("intel_reqd_sub_group_size", ExecutionMode::SubgroupSize),
+    ("reqd_sub_group_size", ExecutionMode::SubgroupSize),
+    ("max_global_work_dim", ExecutionMode::MaxWorkDimINTEL),
+    ("num_simd_work_items", ExecutionMode::NumSIMDWorkitemsINTEL),
+    (
+        "scheduler_target_fmax_mhz",
+        ExecutionMode::SchedulerTargetFmaxMhzINTEL,
+    ),
+];
+
+/// Metadata whose two numbers are the version of a language; the first that there is counts.
+const VERSIONS: &[(&str, SourceLanguage)] = &[
+    ("opencl.cxx.version", SourceLanguage::CPP_for_OpenCL),
+    ("opencl.ocl.version", SourceLanguage::OpenCL_C),
+];
+
+/// Execution modes that may not stand beside the defaults of floating point.
+const SAID_BY_DEFAULTS: &[ExecutionMode] = &[
+    ExecutionMode::ContractionOff,
+    ExecutionMode::SignedZeroInfNanPreserve,
+];
+
+/// Register allocation modes of Intel's GPUs, with the threads that a unit then has.
+const REGISTER_MODES: &[(u32, u32)] = &[(0, 0), (1, 8), (2, 4)];
+
+/// Bytes of a string beyond which it is left out.
+const MAX_TEXT: usize = 100_000;
+
+impl Translator<'_> {
+    /// Declares the language of the source, if the module says it.
+    pub(super) fn source_language(&mut self) {
+        // Modules that were SPIR-V before say it in SPIR-V's own numbers.
+        if let Some(&node) = self.module.named("spirv.Source").first()
+            && let [language, version, ..] = self.numbers(node)[..]
+            && Kind::SourceLanguage.info().enumerant(language).is_some()
+        {
+            return self.b.source(language, version);
+        }
+        for (name, language) in VERSIONS {
+            if let Some(&node) = self.module.named(name).first()
+                && let [major, minor] = self.numbers(node)[..]
+            {
+                let minor = minor.saturating_mul(1000);
+                let version = major.saturating_mul(100_000).saturating_add(minor);
+                return self.b.source(language.0, version);
+            }
+        }
+    }
+
+    /// Declares the execution modes of an entry point.
+    pub(super) fn execution_modes(&mut self, func: Func, entry: Id) {
+        // Clang writes a contraction that is allowed as a call of `llvm.fmuladd`; no other is.
+        if !self.stated_modes(func, entry) {
+            self.b
+                .execution_mode(entry, ExecutionMode::ContractionOff, &[]);
+        }
+        for (name, mode) in SIZES {
+            if let Some(node) = self.module.function_metadata(func, name) {
+                let mut numbers = self.numbers(node);
+                numbers.resize(3, 1);
+                if numbers.contains(&0) {
+                    let reason = refuse(format!("{name} has a size of zero"));
+                    self.report(func, Place::Unknown, &reason);
+                    continue;
+                }
+                self.b.execution_mode(entry, *mode, &numbers);
+            }
+        }
+        for (name, mode) in NUMBERS {
+            if let Some(node) = self.module.function_metadata(func, name)
+                && let [size, ..] = self.numbers(node)[..]
+            {
+                self.b.execution_mode(entry, *mode, &[size]);
+            }
+        }
+        if let Some(node) = self.module.function_metadata(func, "ip_interface") {
+            self.streaming_interface(node, entry);
+        }
+        if let Some(node) = self.module.function_metadata(func, "RegisterAllocMode")
+            && let [mode, ..] = self.numbers(node)[..]
+            && let Some((_, threads)) = REGISTER_MODES.iter().find(|row| row.0 == mode)
+        {
+            self.annotate(entry, &format!("num-thread-per-eu {threads}"));
+        }
+        self.vector_compute_modes(func, entry);
+        if let Some(node) = self.module.function_metadata(func, "vec_type_hint")
+            && let Some(hint) = self.vector_hint(node)
+        {
+            self.b
+                .execution_mode(entry, ExecutionMode::VecTypeHint, &[hint]);
+        }
+        self.argument_types(func);
+    }
+
+    /// An interface that streams, with a result that does not stall or with one that may.
+    fn streaming_interface(&mut self, node: Metadata, entry: Id) {
+        let metadata = &self.module.metadata;
+        let texts = metadata.operands(node).iter().flatten();
+        let texts: Vec<&str> = texts
+            .filter_map(|text| metadata.as_string(*text))
+            .map(|text| self.module.str(text))
+            .collect();
+        if texts.contains(&"streaming") {
+            let free = u32::from(texts.contains(&"stall_free_return"));
+            let mode = ExecutionMode::StreamingInterfaceINTEL;
+            self.b.execution_mode(entry, mode, &[free]);
+        }
+    }
+
+    /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Whether the
+    /// defaults of floating point are among them, which say what may be contracted.
+    pub(super) fn stated_modes(&mut self, func: Func, entry: Id) -> bool {
+        let module = self.module;
+        let metadata = &module.metadata;
+        let stated = module.named("spirv.ExecutionMode");
+        let defaults = stated.iter().any(|&node| {
+            let operands: Vec<Metadata> =
+                metadata.operands(node).iter().flatten().copied().collect();
+            let constant = |n: usize| operands.get(n).and_then(|m| metadata.as_constant(*m));
+            let mode = constant(1).and_then(|c| module.consts.as_u64(c));
+            mode == Some(u64::from(ExecutionMode::FPFastMathDefault.0))
+                && constant(0).and_then(|c| self.callee_of(c)) == Some(func)
+        });
+        let (mut floats, mut defaulted) = (Vec::new(), Vec::new());
+        for &node in stated {
+            let operands = metadata.operands(node).iter().flatten();
+            let constants: Vec<Const> = operands.filter_map(|m| metadata.as_constant(*m)).collect();
+            let [function, mode, ref operands @ ..] = constants[..] else {
+                continue;
+            };
+            let Some(number) = module.consts.as_u64(mode).map(|n| n as u32) else {
+                continue;
+            };
+            let row = Kind::ExecutionMode.info().enumerant(number);
+            let (Some(row), true) = (row, self.callee_of(function) == Some(func)) else {
+                continue;
+            };
+            let said = defaults && SAID_BY_DEFAULTS.contains(&ExecutionMode(number));
+            if let (true, ExecutionMode::SignedZeroInfNanPreserve, [width, ..]) =
+                (said, ExecutionMode(number), operands)
+            {
+                let width = module.consts.as_u64(*width).map(|n| n as u32);
+                floats.extend(width.filter(|width| matches!(width, 16 | 32 | 64)));
+            }
+            // What stands behind a mode's own operands says nothing of it.
+            let (Some(operands), false) = (operands.get(..row.parameters.len()), said) else {
+                continue;
+            };
+            let ids = row
+                .parameters
+                .iter()
+                .any(|p| p.kind.info().category == Category::Id);
+            let words: Option<Vec<u32>> = match ids {
+                true => operands.iter().map(|c| self.mode_operand(*c)).collect(),
+                false => operands
+                    .iter()
+                    .map(|c| module.consts.as_u64(*c).map(|n| n as u32))
+                    .collect(),
+            };
+            let Some(words) = words else { continue };
+            if ids {
+                if let [ty, _] = words[..] {
+                    defaulted.push(ty);
+                }
+                let mut all = vec![entry.word(), number];
+                all.extend(words);
+                self.b
+                    .push(Section::ExecutionModes, Op::ExecutionModeId, &all);
+            } else {
+                self.b.execution_mode(entry, ExecutionMode(number), &words);
+            }
+        }
+        for width in floats {
+            let ty = self.b.float(width).word();
+            if !defaulted.contains(&ty) {
+                defaulted.push(ty);
+                self.preserving(entry, ty);
+            }
+        }
+        defaults
+    }
+
+    /// Signed zeros, infinities and NaNs of a type of floats count by default: nothing else may be
+    /// assumed of them either.
+    fn preserving(&mut self, entry: Id, ty: u32) {
+        let none = self.u32(0).word();
+        let words = [entry.word(), ExecutionMode::FPFastMathDefault.0, ty, none];
+        self.b
+            .push(Section::ExecutionModes, Op::ExecutionModeId, &words);
+    }
+
+    /// An operand of an execution mode that is an id: a constant, or the type of one that is not
+    /// defined.
+    fn mode_operand(&mut self, constant: Const) -> Option<u32> {
+        let undefined = matches!(
+            self.module.consts.kind(constant),
+            ConstKind::Undef | ConstKind::Poison
+        );
+        let id = match undefined {
+            true => self.register_type(self.module.consts.ty(constant)),
+            false => self.constant(constant),
+        };
+        id.ok().map(Id::word)
+    }
+
+    /// The numbers of a node's operands that are integer constants.
+    pub(super) fn numbers(&self, node: Metadata) -> Vec<u32> {
+        let metadata = &self.module.metadata;
+        let operands = metadata.operands(node).iter().flatten();
+        let constants = operands.filter_map(|m| metadata.as_constant(*m));
+        constants
+            .filter_map(|c| self.module.consts.as_u64(c))
+            .map(|n| n as u32)
+            .collect()
+    }
+
+    /// A type as the operand of `VecTypeHint`: number of components above, scalar type below.
+    fn vector_hint(&self, node: Metadata) -> Option<u32> {
+        let metadata = &self.module.metadata;
+        let first = (*metadata.operands(node).first()?)?;
+        let ty = self.module.consts.ty(metadata.as_constant(first)?);
+        let shape = self.shape(ty)?;
+        let scalar = match (shape.elem, shape.width) {
+            (super::types::Elem::Int, width) => width.trailing_zeros() - 3,
+            (super::types::Elem::Float, width) => width.trailing_zeros(),
+            _ => return None,
+        };
+        let lanes = if shape.lanes == 1 { 0 } else { shape.lanes };
+        Some(lanes << 16 | scalar)
+    }
+
+    /// Keeps the types of a kernel's arguments as the source has them, for those who ask a
+    /// runtime about them: `OpString "kernel_arg_type.NAME.TYPE,TYPE,"`.
+    fn argument_types(&mut self, func: Func) {
+        let name = self.module.function_name(func);
+        for kind in ["kernel_arg_type", "kernel_arg_type_qual"] {
+            if self.module.function_metadata(func, kind).is_none() {
+                continue;
+            }
+            let mut text = format!("{kind}.{name}.");
+            for what in self.module.function_strings(func, kind) {
+                text.push_str(what);
+                text.push(',');
+            }
+            if text.len() > MAX_TEXT {
+                continue;
+            }
+            let id = self.b.fresh_id();
+            let mut words = vec![id.word()];
+            push_string(&mut words, &text);
+            self.b.push(Section::Sources, Op::String, &words);
+        }
+    }
+}

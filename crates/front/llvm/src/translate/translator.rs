@@ -1,0 +1,358 @@
+//! The state of a translation, and its order.
+
+use super::aliasing::Aliasing;
+use super::assembly::Assembly;
+use super::builtins::{BuiltinHints, Callee};
+use super::constants::ConstantTable;
+use super::debug::{Debug, DebugInfo};
+use super::extensions::Extensions;
+use super::functions::Signature;
+use super::globals::GlobalState;
+use super::handles::upgraded;
+use super::hosted::hosted;
+use super::instructions::has_small_atomics;
+use super::merged::merged;
+use super::order::order_globals;
+use super::shader::Shader;
+use super::types::TypeTable;
+use super::untyped::{self, Pointers, untyped};
+use crate::infer::Pointees;
+use crate::ir::{Func, Module, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, MemoryModel};
+use spirula_spirv::ir as spirv;
+use spirula_spirv::target::Target;
+use spirula_spirv::{Id, IdMap};
+use std::rc::Rc;
+
+/// How a module is translated.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the module is for. Without a target it is for any consumer, and of the first version
+    /// of SPIR-V from 1.4 on that has what it needs.
+    pub target: Option<Target>,
+    /// A target triple to take instead of the module's own.
+    pub triple: Option<String>,
+    /// The extensions that the module may use.
+    pub extensions: Extensions,
+    /// As what debug information is kept.
+    pub debug: DebugInfo,
+    /// Beginnings of names of intrinsics and functions of SPIR-V that, where they are not known,
+    /// are declared for others to define instead of being refused.
+    pub imported: Vec<String>,
+    /// Functions that are kernels in a module that was compiled for a host; `all` stands for those
+    /// that give nothing and are seen from outside by names that are not mangled. Where there are
+    /// any, the module's pointers get address spaces by what they lead to.
+    pub kernels: Vec<String>,
+    /// Whether pointers have types.
+    pub pointers: Pointers,
+    /// The capabilities that the module may declare; any where there is none.
+    pub capabilities: Option<Vec<Capability>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            target: None,
+            triple: None,
+            extensions: Extensions::All,
+            debug: DebugInfo::default(),
+            imported: Vec::new(),
+            kernels: Vec::new(),
+            pointers: Pointers::default(),
+            capabilities: None,
+        }
+    }
+}
+
+/// Translates a module to SPIR-V for OpenCL environments.
+///
+/// # Errors
+/// All places that have no counterpart in SPIR-V, or none that is known here.
+pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Vec<Diagnostic>> {
+    let merged = merged(module);
+    let module = merged.as_ref().unwrap_or(module);
+    let hosted = hosted(module, options)?;
+    let generic = hosted.as_ref().map_or(&[][..], |hosted| &hosted.generic);
+    let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
+    let upgraded = upgraded(module);
+    let module = upgraded.as_ref().unwrap_or(module);
+    let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
+    let pointees = Pointees::compute(module, &BuiltinHints::new(module));
+    let shader = Shader::of(module, options.triple.as_deref().unwrap_or(&module.triple));
+    let latest = shader.as_ref().and_then(|shader| shader.latest(module));
+    let version = match (options.target, latest) {
+        (Some(target), _) => target.version,
+        (None, Some(latest)) => latest.min(Target::default().version),
+        (None, None) => Target::default().version,
+    };
+    let small_atomics = shader.is_none() && has_small_atomics(module);
+    let mut translator = Translator {
+        module,
+        options,
+        b: Builder::new(version),
+        version,
+        pointees,
+        pointer_bits,
+        shader,
+        specialised: FxHashMap::default(),
+        types: TypeTable::new(module.types.len()),
+        consts: ConstantTable::new(module.consts.len()),
+        globals: vec![GlobalState::Unseen; module.globals.len()],
+        variables: IdMap::new(0, false),
+        builtin_variables: Vec::new(),
+        opencl_std: None,
+        small: IdMap::new(0, None),
+        callees: vec![None; module.functions.len()],
+        signatures: vec![None; module.functions.len()],
+        uses: vec![Uses::default(); module.functions.len()],
+        called: vec![false; module.functions.len()],
+        marked: vec![0; module.consts.len()],
+        decorated: FxHashSet::default(),
+        assemblies: vec![None; module.inline_asm.len()],
+        assembly_target: None,
+        debug: Debug::new(module),
+        aliasing: Aliasing::new(module),
+        small_atomics,
+        flat: hosted.as_ref().map_or(&[][..], |hosted| &hosted.flat),
+        generic,
+        texts: FxHashMap::default(),
+        diagnostics: Vec::new(),
+        reported: FxHashMap::default(),
+    };
+    translator.check_names();
+    if translator.diagnostics.is_empty() {
+        translator.run();
+    }
+    if translator.diagnostics.is_empty() {
+        let mut module = translator.b.finish();
+        module.version = translator.version;
+        order_globals(&mut module);
+        match options.pointers {
+            Pointers::Typed => Ok(module),
+            Pointers::Untyped => untyped(&module).map_err(|fault| vec![fault]),
+        }
+    } else {
+        Err(translator.refusals())
+    }
+}
+
+/// What a function refers to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uses {
+    /// Variables at module level.
+    pub(super) variables: Vec<Id>,
+    /// Functions with a body.
+    pub(super) functions: Vec<Func>,
+}
+
+/// The state of a translation.
+pub(super) struct Translator<'m> {
+    pub(super) module: &'m Module,
+    pub(super) options: &'m Options,
+    pub(super) b: Builder,
+    /// Version of SPIR-V; it may rise at the end where the options leave it open.
+    pub(super) version: Version,
+    pub(super) pointees: Pointees,
+    /// Width of pointers and of `size_t`.
+    pub(super) pointer_bits: u32,
+    /// What shaders need; none for kernels.
+    pub(super) shader: Option<Shader>,
+    /// Specialisation constants made so far: number, type.
+    pub(super) specialised: FxHashMap<(u32, Id), Id>,
+    pub(super) types: TypeTable,
+    pub(super) consts: ConstantTable,
+    pub(super) globals: Vec<GlobalState>,
+    /// Whether an id is that of a variable at module level.
+    pub(super) variables: IdMap<bool>,
+    /// Built-in variables made so far: number, id.
+    pub(super) builtin_variables: Vec<(u32, Id)>,
+    pub(super) opencl_std: Option<Id>,
+    /// The values of constants made by [`Translator::u32`].
+    pub(super) small: IdMap<Option<u32>>,
+    pub(super) callees: Vec<Option<Rc<Callee<'m>>>>,
+    pub(super) signatures: Vec<Option<Rc<Signature>>>,
+    pub(super) uses: Vec<Uses>,
+    /// Kernels that other functions call.
+    pub(super) called: Vec<bool>,
+    /// By constant: one more than the last function whose uses it was added to.
+    pub(super) marked: Vec<u32>,
+    /// By number: inline assembly made so far.
+    pub(super) assemblies: Vec<Option<Assembly>>,
+    pub(super) assembly_target: Option<Id>,
+    pub(super) debug: Debug,
+    pub(super) aliasing: Aliasing,
+    /// Whether parts of words are accessed atomically.
+    pub(super) small_atomics: bool,
+    /// Types of pointers that got their address spaces from what they lead to, and are generic in memory.
+    pub(super) flat: &'m [Type],
+    /// Parameters of kernels that are made generic.
+    pub(super) generic: &'m [(Func, usize)],
+    /// Strings of debug information made so far.
+    pub(super) texts: FxHashMap<String, Id>,
+    /// Decorations that the module stated so far: id, decoration.
+    pub(super) decorated: FxHashSet<(u32, u32)>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// What was refused so far: by message, its diagnostic and how often it was.
+    pub(super) reported: FxHashMap<String, (usize, usize)>,
+}
+
+impl Translator<'_> {
+    fn run(&mut self) {
+        self.find_shapes();
+        self.expect_size();
+        let addressing = match self.pointer_bits {
+            32 => AddressingModel::Physical32,
+            _ => AddressingModel::Physical64,
+        };
+        if self.options.pointers == Pointers::Untyped {
+            self.untyped_allowed();
+        }
+        match self.is_shader() {
+            true => self.shader_memory_model(),
+            false => self.b.memory_model(addressing, MemoryModel::OpenCL),
+        }
+        self.find_parts();
+        self.source_language();
+        self.global_variables();
+        self.debug_units();
+        self.function_declarations();
+        for func in self.module.function_ids() {
+            if !self.is_elsewhere(func) {
+                self.define_function(func);
+            }
+        }
+        self.global_annotations();
+        self.entry_points();
+        if !self.is_shader() {
+            self.initialisers();
+        }
+        self.declare_capabilities();
+    }
+
+    /// Makes room for what the module's instructions become as a rule.
+    fn expect_size(&mut self) {
+        let functions = self.module.functions.iter();
+        let count: usize = functions.map(|function| function.insts.len()).sum();
+        self.b.expect(count * 2, count * 8);
+    }
+
+    /// Refuses pointers without types where they cannot be had.
+    fn untyped_allowed(&mut self) {
+        let least = Version::new(1, 4);
+        let message = if !self.may_use(untyped::EXTENSION) {
+            format!(
+                "untyped pointers need the extension {}, which is not allowed",
+                untyped::EXTENSION
+            )
+        } else if self.version < least {
+            format!(
+                "untyped pointers need SPIR-V {least}, and the target has {}",
+                self.version
+            )
+        } else {
+            return;
+        };
+        self.diagnostics
+            .push(Diagnostic::error(Place::Unknown, message));
+    }
+
+    /// Refuses names of globals that are too long to be written, as they cannot be cut.
+    fn check_names(&mut self) {
+        for data in &self.module.globals {
+            let bytes = self.module.str(data.name).len();
+            if bytes > MAX_GLOBAL_NAME {
+                let message = format!("the name of a global is {bytes} bytes long");
+                self.diagnostics
+                    .push(Diagnostic::error(data.place, message));
+            }
+        }
+    }
+
+    /// Whether the module may use an extension.
+    pub(super) fn may_use(&self, extension: &str) -> bool {
+        self.options.extensions.allows(extension)
+    }
+
+    /// Whether an extension was asked for by its name.
+    pub(super) fn asked_for(&self, extension: &str) -> bool {
+        self.options.extensions.names(extension)
+    }
+
+    /// Names an id, with a name that is cut where it is very long; not with an empty one.
+    pub(super) fn name(&mut self, id: Id, name: &str) {
+        self.b.name(id, shortened(name));
+    }
+
+    /// A constant of 32 bits, whose value is remembered.
+    pub(super) fn u32(&mut self, value: u32) -> Id {
+        let ty = self.b.int(32, false);
+        let id = self.scalar_constant(ty, 32, u64::from(value));
+        self.small.set(id, Some(value));
+        id
+    }
+
+    /// The value of a constant made by [`Translator::u32`].
+    pub(super) fn small_constant(&self, id: Id) -> Option<u32> {
+        self.small[id]
+    }
+
+    /// The id of the extended instruction set of OpenCL.
+    pub(super) fn opencl_std(&mut self) -> Id {
+        match self.opencl_std {
+            Some(id) => id,
+            None => {
+                let id = self.b.import("OpenCL.std");
+                self.opencl_std = Some(id);
+                id
+            }
+        }
+    }
+}
+
+/// Bytes of a name beyond which it is cut.
+const MAX_NAME: usize = 4096;
+
+/// Bytes of the name of a global beyond which it is refused.
+const MAX_GLOBAL_NAME: usize = 100_000;
+
+/// The beginning of a name.
+pub(super) fn shortened(name: &str) -> &str {
+    let end = name.len().min(MAX_NAME);
+    let end = (0..=end).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
+}
+
+/// The width of pointers that the target triple, or without one the data layout, says.
+fn pointer_bits(module: &Module, options: &Options) -> Result<u32, Diagnostic> {
+    let triple = options.triple.as_deref().unwrap_or(&module.triple);
+    let arch = triple.split('-').next().unwrap_or("");
+    // The version of SPIR-V may stand behind: `spirv64v1.4`. The target says which is written.
+    let family = match arch.rsplit_once('v') {
+        Some((family, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            if family.ends_with("spir") {
+                arch
+            } else {
+                family
+            }
+        }
+        _ => arch,
+    };
+    match family {
+        "spir64" | "spirv64" => Ok(64),
+        "spir" | "spirv32" | "spirv" => Ok(32),
+        "" => Ok(match module.layout.pointer_width(0) {
+            32 => 32,
+            _ => 64,
+        }),
+        _ => {
+            let message = format!("the module is for {arch}, which is no target of SPIR-V");
+            Err(Diagnostic::error(Place::Unknown, message).with_hint(
+                "compile for spir64-unknown-unknown, or name its functions that are kernels",
+            ))
+        }
+    }
+}

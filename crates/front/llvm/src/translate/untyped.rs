@@ -1,0 +1,398 @@
+//! Pointers without pointee types: SPV_KHR_untyped_pointers.
+//!
+//! The translation writes typed pointers; [`untyped`] takes the types away from the finished words:
+//! one pointer type for each storage class is left, variables and address computations name what
+//! they are of, and casts between pointers of a class are gone. Pointers to functions and to
+//! built-in variables stay as they are; functions of extended instruction sets, whose pointers have
+//! to have types, get them by casts.
+//!
+//! Cost: two passes over the words.
+
+use super::types::push_string;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::binary::{RawInst, Stream};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, StorageClass};
+use spirula_spirv::grammar::{Category, ExtInstSet, Op, Operands, literal_string};
+use spirula_spirv::ir as spirv;
+use std::collections::HashMap;
+
+/// The extension.
+pub(super) const EXTENSION: &str = "SPV_KHR_untyped_pointers";
+
+/// How pointers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pointers {
+    /// With the types that they point to.
+    #[default]
+    Typed,
+    /// Without, by SPV_KHR_untyped_pointers.
+    Untyped,
+}
+
+impl std::str::FromStr for Pointers {
+    type Err = String;
+
+    /// `typed` or `untyped`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "typed" => Ok(Pointers::Typed),
+            "untyped" => Ok(Pointers::Untyped),
+            _ => Err(format!("{text} is none of typed, untyped")),
+        }
+    }
+}
+
+/// The module with pointers that have no pointee types.
+pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, Diagnostic> {
+    let words = module.to_words();
+    let known = Known::of(&words);
+    let bound = words.get(3).copied().unwrap_or(0);
+    let mut writer = Writer {
+        out: words[..5.min(words.len())].to_vec(),
+        next: bound,
+        typed: HashMap::new(),
+        made_address: None,
+        known,
+    };
+    let mut extended = false;
+    for inst in Stream::new(&words).flatten() {
+        if inst.op != Op::Capability && !std::mem::replace(&mut extended, true) {
+            let mut name = Vec::new();
+            push_string(&mut name, EXTENSION);
+            writer.push(Op::Extension, &name);
+        }
+        writer.instruction(&inst);
+    }
+    if let Some(bound) = writer.out.get_mut(3) {
+        *bound = writer.next;
+    }
+    spirv::Module::from_words(writer.out)
+}
+
+/// What a pass over the words finds out.
+#[derive(Default)]
+struct Known {
+    /// By id: what is written in its place.
+    instead: Vec<u32>,
+    /// By id: its type.
+    types: Vec<u32>,
+    /// Pointer types that lose their pointee: class, pointee.
+    pointers: HashMap<u32, (u32, u32)>,
+    /// Pointer types that extended instructions need with their pointee.
+    needed: Vec<u32>,
+    sets: HashMap<u32, Option<&'static ExtInstSet>>,
+    /// An integer type of as many bits as pointers have.
+    address: Option<u32>,
+    /// Bits of pointers.
+    address_bits: u32,
+}
+
+impl Known {
+    fn of(words: &[u32]) -> Known {
+        let bound = words.get(3).copied().unwrap_or(0) as usize;
+        let mut known = Known {
+            instead: (0..bound as u32).collect(),
+            types: vec![0; bound],
+            ..Known::default()
+        };
+        let mut by_class: HashMap<u32, u32> = HashMap::new();
+        let mut functions: HashMap<Vec<u32>, u32> = HashMap::new();
+        for inst in Stream::new(words).flatten() {
+            match (inst.op, inst.words) {
+                (Op::MemoryModel, [addressing, ..]) => {
+                    known.address_bits = match AddressingModel(*addressing) {
+                        AddressingModel::Physical32 => 32,
+                        _ => 64,
+                    };
+                }
+                (Op::TypeInt, [id, bits, 0]) if *bits == known.address_bits => {
+                    known.address = Some(*id);
+                }
+                (Op::TypePointer, [id, class, pointee]) if loses_type(*class) => {
+                    known.pointers.insert(*id, (*class, *pointee));
+                    let one = *by_class.entry(*class).or_insert(*id);
+                    known.instead[*id as usize] = one;
+                }
+                (Op::TypeFunction, [id, types @ ..]) => {
+                    let types = types.iter().map(|ty| known.resolved(*ty)).collect();
+                    let one = *functions.entry(types).or_insert(*id);
+                    known.instead[*id as usize] = one;
+                }
+                (Op::ExtInstImport, [id, name @ ..]) => {
+                    known
+                        .sets
+                        .insert(*id, ExtInstSet::by_name(&literal_string(name)));
+                }
+                _ => {
+                    known.value(&inst);
+                    known.operands(&inst);
+                }
+            }
+        }
+        known
+    }
+
+    fn value(&mut self, inst: &RawInst<'_>) {
+        let typed = inst
+            .op
+            .info()
+            .is_some_and(|row| row.result == spirula_spirv::grammar::ResultForm::Typed);
+        let (true, [ty, id, rest @ ..]) = (typed, inst.words) else {
+            return;
+        };
+        self.types[*id as usize] = *ty;
+        // Casts of constants stay: variables may be no members of other constants, casts may.
+        if let (Op::Bitcast, [operand]) = (inst.op, rest)
+            && self.pointers.contains_key(ty)
+            && self.pointers.contains_key(&self.types[*operand as usize])
+        {
+            self.instead[*id as usize] = self.resolved(*operand);
+        }
+    }
+
+    /// Notes the types of operands that keep them.
+    fn operands(&mut self, inst: &RawInst<'_>) {
+        if !self.needs_types(inst) {
+            return;
+        }
+        for operand in inst.words {
+            let ty = self.types.get(*operand as usize).copied().unwrap_or(0);
+            if self.pointers.contains_key(&ty) && !self.needed.contains(&ty) {
+                self.needed.push(ty);
+            }
+        }
+    }
+
+    /// Whether an instruction says of a variable what the validator takes of typed ones alone:
+    /// how long it lives, where debug information finds it.
+    fn is_of_typed_variable(&self, inst: &RawInst<'_>) -> bool {
+        match (inst.op, inst.words) {
+            (Op::LifetimeStart | Op::LifetimeStop, _) => true,
+            (Op::ExtInst, [_, _, set, number, ..]) => {
+                let set = self.sets.get(set).copied().flatten();
+                let row = set.and_then(|set| set.instruction(*number));
+                row.is_some_and(|row| matches!(row.name, "DebugDeclare" | "DebugGlobalVariable"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an instruction's operands have to be pointers to something.
+    fn needs_types(&self, inst: &RawInst<'_>) -> bool {
+        match (inst.op, inst.words) {
+            (Op::ExtInst, [_, _, set, ..]) => {
+                let set = self.sets.get(set).copied().flatten();
+                set.is_some_and(|set| set.name == "OpenCL.std")
+            }
+            _ => WITH_TYPES.contains(&inst.op),
+        }
+    }
+
+    fn resolved(&self, id: u32) -> u32 {
+        self.instead.get(id as usize).copied().unwrap_or(id)
+    }
+}
+
+/// Instructions whose operands have to be pointers to something.
+const WITH_TYPES: &[Op] = &[
+    Op::GroupAsyncCopy,
+    Op::GroupWaitEvents,
+    Op::EnqueueKernel,
+    Op::GetKernelWorkGroupSize,
+    Op::GetKernelPreferredWorkGroupSizeMultiple,
+    Op::GetKernelNDrangeSubGroupCount,
+    Op::GetKernelNDrangeMaxSubGroupSize,
+    Op::SubgroupBlockReadINTEL,
+    Op::SubgroupBlockWriteINTEL,
+];
+
+/// Whether pointers of a class have no pointee types.
+fn loses_type(class: u32) -> bool {
+    let class = StorageClass(class);
+    !matches!(class, StorageClass::Input | StorageClass::CodeSectionINTEL)
+}
+
+/// An address computation without pointee types.
+fn untyped_chain(op: Op) -> Option<Op> {
+    Some(match op {
+        Op::AccessChain => Op::UntypedAccessChainKHR,
+        Op::InBoundsAccessChain => Op::UntypedInBoundsAccessChainKHR,
+        Op::PtrAccessChain => Op::UntypedPtrAccessChainKHR,
+        Op::InBoundsPtrAccessChain => Op::UntypedInBoundsPtrAccessChainKHR,
+        _ => return None,
+    })
+}
+
+struct Writer {
+    out: Vec<u32>,
+    next: u32,
+    /// Pointer types that were written with their pointee, by what they were before.
+    typed: HashMap<u32, u32>,
+    /// An integer type that the module did not have.
+    made_address: Option<u32>,
+    known: Known,
+}
+
+impl Writer {
+    fn push(&mut self, op: Op, words: &[u32]) {
+        self.out
+            .push(((words.len() as u32 + 1) << 16) | u32::from(op.0));
+        self.out.extend_from_slice(words);
+    }
+
+    fn instruction(&mut self, inst: &RawInst<'_>) {
+        let known = &self.known;
+        let is_pointer = |ty: &u32| known.pointers.contains_key(ty);
+        let gone = |id: &u32| known.resolved(*id) != *id;
+        match (inst.op, inst.words) {
+            (Op::Capability, words) => {
+                if self.out.len() == 5 {
+                    self.push(Op::Capability, &[Capability::UntypedPointersKHR.0]);
+                }
+                self.push(inst.op, words);
+            }
+            (Op::TypeVoid, words) if known.address.is_none() && self.made_address.is_none() => {
+                let (fresh, bits) = (self.next, known.address_bits);
+                self.next += 1;
+                self.made_address = Some(fresh);
+                self.push(Op::TypeInt, &[fresh, bits, 0]);
+                self.push(Op::TypeVoid, words);
+            }
+            (Op::TypeForwardPointer, [id, ..]) if is_pointer(id) => {}
+            (Op::TypePointer, [id, class, pointee]) if is_pointer(id) => {
+                self.pointer_type(*id, *class, *pointee);
+            }
+            (Op::TypeFunction, [id, ..]) if gone(id) => {}
+            (Op::Name | Op::Decorate | Op::DecorateId, [id, ..]) if gone(id) => {}
+            (Op::Bitcast, [_, id, _]) | (Op::SpecConstantOp, [_, id, ..]) if gone(id) => {}
+            (Op::Variable, [ty, id, class, rest @ ..]) if is_pointer(ty) => {
+                let pointee = known.pointers[ty].1;
+                let mut words = vec![known.resolved(*ty), *id, *class, known.resolved(pointee)];
+                words.extend(rest.iter().map(|id| known.resolved(*id)));
+                self.push(Op::UntypedVariableKHR, &words);
+            }
+            (Op::SpecConstantOp, [ty, id, op, base, rest @ ..]) if is_pointer(ty) => {
+                self.constant_chain(inst, [*ty, *id, *op, *base], rest);
+            }
+            (op, [ty, id, base, rest @ ..]) if is_pointer(ty) && untyped_chain(op).is_some() => {
+                let Some((words, op)) = self.chain(op, [*ty, *id, *base], rest) else {
+                    return self.mapped(inst);
+                };
+                self.push(op, &words);
+            }
+            _ if known.is_of_typed_variable(inst) => {}
+            _ if known.needs_types(inst) => self.with_types(inst),
+            _ => self.mapped(inst),
+        }
+    }
+
+    /// The first pointer type of a class, and any that is needed with its pointee.
+    fn pointer_type(&mut self, id: u32, class: u32, pointee: u32) {
+        if self.known.resolved(id) == id {
+            self.push(Op::TypeUntypedPointerKHR, &[id, class]);
+        }
+        if self.known.needed.contains(&id) {
+            let fresh = self.next;
+            self.next += 1;
+            self.typed.insert(id, fresh);
+            let pointee = self.known.resolved(pointee);
+            self.push(Op::TypePointer, &[fresh, class, pointee]);
+        }
+    }
+
+    /// An address computation: its words and its instruction.
+    fn chain(&self, op: Op, [ty, id, base]: [u32; 3], rest: &[u32]) -> Option<(Vec<u32>, Op)> {
+        let known = &self.known;
+        let (_, pointee) = known.pointers.get(known.types.get(base as usize)?)?;
+        let mut words = vec![known.resolved(ty), id];
+        words.extend([self.strided(*pointee), base].map(|id| known.resolved(id)));
+        words.extend(rest.iter().map(|id| known.resolved(*id)));
+        Some((words, untyped_chain(op)?))
+    }
+
+    /// What an address computation steps over: pointers, which it may not name, are as large as addresses.
+    fn strided(&self, pointee: u32) -> u32 {
+        let address = self.known.address.or(self.made_address);
+        let is_pointer = self.known.pointers.contains_key(&pointee);
+        address.filter(|_| is_pointer).unwrap_or(pointee)
+    }
+
+    fn constant_chain(&mut self, inst: &RawInst<'_>, words: [u32; 4], rest: &[u32]) {
+        let [ty, id, op, base] = words;
+        match self.chain(Op(op as u16), [ty, id, base], rest) {
+            Some((mut words, op)) => {
+                words.insert(2, u32::from(op.0));
+                self.push(Op::SpecConstantOp, &words);
+            }
+            None => self.mapped(inst),
+        }
+    }
+
+    /// An instruction whose pointers get types first.
+    fn with_types(&mut self, inst: &RawInst<'_>) {
+        let mut words = inst.words.to_vec();
+        let ids = self.ids_of(inst);
+        for (index, word) in words.iter_mut().enumerate() {
+            if !ids.get(index).copied().unwrap_or(false) {
+                continue;
+            }
+            let ty = self.known.types.get(*word as usize).copied().unwrap_or(0);
+            // The set of an extended instruction is no value.
+            let value = index >= if inst.op == Op::ExtInst { 4 } else { 1 };
+            match self.typed.get(&ty) {
+                Some(typed) if value => {
+                    let cast = self.next;
+                    self.next += 1;
+                    let operand = self.known.resolved(*word);
+                    let typed = *typed;
+                    self.out.push((4 << 16) | u32::from(Op::Bitcast.0));
+                    self.out.extend([typed, cast, operand]);
+                    *word = cast;
+                }
+                _ => *word = self.known.resolved(*word),
+            }
+        }
+        self.push(inst.op, &words);
+    }
+
+    /// Which words of an instruction are ids.
+    fn ids_of(&self, inst: &RawInst<'_>) -> Vec<bool> {
+        let mut operands = Operands::new(inst.op, inst.words);
+        if let (Op::ExtInst, [_, _, set, ..]) = (inst.op, inst.words) {
+            operands = operands.with_ext(self.known.sets.get(set).copied().flatten());
+        }
+        let mut ids = Vec::with_capacity(inst.words.len());
+        for operand in operands.map_while(Result::ok) {
+            let is_id = operand.kind.info().category == Category::Id;
+            ids.extend(operand.words.iter().map(|_| is_id));
+        }
+        ids
+    }
+
+    /// An instruction with other ids.
+    fn mapped(&mut self, inst: &RawInst<'_>) {
+        let mut words = Vec::with_capacity(inst.words.len());
+        let mut operands = Operands::new(inst.op, inst.words);
+        if let (Op::ExtInst, [_, _, set, ..]) = (inst.op, inst.words) {
+            operands = operands.with_ext(self.known.sets.get(set).copied().flatten());
+        }
+        if inst.op == Op::Switch {
+            return self.push(inst.op, inst.words);
+        }
+        for operand in operands {
+            let Ok(operand) = operand else {
+                return self.push(inst.op, inst.words);
+            };
+            let id = operand.kind.info().category == Category::Id;
+            let map = |word: &u32| {
+                if id {
+                    self.known.resolved(*word)
+                } else {
+                    *word
+                }
+            };
+            words.extend(operand.words.iter().map(map));
+        }
+        self.push(inst.op, &words);
+    }
+}

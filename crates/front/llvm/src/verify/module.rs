@@ -1,0 +1,244 @@
+//! Rules about types, constants and globals.
+
+use super::{Broken, ensure};
+use crate::ir::{
+    Aliasee, Const, ConstData, ConstKind, Expr, GlobalKind, Module, Opcode, Type, TypeKind, Types,
+};
+use crate::{Error, fault};
+use spirula_diagnostics::Place;
+
+const MAX_TYPE_DEPTH: u32 = 100;
+const MAX_CONSTANT_DEPTH: u32 = 200;
+
+/// Checks a module.
+///
+/// # Errors
+/// The first rule found broken, with its place as far as it is known.
+pub fn verify(module: &Module) -> Result<(), Error> {
+    types(&module.types).map_err(|why| fault(Place::Unknown, why))?;
+    constants(module).map_err(|why| fault(Place::Unknown, why))?;
+    super::metadata::verify(module).map_err(|why| fault(Place::Unknown, why))?;
+    for data in &module.globals {
+        let result = match data.kind {
+            GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {
+                let fits = module
+                    .types
+                    .agree(module.consts.ty(contents), data.value_type);
+                ensure(fits, "the contents of a variable are of another type")
+            }),
+            GlobalKind::Alias(Aliasee(aliasee)) | GlobalKind::Ifunc(Aliasee(aliasee)) => {
+                ensure(aliasee.is_some(), "an alias of nothing")
+            }
+            GlobalKind::Function(_) => Ok(()),
+        };
+        result.map_err(|why| fault(data.place, why))?;
+    }
+    for function in &module.functions {
+        super::function::verify(module, function)?;
+    }
+    Ok(())
+}
+
+fn types(types: &Types) -> Broken {
+    for (_, kind) in types.iter() {
+        match kind {
+            TypeKind::Vector { element, .. } => ensure(
+                is_scalar(types, *element),
+                "a vector of what is neither number nor pointer",
+            )?,
+            TypeKind::Array { element, .. } => {
+                ensure(
+                    is_element(types, *element),
+                    "an array of what cannot be in memory",
+                )?;
+            }
+            TypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } => {
+                let all = fields.iter().all(|&field| is_element(types, field));
+                ensure(all, "a struct of what cannot be in memory")?;
+            }
+            TypeKind::Function { result, params, .. } => {
+                let is_value = |ty: Type| {
+                    !matches!(types.kind(ty), TypeKind::Function { .. } | TypeKind::Label)
+                };
+                let all = params
+                    .iter()
+                    .all(|&param| param != Type::VOID && is_value(param));
+                ensure(
+                    all && is_value(*result),
+                    "a function of what cannot be a value",
+                )?;
+            }
+            _ => {}
+        }
+    }
+    let mut depths = vec![Depth::Unknown; types.len()];
+    for (ty, _) in types.iter() {
+        type_depth(types, ty, 0, &mut depths)?;
+    }
+    Ok(())
+}
+
+fn is_scalar(types: &Types, ty: Type) -> bool {
+    types.float_width(ty).is_some()
+        || matches!(types.kind(ty), TypeKind::Int(_) | TypeKind::Pointer { .. })
+}
+
+fn is_named(types: &Types, ty: Type) -> bool {
+    matches!(types.kind(ty), TypeKind::Struct { name, .. } if !name.is_empty())
+}
+
+fn is_element(types: &Types, ty: Type) -> bool {
+    !matches!(
+        types.kind(ty),
+        TypeKind::Void | TypeKind::Label | TypeKind::Metadata | TypeKind::Function { .. }
+    )
+}
+
+/// How deep a type nests, as far as it is known; one met while busy contains itself.
+#[derive(Clone, Copy)]
+enum Depth {
+    Unknown,
+    Busy,
+    Known(u32),
+}
+
+fn type_depth(
+    types: &Types,
+    ty: Type,
+    level: u32,
+    depths: &mut [Depth],
+) -> Result<u32, &'static str> {
+    match depths[ty.index()] {
+        Depth::Known(depth) => return Ok(depth),
+        Depth::Busy => return Err("a type that contains itself"),
+        Depth::Unknown => {}
+    }
+    let too_deep = "types that nest too deeply";
+    ensure(level < MAX_TYPE_DEPTH, too_deep)?;
+    depths[ty.index()] = Depth::Busy;
+    let mut depth = 0;
+    let mut within = |inner: Type, depths: &mut [Depth]| {
+        depth = depth.max(type_depth(types, inner, level + 1, depths)? + 1);
+        Ok::<(), &'static str>(())
+    };
+    match types.kind(ty) {
+        TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+            within(*element, depths)?;
+        }
+        TypeKind::Struct {
+            fields: Some(fields),
+            ..
+        } => {
+            for &field in fields {
+                within(field, depths)?;
+            }
+        }
+        // A pointer ends containment: a named struct may be reached again through it.
+        TypeKind::Pointer {
+            pointee: Some(pointee),
+            ..
+        } if !is_named(types, *pointee) => {
+            within(*pointee, depths)?;
+        }
+        TypeKind::Function { result, params, .. } => {
+            within(*result, depths)?;
+            for &param in params {
+                within(param, depths)?;
+            }
+        }
+        TypeKind::Target {
+            types: parameters, ..
+        } => {
+            for &parameter in parameters {
+                within(parameter, depths)?;
+            }
+        }
+        _ => {}
+    }
+    ensure(depth < MAX_TYPE_DEPTH, too_deep)?;
+    depths[ty.index()] = Depth::Known(depth);
+    Ok(depth)
+}
+
+fn constants(module: &Module) -> Broken {
+    // What a constant is made of was interned before it.
+    let mut depths: Vec<u32> = Vec::with_capacity(module.consts.len());
+    for (_, ConstData { ty, kind }) in module.consts.iter() {
+        let deepest = |parts: &[Const]| {
+            parts
+                .iter()
+                .map(|part| depths.get(part.index()).map_or(0, |depth| depth + 1))
+                .max()
+        };
+        let depth = match kind {
+            ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => {
+                aggregate(module, *ty, parts)?;
+                deepest(parts).unwrap_or(0)
+            }
+            ConstKind::Splat(element) => deepest(&[*element]).unwrap_or(0),
+            ConstKind::Expr(expr) => {
+                expression(module, *ty, expr)?;
+                deepest(&expr.operands).unwrap_or(0)
+            }
+            ConstKind::BlockAddress(func, block) => {
+                let count = module.function(*func).blocks.len();
+                ensure(
+                    (*block as usize) < count,
+                    "the address of a block that is not there",
+                )?;
+                0
+            }
+            _ => 0,
+        };
+        ensure(depth < MAX_CONSTANT_DEPTH, "constants that nest too deeply")?;
+        depths.push(depth);
+    }
+    Ok(())
+}
+
+fn aggregate(module: &Module, ty: Type, parts: &[Const]) -> Broken {
+    let types = &module.types;
+    if matches!(types.kind(ty), TypeKind::Pointer { .. }) {
+        return Ok(());
+    }
+    let fits = |(index, part): (usize, &Const)| {
+        let expected = types.element(ty, index as u64);
+        expected.is_some_and(|expected| types.agree(expected, module.consts.ty(*part)))
+    };
+    ensure(
+        parts.iter().enumerate().all(fits),
+        "an aggregate of elements of other types",
+    )
+}
+
+fn expression(module: &Module, ty: Type, expr: &Expr) -> Broken {
+    let types = &module.types;
+    let of = |index: usize| {
+        expr.operands
+            .get(index)
+            .map(|&operand| module.consts.ty(operand))
+    };
+    let first = of(0).ok_or("a constant expression without operands")?;
+    match expr.opcode {
+        opcode if opcode.is_cast() => super::function::cast(types, opcode, first, ty),
+        opcode if opcode.is_binary() => {
+            ensure(
+                of(1).is_some_and(|second| types.agree(first, second)),
+                "operands of two types",
+            )?;
+            super::function::arithmetic(types, opcode, first)
+        }
+        Opcode::ICmp | Opcode::FCmp | Opcode::ShuffleVector => ensure(
+            of(1).is_some_and(|second| types.agree(first, second)),
+            "operands of two types",
+        ),
+        Opcode::Select => {
+            let both = of(1).zip(of(2)).is_some_and(|(a, b)| types.agree(a, b));
+            ensure(both, "a choice between two types")
+        }
+        _ => Ok(()),
+    }
+}

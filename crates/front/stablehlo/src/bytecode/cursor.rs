@@ -1,0 +1,165 @@
+//! A position in a part of the input, and the primitives of the format.
+
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Results of readers.
+pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// A part of the input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+    /// Where the part begins in the input.
+    base: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8], base: usize) -> Self {
+        Cursor {
+            bytes,
+            pos: 0,
+            base,
+        }
+    }
+
+    pub fn place(&self) -> Place {
+        Place::Byte((self.base + self.pos) as u64)
+    }
+
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
+        Err(Box::new(Diagnostic::error(self.place(), message)))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.pos >= self.bytes.len()
+    }
+
+    /// Bytes that are left.
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.pos
+    }
+
+    pub fn byte(&mut self) -> Result<u8> {
+        Ok(self.take(1)?[0])
+    }
+
+    /// So many bytes.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        match self.bytes[self.pos..].get(..count) {
+            Some(bytes) => {
+                self.pos += count;
+                Ok(bytes)
+            }
+            None => self.error("the input ends too early"),
+        }
+    }
+
+    /// A part of so many bytes.
+    pub fn part(&mut self, count: usize) -> Result<Cursor<'a>> {
+        let base = self.base + self.pos;
+        Ok(Cursor::new(self.take(count)?, base))
+    }
+
+    /// A number of one to nine bytes; the zeros at the low end of the first say how many.
+    pub fn number(&mut self) -> Result<u64> {
+        let first = self.byte()?;
+        let more = first.trailing_zeros().min(8) as usize;
+        let mut bytes = [0; 8];
+        bytes[..more].copy_from_slice(self.take(more)?);
+        let rest = u64::from_le_bytes(bytes);
+        Ok(match more {
+            8 => rest,
+            7 => rest,
+            _ => u64::from(first >> (more + 1)) | rest << (7 - more),
+        })
+    }
+
+    /// A number whose sign is its lowest bit.
+    pub fn signed(&mut self) -> Result<i64> {
+        let number = self.number()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// A number and a flag in its lowest bit.
+    pub fn flagged(&mut self) -> Result<(u64, bool)> {
+        let number = self.number()?;
+        Ok((number >> 1, number & 1 == 1))
+    }
+
+    /// A number of things that take at least one byte each.
+    pub fn count(&mut self) -> Result<usize> {
+        let count = self.number()?;
+        self.checked(count)
+    }
+
+    /// A number of things that take at least one byte each.
+    pub fn checked(&self, count: u64) -> Result<usize> {
+        match usize::try_from(count) {
+            Ok(count) if count <= self.left() => Ok(count),
+            _ => self.error(format!(
+                "{count} things do not fit into {} bytes",
+                self.left()
+            )),
+        }
+    }
+
+    pub fn blob(&mut self) -> Result<&'a [u8]> {
+        let count = self.count()?;
+        self.take(count)
+    }
+
+    pub fn signed_list(&mut self) -> Result<Vec<i64>> {
+        let count = self.count()?;
+        (0..count).map(|_| self.signed()).collect()
+    }
+
+    /// Bytes up to a zero, which is skipped.
+    pub fn terminated(&mut self) -> Result<&'a [u8]> {
+        let rest = &self.bytes[self.pos..];
+        match rest.iter().position(|&byte| byte == 0) {
+            Some(length) => {
+                self.pos += length + 1;
+                Ok(&rest[..length])
+            }
+            None => self.error("a text has no end"),
+        }
+    }
+
+    /// Skips what was put in so that the next byte has an address of this alignment.
+    pub fn align(&mut self, alignment: u64) -> Result<()> {
+        let at = (self.base + self.pos) as u64;
+        if !alignment.is_power_of_two() || alignment > 1 << 32 {
+            return self.error("an alignment is a power of two");
+        }
+        let skipped = at.next_multiple_of(alignment) - at;
+        self.take(skipped as usize).map(|_| ())
+    }
+
+    /// A section: its number and what is in it.
+    pub fn section(&mut self) -> Result<(u8, Cursor<'a>)> {
+        let id = self.byte()?;
+        let length = self.number()?;
+        if id & 0x80 != 0 {
+            let alignment = self.number()?;
+            self.align(alignment)?;
+        }
+        let length = self.checked(length)?;
+        Ok((id & 0x7F, self.part(length)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length() {
+        let read = |bytes: &[u8]| Cursor::new(bytes, 0).number().expect("a number");
+        assert_eq!(read(&[0x0D]), 6);
+        assert_eq!(read(&[0x02, 0x20]), 0x800);
+        assert_eq!(read(&[0x80, 1, 2, 0, 0, 0, 0, 0]), 0x201);
+        assert_eq!(read(&[0, 1, 0, 0, 0, 0, 0, 0, 0x80]), 1 << 63 | 1);
+        assert_eq!(Cursor::new(&[0x07], 0).signed().expect("a number"), -2);
+    }
+}

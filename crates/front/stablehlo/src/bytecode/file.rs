@@ -1,0 +1,260 @@
+//! Whole inputs: sections and the tables that everything else refers to.
+
+use super::cursor::{Cursor, Result};
+use super::entries::{Entry, Reader};
+use crate::mlir::{Module, Resource, Symbol};
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// How bytecode begins.
+pub(super) const MAGIC: &[u8] = b"ML\xEFR";
+
+/// The newest version of the format that is known.
+const NEWEST: u64 = 6;
+
+/// Numbers of sections.
+mod section {
+    pub const STRINGS: usize = 0;
+    pub const DIALECTS: usize = 1;
+    pub const ENTRIES: usize = 2;
+    pub const ENTRY_SIZES: usize = 3;
+    pub const IR: usize = 4;
+    pub const RESOURCES: usize = 5;
+    pub const RESOURCE_SIZES: usize = 6;
+    pub const PROPERTIES: usize = 8;
+    pub const COUNT: usize = 9;
+}
+
+/// The name of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpName {
+    /// With its dialect.
+    pub name: Symbol,
+    /// Whether its writer knew it, so that its properties have the form of their definition.
+    pub registered: bool,
+}
+
+/// Reads a module from bytecode: MLIR's own, of StableHLO or of the versioned dialect.
+///
+/// # Errors
+/// The first fault, with its place.
+pub fn parse(bytes: &[u8]) -> std::result::Result<Module, Diagnostic> {
+    if u32::try_from(bytes.len()).is_err() {
+        let message = "the input is larger than 4 GiB";
+        return Err(Diagnostic::error(Place::Unknown, message));
+    }
+    read(bytes).map_err(|error| *error)
+}
+
+fn read(bytes: &[u8]) -> Result<Module> {
+    let mut cursor = Cursor::new(bytes, 0);
+    if cursor.take(MAGIC.len())? != MAGIC {
+        return Cursor::new(bytes, 0).error("this is no MLIR bytecode");
+    }
+    let version = cursor.number()?;
+    if version > NEWEST {
+        return cursor.error(format!("version {version} of the bytecode is not known"));
+    }
+    cursor.terminated()?;
+    let mut sections = [None; section::COUNT];
+    while !cursor.is_empty() {
+        let place = cursor;
+        let (id, data) = cursor.section()?;
+        match sections.get_mut(usize::from(id)) {
+            Some(slot @ None) => *slot = Some(data),
+            Some(Some(_)) => return place.error(format!("section {id} stands twice")),
+            None => return place.error(format!("section {id} is not known")),
+        }
+    }
+    let needed = |id: usize| match sections[id] {
+        Some(data) => Ok(data),
+        None => cursor.error(format!("section {id} is missing")),
+    };
+    let mut reader = Reader::new(version);
+    reader.strings = strings(needed(section::STRINGS)?)?;
+    reader.dialects(needed(section::DIALECTS)?)?;
+    if let (Some(data), Some(sizes)) = (
+        sections[section::RESOURCES],
+        sections[section::RESOURCE_SIZES],
+    ) {
+        reader.resources(data, sizes)?;
+    }
+    if let Some(data) = sections[section::PROPERTIES] {
+        reader.properties = properties(data)?;
+    }
+    reader.entries(needed(section::ENTRIES)?, needed(section::ENTRY_SIZES)?)?;
+    reader.body(needed(section::IR)?)?;
+    Ok(reader.module)
+}
+
+/// Strings with a zero behind each, their lengths in front, the last first.
+fn strings(mut data: Cursor<'_>) -> Result<Vec<&[u8]>> {
+    let count = data.count()?;
+    let mut lengths = Vec::with_capacity(count);
+    for _ in 0..count {
+        lengths.push(data.count()?);
+    }
+    let mut all = Vec::with_capacity(count);
+    for &length in lengths.iter().rev() {
+        let bytes = data.take(length)?;
+        all.push(bytes.strip_suffix(&[0]).unwrap_or(bytes));
+    }
+    Ok(all)
+}
+
+/// Properties with their size in front of each.
+fn properties(mut data: Cursor<'_>) -> Result<Vec<Cursor<'_>>> {
+    let count = data.count()?;
+    let mut all = Vec::with_capacity(count);
+    for _ in 0..count {
+        let size = data.count()?;
+        all.push(data.part(size)?);
+    }
+    Ok(all)
+}
+
+impl<'a> Reader<'a> {
+    fn dialects(&mut self, mut data: Cursor<'a>) -> Result<()> {
+        let count = data.count()?;
+        for _ in 0..count {
+            let (name, has_version) = match self.version {
+                0 => (data.number()?, false),
+                _ => data.flagged()?,
+            };
+            let name = self.string(&data, name)?;
+            self.dialect_names.push(name);
+            if has_version {
+                data.section()?;
+            }
+        }
+        if self.version >= 4 {
+            data.number()?;
+        }
+        while !data.is_empty() {
+            let dialect = self.dialect(&mut data)?;
+            let count = data.count()?;
+            for _ in 0..count {
+                let (name, registered) = match self.version {
+                    0..5 => (data.number()?, true),
+                    _ => data.flagged()?,
+                };
+                let name = self.string(&data, name)?;
+                let full = format!("{dialect}.{name}");
+                let name = self.module.intern(&full);
+                self.op_names.push(OpName { name, registered });
+            }
+        }
+        Ok(())
+    }
+
+    /// The dialect that a number refers to.
+    pub fn dialect(&mut self, data: &mut Cursor<'a>) -> Result<&'a str> {
+        let number = data.number()?;
+        let found = usize::try_from(number).ok();
+        match found.and_then(|at| self.dialect_names.get(at)) {
+            Some(&dialect) => Ok(dialect),
+            None => data.error(format!("there is no dialect {number}")),
+        }
+    }
+
+    /// A string of the table that has to be text.
+    pub fn string(&self, data: &Cursor<'a>, number: u64) -> Result<&'a str> {
+        match std::str::from_utf8(self.raw_string(data, number)?) {
+            Ok(text) => Ok(text),
+            Err(_) => data.error("a name is not UTF-8"),
+        }
+    }
+
+    pub fn raw_string(&self, data: &Cursor<'a>, number: u64) -> Result<&'a [u8]> {
+        let found = usize::try_from(number).ok();
+        match found.and_then(|at| self.strings.get(at)) {
+            Some(bytes) => Ok(bytes),
+            None => data.error(format!("there is no string {number}")),
+        }
+    }
+
+    /// Blobs of dialects; what external tools keep is skipped.
+    fn resources(&mut self, mut data: Cursor<'a>, mut sizes: Cursor<'a>) -> Result<()> {
+        let external = sizes.count()?;
+        let mut group = 0;
+        while !sizes.is_empty() {
+            let is_external = group < external;
+            group += 1;
+            let dialect = match is_external {
+                true => {
+                    sizes.number()?;
+                    ""
+                }
+                false => self.dialect(&mut sizes)?,
+            };
+            let count = sizes.count()?;
+            for _ in 0..count {
+                let key = sizes.number()?;
+                let key = self.string(&sizes, key)?;
+                let size = sizes.number()?;
+                let kind = sizes.byte()?;
+                let size = data.checked(size)?;
+                let value = data.part(size)?;
+                if !is_external {
+                    self.resource(dialect, key, kind, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn resource(
+        &mut self,
+        dialect: &str,
+        key: &str,
+        kind: u8,
+        mut value: Cursor<'a>,
+    ) -> Result<()> {
+        let dialect = self.module.intern(dialect);
+        let key = self.module.intern(key);
+        self.resource_keys.push(key);
+        // An empty entry declares the name alone.
+        if value.is_empty() || kind != 0 {
+            return Ok(());
+        }
+        let alignment = value.number()?;
+        let size = value.number()?;
+        value.align(alignment)?;
+        let size = value.checked(size)?;
+        self.module.resources.push(Resource {
+            dialect,
+            key,
+            alignment: u32::try_from(alignment).unwrap_or(u32::MAX),
+            data: value.take(size)?.into(),
+        });
+        Ok(())
+    }
+
+    /// Where each attribute and type is.
+    fn entries(&mut self, mut data: Cursor<'a>, mut sizes: Cursor<'a>) -> Result<()> {
+        let counts = [sizes.number()?, sizes.number()?];
+        for (kind, count) in counts.into_iter().enumerate() {
+            let count = sizes.checked(count)?;
+            let mut all = Vec::with_capacity(count);
+            while all.len() < count {
+                let dialect = self.dialect(&mut sizes)?;
+                let group = sizes.count()?;
+                for _ in 0..group.min(count - all.len()) {
+                    let (size, custom) = sizes.flagged()?;
+                    let size = data.checked(size)?;
+                    all.push(Entry {
+                        dialect,
+                        custom,
+                        data: data.part(size)?,
+                    });
+                }
+            }
+            match kind {
+                0 => self.attribute_entries = all,
+                _ => self.type_entries = all,
+            }
+        }
+        self.attributes = vec![None; self.attribute_entries.len()];
+        self.types = vec![None; self.type_entries.len()];
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! Aliases of attributes and types: `#map = affine_map<…>`, `!mat = tensor<…>`.
+//!
+//! An alias may stand before or behind what uses it (locations usually stand at the end of the
+//! text). A definition begins a line, so that the first use of an alias that is not known yet
+//! makes an index of all lines that begin like one, and the definition is read where it is. A
+//! cycle ends at the limit of nesting.
+
+use super::cursor::Result;
+use super::parser::Parser;
+use crate::mlir::{Attr, Type};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+
+/// What an alias stands for.
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    Attribute(Attr),
+    Type(Type),
+}
+
+/// Aliases that were read, and where definitions are; both by the name with its `#` or `!`.
+#[derive(Debug, Default)]
+pub(crate) struct Aliases<'a> {
+    known: FxHashMap<&'a [u8], Meaning>,
+    definitions: Option<FxHashMap<&'a [u8], usize>>,
+}
+
+/// Where each line that begins with `#name =` or `!name =` has its value.
+fn index(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
+    let mut found = FxHashMap::default();
+    let mut start = 0;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        let indent = line.iter().take_while(|byte| byte.is_ascii_whitespace());
+        let indent = indent.count();
+        if matches!(line.get(indent), Some(b'#' | b'!'))
+            && let Some(equals) = line.iter().position(|&byte| byte == b'=')
+        {
+            let name = line[indent..equals].trim_ascii_end();
+            let is_name = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte);
+            if name[1..].iter().all(is_name) {
+                found.entry(name).or_insert(start + equals + 1);
+            }
+        }
+        start += line.len();
+    }
+    found
+}
+
+impl<'a> Parser<'a> {
+    /// `#name = attribute` or `!name = type`
+    pub fn alias_definition(&mut self) -> Result<()> {
+        let start = self.cursor.start();
+        let sigil = self.cursor.byte();
+        self.cursor.pos += 1;
+        let name = self.symbol_suffix()?;
+        let key = &self.cursor.bytes[start..self.cursor.pos];
+        if name.contains('.') {
+            let place = self.cursor.since(start);
+            return self
+                .cursor
+                .error_at(place, "the name of an alias has no `.`");
+        }
+        self.cursor.expect("=")?;
+        let at = self.cursor.pos;
+        // What was read ahead is read again: the same value, unless there are two definitions.
+        let earlier = self.aliases.definitions.as_ref();
+        if earlier.is_some_and(|all| all.get(key).is_some_and(|&other| other != at))
+            || (earlier.is_none() && self.aliases.known.contains_key(key))
+        {
+            let place = self.cursor.since(start);
+            return self
+                .cursor
+                .error_at(place, format!("`{}{name}` is defined twice", sigil as char));
+        }
+        self.alias_value(key).map(|_| ())
+    }
+
+    fn alias_value(&mut self, key: &'a [u8]) -> Result<Meaning> {
+        let meaning = match key[0] {
+            b'#' => Meaning::Attribute(self.parse_attribute()?),
+            _ => {
+                // The word `type` stood here in older texts.
+                if self.cursor.peek_word() == "type" {
+                    self.cursor.word();
+                }
+                Meaning::Type(self.parse_type()?)
+            }
+        };
+        self.aliases.known.insert(key, meaning);
+        Ok(meaning)
+    }
+
+    /// The meaning of an alias, read where it is defined if it was not read yet.
+    fn alias(&mut self, start: usize) -> Result<Meaning> {
+        let key = &self.cursor.bytes[start..self.cursor.pos];
+        if let Some(&meaning) = self.aliases.known.get(key) {
+            return Ok(meaning);
+        }
+        let bytes = self.cursor.bytes;
+        let definitions = self.aliases.definitions.get_or_insert_with(|| index(bytes));
+        let Some(&definition) = definitions.get(key) else {
+            let name = String::from_utf8_lossy(key).into_owned();
+            let place = Place::text(start, self.cursor.pos);
+            return self
+                .cursor
+                .error_at(place, format!("the alias `{name}` is not defined"));
+        };
+        self.cursor.enter()?;
+        let back = std::mem::replace(&mut self.cursor.pos, definition);
+        let meaning = self.alias_value(key)?;
+        self.cursor.pos = back;
+        self.cursor.leave();
+        Ok(meaning)
+    }
+
+    /// The attribute that `#name`, which begins at `start` and was read, stands for.
+    pub fn attribute_alias(&mut self, start: usize) -> Result<Attr> {
+        match self.alias(start)? {
+            Meaning::Attribute(attr) => Ok(attr),
+            Meaning::Type(_) => self.cursor.error("a type stands where an attribute should"),
+        }
+    }
+
+    /// The type that `!name`, which begins at `start` and was read, stands for.
+    pub fn type_alias(&mut self, start: usize) -> Result<Type> {
+        match self.alias(start)? {
+            Meaning::Type(ty) => Ok(ty),
+            Meaning::Attribute(_) => self.cursor.error("an attribute stands where a type should"),
+        }
+    }
+}

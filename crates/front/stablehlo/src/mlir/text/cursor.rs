@@ -1,0 +1,313 @@
+//! A place in a text, and the smallest things that stand there.
+//!
+//! MLIR's tokens depend on where they stand (`2x3xf32` in a shape, anything in the brackets of a
+//! dialect's attribute), so that the parsers work on bytes; white space and comments are skipped
+//! before everything but where the name of a function says otherwise.
+
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Results of parsers.
+pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// Levels of regions, types, attributes and locations inside each other.
+const MAX_DEPTH: u32 = 100;
+
+/// A position in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    pub bytes: &'a [u8],
+    pub pos: usize,
+    depth: u32,
+}
+
+fn is_name_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')
+}
+
+fn is_suffix(byte: u8) -> bool {
+    is_name(byte) || byte == b'-'
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Cursor {
+            bytes,
+            pos: 0,
+            depth: 0,
+        }
+    }
+
+    /// The byte at the position; 0 at the end.
+    pub fn byte(&self) -> u8 {
+        self.bytes.get(self.pos).copied().unwrap_or(0)
+    }
+
+    /// The byte so far behind the position; 0 behind the end.
+    pub fn ahead(&self, by: usize) -> u8 {
+        self.bytes.get(self.pos + by).copied().unwrap_or(0)
+    }
+
+    /// Skips white space and comments.
+    pub fn skip(&mut self) {
+        loop {
+            match self.byte() {
+                b' ' | b'\t' | b'\r' | b'\n' => self.pos += 1,
+                b'/' if self.ahead(1) == b'/' => self.skip_line(),
+                _ => return,
+            }
+        }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.bytes[self.pos..];
+        self.pos += rest
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .unwrap_or(rest.len());
+    }
+
+    /// Where the next thing begins, behind white space.
+    pub fn start(&mut self) -> usize {
+        self.skip();
+        self.pos
+    }
+
+    /// The next byte behind white space; 0 at the end.
+    pub fn peek(&mut self) -> u8 {
+        self.skip();
+        self.byte()
+    }
+
+    pub fn at_end(&mut self) -> bool {
+        self.skip();
+        self.pos >= self.bytes.len()
+    }
+
+    /// From a position up to here.
+    pub fn since(&self, start: usize) -> Place {
+        Place::text(start, self.pos.max(start))
+    }
+
+    /// An error about what stands at the position.
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
+        let end = (self.pos + 1).min(self.bytes.len());
+        self.error_at(Place::text(self.pos, end), message)
+    }
+
+    pub fn error_at<T>(&self, place: Place, message: impl Into<String>) -> Result<T> {
+        Err(Box::new(Diagnostic::error(place, message)))
+    }
+
+    /// An error that names what should have been there and what is.
+    pub fn expected<T>(&mut self, what: &str) -> Result<T> {
+        self.skip();
+        let start = self.pos;
+        let mut end = self.clone_end();
+        while end < self.bytes.len() && !self.bytes[end].is_ascii() {
+            end += 1;
+        }
+        let found = String::from_utf8_lossy(&self.bytes[start..end]).into_owned();
+        let place = Place::text(start, end);
+        match found.is_empty() {
+            true => self.error_at(
+                place,
+                format!("expected {what}, found the end of the input"),
+            ),
+            false => self.error_at(place, format!("expected {what}, found `{found}`")),
+        }
+    }
+
+    fn clone_end(&self) -> usize {
+        let rest = &self.bytes[self.pos.min(self.bytes.len())..];
+        let word = rest
+            .iter()
+            .take(40)
+            .take_while(|&&byte| is_name(byte))
+            .count();
+        (self.pos + word.max(1)).min(self.bytes.len())
+    }
+
+    /// Goes on if this punctuation stands next.
+    pub fn eat(&mut self, punctuation: &str) -> bool {
+        self.skip();
+        let found = self.bytes[self.pos..].starts_with(punctuation.as_bytes());
+        if found {
+            self.pos += punctuation.len();
+        }
+        found
+    }
+
+    /// This punctuation, or an error.
+    pub fn expect(&mut self, punctuation: &str) -> Result<()> {
+        match self.eat(punctuation) {
+            true => Ok(()),
+            false => self.expected(&format!("`{punctuation}`")),
+        }
+    }
+
+    /// The word that stands next, without going on; empty if none does.
+    pub fn peek_word(&mut self) -> &'a str {
+        self.skip();
+        if !is_name_start(self.byte()) {
+            return "";
+        }
+        let rest = &self.bytes[self.pos..];
+        let length = rest.iter().take_while(|&&byte| is_name(byte)).count();
+        std::str::from_utf8(&rest[..length]).unwrap_or("")
+    }
+
+    /// The word that stands next; empty if none does.
+    pub fn word(&mut self) -> &'a str {
+        let word = self.peek_word();
+        self.pos += word.len();
+        word
+    }
+
+    /// Goes on if this word stands next.
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.peek_word() == word;
+        if found {
+            self.pos += word.len();
+        }
+        found
+    }
+
+    /// This word, or an error.
+    pub fn expect_word(&mut self, word: &str) -> Result<()> {
+        match self.eat_word(word) {
+            true => Ok(()),
+            false => self.expected(&format!("`{word}`")),
+        }
+    }
+
+    /// What stands behind `%`, `^`, `#`, `!` or `@` at the position itself: digits, or a word
+    /// that may have `-`.
+    pub fn suffix(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.pos.min(self.bytes.len())..];
+        let is_number = self.byte().is_ascii_digit();
+        let belongs = |byte: u8| match is_number {
+            true => byte.is_ascii_digit(),
+            false => is_suffix(byte),
+        };
+        let length = rest.iter().take_while(|&&byte| belongs(byte)).count();
+        self.pos += length;
+        &rest[..length]
+    }
+
+    /// Decimal digits at the position itself as a number.
+    pub fn digits(&mut self) -> Result<u64> {
+        let start = self.pos;
+        let mut value = Some(0u64);
+        while self.byte().is_ascii_digit() {
+            let digit = u64::from(self.byte() - b'0');
+            value = value.and_then(|v| v.checked_mul(10)?.checked_add(digit));
+            self.pos += 1;
+        }
+        match value {
+            _ if self.pos == start => self.expected("a number"),
+            Some(value) => Ok(value),
+            None => self.error_at(self.since(start), "the number does not fit into 64 bits"),
+        }
+    }
+
+    /// A decimal number behind white space.
+    pub fn number(&mut self) -> Result<u64> {
+        self.skip();
+        self.digits()
+    }
+
+    /// A decimal number, maybe negative.
+    pub fn signed(&mut self) -> Result<i64> {
+        self.skip();
+        let start = self.pos;
+        let negative = self.eat("-");
+        let magnitude = i128::from(self.digits()?);
+        let value = if negative { -magnitude } else { magnitude };
+        match i64::try_from(value) {
+            Ok(value) => Ok(value),
+            Err(_) => self.error_at(self.since(start), "the number does not fit into 64 bits"),
+        }
+    }
+
+    /// A string with its escapes resolved.
+    pub fn string(&mut self) -> Result<Vec<u8>> {
+        let raw = self.raw_string()?;
+        if !raw.contains(&b'\\') {
+            return Ok(raw.to_vec());
+        }
+        let mut out = Vec::with_capacity(raw.len());
+        let mut at = 0;
+        while at < raw.len() {
+            let (byte, used) = match raw[at] {
+                b'\\' => unescape(&raw[at + 1..]),
+                byte => (Some(byte), 0),
+            };
+            match byte {
+                Some(byte) => out.push(byte),
+                None => {
+                    let start = self.pos - 1 - raw.len() + at;
+                    let place = Place::text(start, start + 2);
+                    return self.error_at(place, "unknown escape in a string");
+                }
+            }
+            at += 1 + used;
+        }
+        Ok(out)
+    }
+
+    /// What stands between the quotes of a string.
+    pub fn raw_string(&mut self) -> Result<&'a [u8]> {
+        let start = self.pos;
+        if !self.eat("\"") {
+            return self.expected("a string");
+        }
+        let first = self.pos;
+        loop {
+            match self.bytes.get(self.pos) {
+                Some(b'"') => break,
+                Some(b'\\') => self.pos += 2,
+                Some(b'\n') | None => {
+                    self.pos = self.pos.min(self.bytes.len());
+                    let place = Place::text(start, first);
+                    return self.error_at(place, "the string has no end");
+                }
+                Some(_) => self.pos += 1,
+            }
+        }
+        self.pos += 1;
+        Ok(&self.bytes[first..self.pos - 1])
+    }
+
+    /// One level deeper; an error if there are too many.
+    pub fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        match self.depth > MAX_DEPTH {
+            true => self.error(format!("nested more than {MAX_DEPTH} levels deep")),
+            false => Ok(()),
+        }
+    }
+
+    /// The reverse of [`Cursor::enter`].
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+}
+
+/// The byte that an escape stands for, and how many bytes of it stand behind the backslash.
+fn unescape(rest: &[u8]) -> (Option<u8>, usize) {
+    let digit = |at: usize| rest.get(at).and_then(|&byte| (byte as char).to_digit(16));
+    match rest.first() {
+        Some(b'"') => (Some(b'"'), 1),
+        Some(b'\\') => (Some(b'\\'), 1),
+        Some(b'n') => (Some(b'\n'), 1),
+        Some(b't') => (Some(b'\t'), 1),
+        _ => match (digit(0), digit(1)) {
+            (Some(high), Some(low)) => (Some((high * 16 + low) as u8), 2),
+            _ => (None, 0),
+        },
+    }
+}

@@ -1,0 +1,107 @@
+//! Whole texts.
+
+use super::cursor::Result;
+use super::parser::Parser;
+use crate::mlir::{Module, Resource};
+use spirula_diagnostics::{Diagnostic, Place};
+use std::ops::Range;
+
+/// Reads a module. Operations that stand in no module are put into one.
+///
+/// Everything that is written is read and kept but comments and the names of values. What the
+/// operations mean is not looked at, but the types of operands are those of their definitions.
+///
+/// # Errors
+/// The first fault, with its place.
+pub fn parse(bytes: &[u8]) -> std::result::Result<Module, Diagnostic> {
+    if u32::try_from(bytes.len()).is_err() {
+        let message = "the text is larger than 4 GiB";
+        return Err(Diagnostic::error(Place::Unknown, message));
+    }
+    let mut parser = Parser::new(bytes);
+    match parser.file() {
+        Ok(()) => Ok(parser.module),
+        Err(error) => Err(*error),
+    }
+}
+
+/// The parts of a text between lines `// -----`, each a module of its own.
+pub fn sections(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        if line.trim_ascii().starts_with(b"// -----") {
+            all.push(start..at);
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    all.push(start..at);
+    all
+}
+
+impl Parser<'_> {
+    fn file(&mut self) -> Result<()> {
+        let mark = self.enter_scope(true);
+        let mut ops = Vec::new();
+        loop {
+            match self.cursor.peek() {
+                0 if self.cursor.at_end() => break,
+                b'#' | b'!' => self.alias_definition()?,
+                b'{' if self.cursor.eat("{-#") => self.metadata()?,
+                _ => ops.push(self.operation()?),
+            }
+        }
+        self.leave_scope(mark)?;
+        self.replace_placeholders();
+        self.module.adopt(&ops);
+        self.module.finish();
+        Ok(())
+    }
+
+    /// `{-# dialect_resources: {…}, external_resources: {…} #-}`, the beginning of which was
+    /// read.
+    fn metadata(&mut self) -> Result<()> {
+        self.list("#-}", |parser| {
+            let section = parser.cursor.word();
+            parser.cursor.expect(":")?;
+            parser.cursor.expect("{")?;
+            let is_blobs = section == "dialect_resources";
+            parser.list("}", |parser| parser.metadata_group(is_blobs))?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// `builtin: {key: "0x…", …}`
+    fn metadata_group(&mut self, is_blobs: bool) -> Result<()> {
+        let dialect = self.word_or_string()?;
+        self.cursor.expect(":")?;
+        self.cursor.expect("{")?;
+        self.list("}", |parser| {
+            let key = parser.word_or_string()?;
+            parser.cursor.expect(":")?;
+            if !is_blobs || parser.cursor.peek() != b'"' {
+                // External resources are for tools; nothing of the program is in them.
+                return parser.parse_attribute().map(|_| ());
+            }
+            let start = parser.cursor.start();
+            let mut data = parser.hexadecimal_string()?;
+            if data.len() < 4 {
+                let place = parser.cursor.since(start);
+                let message = "a blob begins with four bytes, its alignment";
+                return parser.cursor.error_at(place, message);
+            }
+            let rest = data.split_off(4);
+            let alignment = u32::from_le_bytes([data[0], data[1], data[2], data[3]]);
+            parser.module.resources.push(Resource {
+                dialect,
+                key,
+                alignment,
+                data: rest.into(),
+            });
+            Ok(())
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,417 @@
+//! Operations, regions and blocks.
+
+use super::cursor::Result;
+use super::parser::Parser;
+use super::scope::Use;
+use crate::dialect::{self, Form, Operation};
+use crate::mlir::{Attr, Block, Loc, Named, Op, Region, Symbol, Type, Value};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+
+/// An operation while it is read.
+pub(crate) struct Draft<'a> {
+    pub op: Op,
+    pub place: Place,
+    pub operands: Vec<Use<'a>>,
+    pub operand_types: Vec<Type>,
+    pub result_types: Vec<Type>,
+    pub properties: Vec<Named>,
+    pub attributes: Vec<Named>,
+    pub successors: Vec<Block>,
+    /// Blocks of each region.
+    pub regions: Vec<Vec<Block>>,
+    /// How many results have names; `None` where none does.
+    pub named_results: Option<usize>,
+}
+
+/// `%name:count` in front of an operation.
+struct ResultName<'a> {
+    name: &'a [u8],
+    count: usize,
+    place: Place,
+}
+
+/// An argument of a block with its name.
+pub(crate) struct Argument<'a> {
+    pub name: &'a [u8],
+    pub place: Place,
+    pub ty: Type,
+}
+
+/// Labels of the blocks of the region that is read.
+#[derive(Default)]
+pub(crate) struct Labels<'a> {
+    /// The block of a label, and whether it was defined.
+    all: FxHashMap<&'a [u8], (Block, bool)>,
+    uses: Vec<(&'a [u8], Place)>,
+}
+
+impl<'a> Parser<'a> {
+    /// Operations up to the end of the region or block, into the block.
+    fn operations(&mut self, block: Block) -> Result<()> {
+        let mut ops = Vec::new();
+        while !matches!(self.cursor.peek(), b'}' | b'^') {
+            if self.cursor.at_end() {
+                return self.cursor.expected("`}`");
+            }
+            ops.push(self.operation()?);
+        }
+        self.module.set_ops(block, &ops);
+        Ok(())
+    }
+
+    /// An operation with the names of its results and its location.
+    pub fn operation(&mut self) -> Result<Op> {
+        self.cursor.enter()?;
+        let names = self.result_names()?;
+        let quoted = self.cursor.peek() == b'"';
+        let start = self.cursor.start();
+        let name = match quoted {
+            true => self.quoted_name()?,
+            false => self.custom_name()?,
+        };
+        let place = self.cursor.since(start);
+        let known = dialect::operation(self.module.str(name));
+        let mut draft = Draft {
+            op: self.module.reserve_op(name, place),
+            place,
+            operands: Vec::new(),
+            operand_types: Vec::new(),
+            result_types: Vec::new(),
+            properties: Vec::new(),
+            attributes: Vec::new(),
+            successors: Vec::new(),
+            regions: Vec::new(),
+            named_results: (!names.is_empty()).then(|| names.iter().map(|n| n.count).sum()),
+        };
+        match known {
+            _ if quoted => self.generic_form(&mut draft, known)?,
+            Some(known) => self.custom_form(&mut draft, known)?,
+            None => return self.unknown_form(name, place),
+        }
+        let loc = self.optional_location()?;
+        let op = self.finish_operation(draft, known, loc)?;
+        self.define_results(op, &names)?;
+        self.cursor.leave();
+        Ok(op)
+    }
+
+    fn unknown_form<T>(&self, name: Symbol, place: Place) -> Result<T> {
+        let name = self.module.str(name);
+        let message = format!("the operation `{name}` is not known");
+        let mut error = self.cursor.error_at(place, message);
+        if let Err(diagnostic) = &mut error {
+            let hint = format!(
+                "operations of other dialects are read in the generic form, `\"{name}\"(…)`"
+            );
+            diagnostic.hint = Some(hint);
+        }
+        error
+    }
+
+    /// `%a, %b:2 =`
+    fn result_names(&mut self) -> Result<Vec<ResultName<'a>>> {
+        let mut names = Vec::new();
+        if self.cursor.peek() != b'%' {
+            return Ok(names);
+        }
+        loop {
+            let start = self.cursor.start();
+            let name = self.value_name()?;
+            let place = self.cursor.since(start);
+            let count = match self.cursor.eat(":") {
+                true => self.cursor.number()?,
+                false => 1,
+            };
+            // More results than bytes are left cannot have types.
+            let left = self.cursor.bytes.len() - self.cursor.pos;
+            match usize::try_from(count) {
+                Ok(count) if (1..=left).contains(&count) => {
+                    names.push(ResultName { name, count, place })
+                }
+                _ => {
+                    return self
+                        .cursor
+                        .error_at(place, "an impossible number of results");
+                }
+            }
+            if !self.cursor.eat(",") {
+                break;
+            }
+        }
+        self.cursor.expect("=")?;
+        Ok(names)
+    }
+
+    /// The name of an operation in its generic form.
+    fn quoted_name(&mut self) -> Result<Symbol> {
+        let name = self.text()?;
+        let text = self.module.str(name);
+        if !text.starts_with("mhlo.") {
+            return Ok(name);
+        }
+        let shared = dialect::full_operation_name(text).into_owned();
+        Ok(self.module.intern(&shared))
+    }
+
+    /// The name of an operation in its custom form; the dialect may be left out where only one
+    /// has such an operation.
+    fn custom_name(&mut self) -> Result<Symbol> {
+        let name = match self.cursor.word() {
+            "" => return self.cursor.expected("an operation"),
+            word => dialect::full_operation_name(word),
+        };
+        Ok(self.module.intern(&name))
+    }
+
+    /// `(operands) [successors] <{properties}> ({regions}) {attributes} : type`
+    fn generic_form(&mut self, draft: &mut Draft<'a>, known: Option<&Operation>) -> Result<()> {
+        self.cursor.expect("(")?;
+        draft.operands = self.list(")", Self::operand)?;
+        if self.cursor.eat("[") {
+            draft.successors = self.list("]", Self::successor)?;
+        }
+        if self.cursor.eat("<") {
+            draft.properties = self.dictionary()?;
+            self.cursor.expect(">")?;
+        }
+        if self.cursor.eat("(") {
+            let isolated = known.is_some_and(|known| known.isolated);
+            draft.regions = self.list(")", |parser| parser.region(None, isolated))?;
+        }
+        if self.cursor.peek() == b'{' {
+            draft.attributes = self.dictionary()?;
+        }
+        self.cursor.expect(":")?;
+        (draft.operand_types, draft.result_types) = self.signature()?;
+        Ok(())
+    }
+
+    fn custom_form(&mut self, draft: &mut Draft<'a>, known: &Operation) -> Result<()> {
+        match known.form {
+            Form::Format(format, types) => self.formatted(draft, format, types),
+            Form::Custom(parse) => parse(self, draft),
+            Form::Generic => {
+                let message = format!("`{}` has no form but the generic one", known.shown());
+                self.cursor.error_at(draft.place, message)
+            }
+        }
+    }
+
+    /// Puts the parts of an operation into the module.
+    fn finish_operation(
+        &mut self,
+        mut draft: Draft<'a>,
+        known: Option<&Operation>,
+        loc: Loc,
+    ) -> Result<Op> {
+        let (operands, types) = (draft.operands.len(), draft.operand_types.len());
+        if operands != types {
+            let message = format!("{operands} operands have {types} types");
+            return self.cursor.error_at(draft.place, message);
+        }
+        if let Some(named) = draft.named_results
+            && named != draft.result_types.len()
+        {
+            let message = format!(
+                "{named} results are named, the operation has {}",
+                draft.result_types.len()
+            );
+            return self.cursor.error_at(draft.place, message);
+        }
+        let mut values = Vec::with_capacity(operands);
+        for (written, &ty) in draft.operands.iter().zip(&draft.operand_types) {
+            values.push(self.resolve(*written, ty)?);
+        }
+        let op = draft.op;
+        self.module.set_operands(op, &values);
+        let regions = self.module.reserve_regions(op, draft.regions.len());
+        for (at, blocks) in regions.range().zip(&draft.regions) {
+            self.module.set_blocks(Region::new(at), blocks);
+        }
+        if let Some(known) = known {
+            self.sort_out_properties(&mut draft, known);
+        }
+        let mut all = [draft.properties.as_slice(), &draft.attributes].concat();
+        if let Some(name) = self.sort_and_find_twice(&mut all) {
+            let message = format!("the attribute `{name}` is given twice");
+            return self.cursor.error_at(draft.place, message);
+        }
+        self.module
+            .set_attributes(op, &mut draft.properties, &mut draft.attributes);
+        self.module.set_successors(op, &draft.successors);
+        self.module.set_results(op, &draft.result_types);
+        self.module.set_location(op, loc);
+        Ok(op)
+    }
+
+    /// Attributes that belong to the operation by its definition become properties, wherever
+    /// they were written, in the kind that the definition says.
+    fn sort_out_properties(&mut self, draft: &mut Draft<'a>, known: &Operation) {
+        let mut at = 0;
+        while at < draft.attributes.len() {
+            match known.attribute(self.module.str(draft.attributes[at].0)) {
+                Some(_) => draft.properties.push(draft.attributes.remove(at)),
+                None => at += 1,
+            }
+        }
+        for (name, attr) in &mut draft.properties {
+            if let Some(kind) = known.attribute(self.module.str(*name)) {
+                *attr = dialect::normalise(&mut self.module, kind, *attr);
+            }
+        }
+    }
+
+    fn define_results(&mut self, op: Op, names: &[ResultName<'a>]) -> Result<()> {
+        let mut first = self.module.results(op).next().map_or(0, Value::index);
+        for name in names {
+            self.define(name.name, Value::new(first), name.count, name.place)?;
+            first += name.count;
+        }
+        Ok(())
+    }
+
+    /// `{…}`; `arguments` are those of an entry block whose names stood before it.
+    pub fn region(
+        &mut self,
+        arguments: Option<&[Argument<'a>]>,
+        isolated: bool,
+    ) -> Result<Vec<Block>> {
+        self.cursor.enter()?;
+        let mark = self.enter_scope(isolated);
+        let outer = std::mem::take(&mut self.labels);
+        self.cursor.expect("{")?;
+        let mut blocks = Vec::new();
+        let labelled = self.cursor.peek() == b'^';
+        if arguments.is_some() || !matches!(self.cursor.peek(), b'^' | b'}') {
+            if labelled {
+                return self
+                    .cursor
+                    .error("the entry block has its arguments already");
+            }
+            let block = self.module.reserve_block(Region::new(0));
+            blocks.push(block);
+            self.block_arguments(block, arguments.unwrap_or_default())?;
+            self.operations(block)?;
+        }
+        while self.cursor.peek() == b'^' {
+            self.labelled_block(&mut blocks)?;
+        }
+        self.cursor.expect("}")?;
+        self.check_labels()?;
+        self.labels = outer;
+        self.leave_scope(mark)?;
+        self.cursor.leave();
+        Ok(blocks)
+    }
+
+    fn labelled_block(&mut self, blocks: &mut Vec<Block>) -> Result<()> {
+        let start = self.cursor.start();
+        let label = self.label()?;
+        let place = self.cursor.since(start);
+        let block = self.labelled(label);
+        if let Some((_, defined)) = self.labels.all.get_mut(label)
+            && std::mem::replace(defined, true)
+        {
+            return self.cursor.error_at(place, "the block is defined twice");
+        }
+        blocks.push(block);
+        let mut arguments = Vec::new();
+        if self.cursor.eat("(") {
+            arguments = self.list(")", Self::block_argument)?;
+        }
+        self.cursor.expect(":")?;
+        self.block_arguments(block, &arguments)?;
+        self.operations(block)
+    }
+
+    /// `^name`, without the sign.
+    fn label(&mut self) -> Result<&'a [u8]> {
+        self.cursor.expect("^")?;
+        match self.cursor.suffix() {
+            [] => self.cursor.expected("the name of a block"),
+            name => Ok(name),
+        }
+    }
+
+    fn labelled(&mut self, label: &'a [u8]) -> Block {
+        if let Some(&(block, _)) = self.labels.all.get(label) {
+            return block;
+        }
+        let block = self.module.reserve_block(Region::new(0));
+        self.labels.all.insert(label, (block, false));
+        block
+    }
+
+    fn successor(&mut self) -> Result<Block> {
+        let start = self.cursor.start();
+        let label = self.label()?;
+        self.labels.uses.push((label, self.cursor.since(start)));
+        Ok(self.labelled(label))
+    }
+
+    /// Every block that is gone to has to be there.
+    fn check_labels(&self) -> Result<()> {
+        let missing = |(label, _): &&(&[u8], Place)| !self.labels.all[label].1;
+        match self.labels.uses.iter().find(missing) {
+            Some(&(label, place)) => {
+                let label = String::from_utf8_lossy(label);
+                self.cursor
+                    .error_at(place, format!("the block `^{label}` is not defined"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn block_argument(&mut self) -> Result<Argument<'a>> {
+        let argument = self.argument()?;
+        self.optional_location()?;
+        Ok(argument)
+    }
+
+    /// `%name: type`
+    pub fn argument(&mut self) -> Result<Argument<'a>> {
+        let start = self.cursor.start();
+        let name = self.value_name()?;
+        let place = self.cursor.since(start);
+        self.cursor.expect(":")?;
+        let ty = self.parse_type()?;
+        Ok(Argument { name, place, ty })
+    }
+
+    fn block_arguments(&mut self, block: Block, arguments: &[Argument<'a>]) -> Result<()> {
+        let types: Vec<Type> = arguments.iter().map(|argument| argument.ty).collect();
+        self.module.set_arguments(block, &types);
+        let values: Vec<Value> = self.module.arguments(block).collect();
+        for (argument, value) in arguments.iter().zip(values) {
+            self.define(argument.name, value, 1, argument.place)?;
+        }
+        Ok(())
+    }
+}
+
+/// What forms that say less than the generic one need.
+impl Parser<'_> {
+    /// A block `^bb(%a: ty, %b: ty): %c = name %a, %b : ty; stablehlo.return %c`.
+    pub fn applied_block(&mut self, name: Symbol, place: Place, ty: Type) -> Result<Block> {
+        let block = self.module.reserve_block(Region::new(0));
+        self.module.set_arguments(block, &[ty, ty]);
+        let arguments: Vec<Value> = self.module.arguments(block).collect();
+        let op = self.module.reserve_op(name, place);
+        self.module.set_operands(op, &arguments);
+        self.module.set_results(op, &[ty]);
+        let results: Vec<Value> = self.module.results(op).collect();
+        let name = self.module.intern("stablehlo.return");
+        let end = self.module.reserve_op(name, place);
+        self.module.set_operands(end, &results);
+        self.module.set_ops(block, &[op, end]);
+        Ok(block)
+    }
+}
+
+impl Draft<'_> {
+    /// Adds an attribute that belongs to the operation.
+    pub fn property(&mut self, name: Symbol, attr: Attr) {
+        self.properties.push((name, attr));
+    }
+}

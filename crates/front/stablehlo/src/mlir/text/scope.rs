@@ -1,0 +1,185 @@
+//! Names of values.
+//!
+//! A name is known from its definition to the end of the region around it, in inner regions too
+//! unless their operation is isolated from above. A use before the definition stands for a
+//! placeholder until the region is read; placeholders are replaced when everything is read.
+
+use super::cursor::Result;
+use super::parser::Parser;
+use crate::mlir::{Block, Definition, Type, Value};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+
+/// An operand as it is written: `%name` or `%name#1`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use<'a> {
+    pub name: &'a [u8],
+    pub number: u32,
+    pub place: Place,
+}
+
+/// Values of one name.
+#[derive(Clone, Copy, Debug)]
+struct Binding {
+    first: Value,
+    count: u32,
+}
+
+/// A use before its definition.
+#[derive(Clone, Copy, Debug)]
+struct Pending<'a> {
+    written: Use<'a>,
+    placeholder: Value,
+}
+
+/// All names that are known at some place.
+#[derive(Debug, Default)]
+pub(crate) struct Scope<'a> {
+    names: FxHashMap<&'a [u8], Binding>,
+    defined: Vec<&'a [u8]>,
+    pending: Vec<Pending<'a>>,
+    /// Placeholders and what they stand for.
+    replaced: Vec<(Value, Value)>,
+}
+
+/// What [`Parser::leave_scope`] has to restore.
+pub(crate) struct Mark<'a> {
+    defined: usize,
+    pending: usize,
+    outer: Option<FxHashMap<&'a [u8], Binding>>,
+}
+
+fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(name)
+}
+
+impl<'a> Parser<'a> {
+    /// `%name` or `%name#1`
+    pub fn operand(&mut self) -> Result<Use<'a>> {
+        if self.cursor.peek() != b'%' {
+            return self.cursor.expected("an operand (`%name`)");
+        }
+        let start = self.cursor.start();
+        let name = self.value_name()?;
+        let mut number = 0;
+        if self.cursor.byte() == b'#' {
+            self.cursor.pos += 1;
+            let written = self.cursor.digits()?;
+            number = u32::try_from(written).unwrap_or(u32::MAX);
+        }
+        let place = self.cursor.since(start);
+        Ok(Use {
+            name,
+            number,
+            place,
+        })
+    }
+
+    /// `%name`, without the sign.
+    pub fn value_name(&mut self) -> Result<&'a [u8]> {
+        self.cursor.expect("%")?;
+        match self.cursor.suffix() {
+            [] => self.cursor.expected("the name of a value"),
+            name => Ok(name),
+        }
+    }
+
+    /// Names `count` values.
+    pub fn define(
+        &mut self,
+        name: &'a [u8],
+        first: Value,
+        count: usize,
+        place: Place,
+    ) -> Result<()> {
+        let count = count as u32;
+        if self
+            .scope
+            .names
+            .insert(name, Binding { first, count })
+            .is_some()
+        {
+            return self
+                .cursor
+                .error_at(place, format!("`%{}` is defined twice", shown(name)));
+        }
+        self.scope.defined.push(name);
+        Ok(())
+    }
+
+    /// The value of an operand that has to have a type.
+    pub fn resolve(&mut self, written: Use<'a>, ty: Type) -> Result<Value> {
+        if let Some(&binding) = self.scope.names.get(written.name) {
+            return self.bound(binding, written, ty);
+        }
+        // Nobody sees the definition: an unresolved placeholder is an error.
+        let definition = Definition::Argument(Block::new(0), 0);
+        let placeholder = self.module.reserve_value(ty, definition);
+        self.scope.pending.push(Pending {
+            written,
+            placeholder,
+        });
+        Ok(placeholder)
+    }
+
+    fn bound(&mut self, binding: Binding, written: Use<'a>, ty: Type) -> Result<Value> {
+        let name = shown(written.name);
+        if written.number >= binding.count {
+            let message = format!("`%{name}` has {} results", binding.count);
+            return self.cursor.error_at(written.place, message);
+        }
+        let value = Value::new(binding.first.index() + written.number as usize);
+        let found = self.module.type_of(value);
+        if found != ty {
+            let message = format!(
+                "`%{name}` has type {}, not {}",
+                self.module.show_type(found),
+                self.module.show_type(ty)
+            );
+            return self.cursor.error_at(written.place, message);
+        }
+        Ok(value)
+    }
+
+    /// Begins a region. Names from outside are not seen if its operation is isolated from above.
+    pub fn enter_scope(&mut self, isolated: bool) -> Mark<'a> {
+        Mark {
+            defined: self.scope.defined.len(),
+            pending: self.scope.pending.len(),
+            outer: isolated.then(|| std::mem::take(&mut self.scope.names)),
+        }
+    }
+
+    /// Ends a region: uses before definitions are looked up, its names forgotten.
+    pub fn leave_scope(&mut self, mark: Mark<'a>) -> Result<()> {
+        let mut kept = mark.pending;
+        for at in mark.pending..self.scope.pending.len() {
+            let pending = self.scope.pending[at];
+            let written = pending.written;
+            if let Some(&binding) = self.scope.names.get(written.name) {
+                let ty = self.module.type_of(pending.placeholder);
+                let value = self.bound(binding, written, ty)?;
+                self.scope.replaced.push((pending.placeholder, value));
+            } else if mark.outer.is_some() {
+                let message = format!("`%{}` is not defined", shown(written.name));
+                return self.cursor.error_at(written.place, message);
+            } else {
+                self.scope.pending[kept] = pending;
+                kept += 1;
+            }
+        }
+        self.scope.pending.truncate(kept);
+        for name in self.scope.defined.drain(mark.defined..) {
+            self.scope.names.remove(name);
+        }
+        if let Some(outer) = mark.outer {
+            self.scope.names = outer;
+        }
+        Ok(())
+    }
+
+    /// Puts the values in the places of their placeholders.
+    pub fn replace_placeholders(&mut self) {
+        self.module.replace_operands(&self.scope.replaced);
+    }
+}

@@ -1,0 +1,84 @@
+//! What programs that test an implementation say about their values.
+
+use super::element::Element;
+use super::error::Result;
+use super::translator::Translator;
+use crate::mlir::{AttributeKind, Op};
+use spirula_diagnostics::Place;
+
+/// How two tensors have to be alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Likeness {
+    /// The same bits.
+    Equal,
+    /// Not further apart than this.
+    Within(f64),
+    /// Not more numbers of the type apart than this.
+    Ulps(u64),
+}
+
+/// Two results of a function that have to be alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// How.
+    pub likeness: Likeness,
+    /// Type of the elements.
+    pub element: Element,
+    /// The result that is checked.
+    pub found: usize,
+    /// The result that it is compared with.
+    pub expected: usize,
+    /// Where the check stands.
+    pub place: Place,
+}
+
+/// Checks by their names without dialect: how tensors have to be alike by default.
+const CHECKS: &[(&str, Likeness)] = &[
+    ("expect_eq", Likeness::Equal),
+    ("expect_eq_const", Likeness::Equal),
+    ("eq", Likeness::Equal),
+    ("expect_almost_eq", Likeness::Within(1e-4)),
+    ("expect_almost_eq_const", Likeness::Within(1e-4)),
+    ("expect_close", Likeness::Ulps(3)),
+];
+
+/// A check that a name means.
+pub(super) fn likeness(name: &str) -> Option<Likeness> {
+    let row = CHECKS.iter().find(|(row, _)| *row == name);
+    row.map(|(_, likeness)| *likeness)
+}
+
+/// Notes a check of an operation.
+pub(super) fn check(t: &mut Translator<'_>, op: Op, name: &str) -> Result<()> {
+    let Some(mut likeness) = likeness(name) else {
+        return Err(t.unsupported(op, format!("check.{name}")));
+    };
+    if t.is_nested() {
+        return Err(t.unsupported(op, "check within control flow"));
+    }
+    if let (Likeness::Within(_), Some(tolerance)) = (likeness, t.module.float(op, "tolerance")) {
+        likeness = Likeness::Within(tolerance);
+    }
+    if let (Likeness::Ulps(_), Some(most)) = (likeness, t.module.integer(op, "max_ulp_difference"))
+    {
+        likeness = Likeness::Ulps(most.unsigned_abs());
+    }
+    let found = t.operand(op, 0)?;
+    let expected = match t.module.attribute(op, "value") {
+        Some(attr) if matches!(t.module.attributes.kind(attr), AttributeKind::Elements(_)) => {
+            super::constant::elements(t, op, "value")?
+        }
+        _ => t.operand(op, 1)?,
+    };
+    let same = found.element == expected.element && t.shape(&found) == t.shape(&expected);
+    t.ensure(op, same, "compares tensors of different types")?;
+    let check = Check {
+        likeness,
+        element: found.element,
+        found: 0,
+        expected: 0,
+        place: t.module.place(op),
+    };
+    t.checks.push((check, found, expected));
+    Ok(())
+}

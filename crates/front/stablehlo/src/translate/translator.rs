@@ -1,0 +1,528 @@
+//! The state of a translation: the function that grows, and what each value of the module is.
+
+use super::check::Check;
+use super::dims::{Dims, merged, merged_shapes};
+use super::element::Element;
+use super::error::{Error, Result};
+use super::region::Scalars;
+use super::table;
+use crate::mlir::{Block, Module, Op, Region, Type, TypeKind, Value as Mlir};
+use smallvec::SmallVec;
+use spirula_diagnostics::Place;
+use spirula_tensor::Builder;
+use spirula_tensor::ir::{Dim, Node, Shape, Value};
+use std::rc::Rc;
+
+/// A tensor: its element type, and a tensor of the IR for each part.
+#[derive(Clone, Debug)]
+pub(super) struct Tensor {
+    pub element: Element,
+    pub parts: SmallVec<[Value; 2]>,
+    /// What it holds in symbols, if that is followed.
+    pub followed: Option<Rc<[Node]>>,
+}
+
+impl Tensor {
+    /// A tensor of one part.
+    pub fn new(element: Element, part: Value) -> Tensor {
+        Tensor::of(element, &[part])
+    }
+
+    /// A tensor of its parts.
+    pub fn of(element: Element, parts: &[Value]) -> Tensor {
+        Tensor {
+            element,
+            parts: parts.into(),
+            followed: None,
+        }
+    }
+
+    /// The first part.
+    pub fn part(&self) -> Value {
+        self.parts[0]
+    }
+}
+
+/// What a value of the module is.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    Tensor(Tensor),
+    Tuple(Vec<Item>),
+    Token,
+}
+
+/// Most operations that are translated, calls put in place.
+const OPERATIONS: usize = 1 << 22;
+/// Deepest nesting of calls and regions.
+const DEPTH: usize = 200;
+
+/// The state of a translation.
+pub(super) struct Translator<'m> {
+    pub module: &'m Module,
+    pub builder: Builder,
+    items: Vec<Option<Item>>,
+    calls: Vec<Op>,
+    operations: usize,
+    depth: usize,
+    nested: usize,
+    /// Operands of the operation that is translated on real numbers, and whether one is.
+    real: Vec<(Mlir, Tensor)>,
+    on_real: bool,
+    /// Sizes that are not known yet, and whether the module has any.
+    pub dims: Dims,
+    pub is_dynamic: bool,
+    /// What values of regions are within the body that is being made.
+    pub scalars: Scalars,
+    /// Checks so far, with the tensors that they compare.
+    pub checks: Vec<(Check, Tensor, Tensor)>,
+}
+
+impl<'m> Translator<'m> {
+    pub fn new(module: &'m Module, name: &str) -> Self {
+        Translator {
+            module,
+            builder: Builder::new(name),
+            items: vec![None; module.value_count()],
+            calls: Vec::new(),
+            operations: 0,
+            depth: 0,
+            nested: 0,
+            real: Vec::new(),
+            on_real: false,
+            dims: Dims::default(),
+            is_dynamic: is_dynamic(module),
+            scalars: Scalars::new(module.value_count()),
+            checks: Vec::new(),
+        }
+    }
+
+    /// An error at an operation.
+    pub fn invalid(&self, op: Op, message: impl Into<String>) -> Error {
+        Error::invalid(self.module.place(op), message)
+    }
+
+    /// Something about an operation that is not known.
+    pub fn unsupported(&self, op: Op, what: impl Into<String>) -> Error {
+        Error::unsupported(self.module.place(op), what)
+    }
+
+    /// An error at an operation unless a condition holds.
+    pub fn ensure(&self, op: Op, holds: bool, message: &str) -> Result<()> {
+        match holds {
+            true => Ok(()),
+            false => Err(self.invalid(op, format!("{} {message}", self.module.name(op)))),
+        }
+    }
+
+    /// What a value is.
+    pub fn item(&self, op: Op, value: Mlir) -> Result<Item> {
+        let item = self.items[value.index()].clone();
+        item.ok_or_else(|| self.invalid(op, "a value is used where it is not known"))
+    }
+
+    /// A tensor that a value is.
+    pub fn tensor(&self, op: Op, value: Mlir) -> Result<Tensor> {
+        let real = self.real.iter().find(|(of, _)| *of == value);
+        if let Some((_, tensor)) = real {
+            return Ok(tensor.clone());
+        }
+        match self.item(op, value)? {
+            Item::Tensor(tensor) => Ok(tensor),
+            _ => Err(self.invalid(op, "a tensor is expected as operand")),
+        }
+    }
+
+    /// Translates an operation on the real numbers that its quantised operands stand for.
+    pub fn on_values(
+        &mut self,
+        op: Op,
+        translate: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let module = self.module;
+        let is_quantized = |value| {
+            let element = module.types.element(module.type_of(value));
+            matches!(module.types.kind(element), TypeKind::Quantized(_))
+        };
+        let operands = module.operands(op).iter().copied();
+        if !operands.chain(module.results(op)).any(is_quantized) {
+            return translate(self);
+        }
+        let mut real = Vec::new();
+        for value in module.operands(op) {
+            let tensor = self.tensor(op, *value)?;
+            real.push((*value, self.dequantized(op, &tensor)?));
+        }
+        self.real = real;
+        self.on_real = true;
+        let result = translate(self);
+        self.on_real = false;
+        self.real.clear();
+        result
+    }
+
+    /// An operand that is a tensor.
+    pub fn operand(&self, op: Op, at: usize) -> Result<Tensor> {
+        let operand = self.module.operands(op).get(at);
+        let operand = operand.ok_or_else(|| {
+            let name = self.module.name(op);
+            self.invalid(op, format!("{name} lacks an operand"))
+        })?;
+        self.tensor(op, *operand)
+    }
+
+    /// All operands, which are tensors.
+    pub fn operands(&self, op: Op) -> Result<Vec<Tensor>> {
+        let operands = self.module.operands(op).iter();
+        operands.map(|value| self.tensor(op, *value)).collect()
+    }
+
+    /// Says what a value is.
+    pub fn bind(&mut self, value: Mlir, item: Item) {
+        self.items[value.index()] = Some(item);
+    }
+
+    /// Says what the results of an operation are; they must be of the types that it declares.
+    pub fn give(&mut self, op: Op, results: Vec<Tensor>) -> Result<()> {
+        let values = self.module.results(op);
+        let count = values.len();
+        self.ensure(op, count == results.len(), "has another number of results")?;
+        for (value, mut tensor) in values.zip(results) {
+            let ty = self.module.type_of(value);
+            let declared = tensor_type(self.module, self.module.place(op), ty)?;
+            let stored = (declared.0.stored(), tensor.element.stored());
+            match (declared.0, tensor.element) {
+                // The same integers may have their scales along another dimension.
+                (Element::Quantized { .. }, Element::Quantized { .. }) if stored.0 == stored.1 => {
+                    tensor.element = declared.0;
+                }
+                (Element::Quantized { .. }, Element::Float(_)) if self.on_real => {
+                    tensor = self.quantize(op, &tensor, declared.0)?;
+                }
+                _ => {}
+            }
+            let found = self.shape(&tensor);
+            let shape = refined(&declared.1, &found).filter(|_| declared.0 == tensor.element);
+            let Some(shape) = shape else {
+                let name = self.module.name(op);
+                let found = self.builder.ty(tensor.part());
+                let message = format!("{name} gives {found}, which is not the declared type");
+                return Err(self.invalid(op, message));
+            };
+            let tensor = self.as_shape(tensor, &shape);
+            self.bind(value, Item::Tensor(tensor));
+        }
+        Ok(())
+    }
+
+    /// Gives the only result.
+    pub fn give_one(&mut self, op: Op, result: Tensor) -> Result<()> {
+        self.give(op, vec![result])
+    }
+
+    /// A tensor whose shape is known to be another.
+    pub fn as_shape(&mut self, tensor: Tensor, shape: &Shape) -> Tensor {
+        let parts = tensor.parts.iter();
+        Tensor {
+            parts: parts
+                .map(|part| self.builder.reshape(*part, shape.clone()))
+                .collect(),
+            ..tensor
+        }
+    }
+
+    /// One shape for tensors that have to be of one.
+    pub fn common_shape(&mut self, op: Op, tensors: &[Tensor]) -> Result<Shape> {
+        let shapes: Vec<Shape> = tensors.iter().map(|tensor| self.shape(tensor)).collect();
+        for pair in shapes.windows(2) {
+            for (a, b) in pair[0].iter().zip(&pair[1]) {
+                self.builder.demand_equal(*a, *b);
+            }
+        }
+        let mut shapes = shapes.into_iter();
+        let first = shapes.next().unwrap_or_default();
+        let merge = |a: Option<Shape>, b: Shape| a.and_then(|a| merged_shapes(&a, &b));
+        let merged = shapes.fold(Some(first), merge);
+        self.ensure(op, merged.is_some(), "has operands of different shapes")?;
+        Ok(merged.unwrap_or_default())
+    }
+
+    /// Element type and sizes of a type that is a tensor.
+    pub fn tensor_type(&self, op: Op, ty: Type) -> Result<(Element, Declared)> {
+        let place = self.module.place(op);
+        let (element, shape) = tensor_type(self.module, place, ty)?;
+        match self.on_real {
+            true => Ok((self.expressed(element), shape)),
+            false => Ok((element, shape)),
+        }
+    }
+
+    /// Element type and shape of a result, which is static.
+    pub fn result_type(&self, op: Op, at: usize) -> Result<(Element, Shape)> {
+        let (element, shape) = self.declared(op, at)?;
+        let shape = static_shape(&shape).ok_or_else(|| self.dynamic(op))?;
+        Ok((element, shape))
+    }
+
+    /// Element type of a result.
+    pub fn result_element(&self, op: Op, at: usize) -> Result<Element> {
+        Ok(self.declared(op, at)?.0)
+    }
+
+    /// Element type that a result is declared with, also where real numbers are computed with.
+    pub fn declared_element(&self, op: Op, at: usize) -> Result<Element> {
+        let result = self.module.results(op).nth(at);
+        let result = result.ok_or_else(|| self.invalid(op, "an operation lacks a result"))?;
+        let ty = self.module.type_of(result);
+        Ok(tensor_type(self.module, self.module.place(op), ty)?.0)
+    }
+
+    /// Element type and sizes of a result as it is declared.
+    pub fn declared(&self, op: Op, at: usize) -> Result<(Element, Declared)> {
+        match self.module.results(op).nth(at) {
+            Some(value) => self.tensor_type(op, self.module.type_of(value)),
+            None => Err(self.invalid(op, format!("{} lacks a result", self.module.name(op)))),
+        }
+    }
+
+    /// Shape of a tensor.
+    pub fn shape(&self, tensor: &Tensor) -> Shape {
+        self.builder.ty(tensor.part()).shape.clone()
+    }
+
+    /// Sizes of a tensor of static shape.
+    pub fn sizes(&self, op: Op, tensor: &Tensor) -> Result<Vec<u64>> {
+        let shape = self.builder.ty(tensor.part()).shape.iter();
+        let sizes: Option<Vec<u64>> = shape.map(|dim| dim.known()).collect();
+        sizes.ok_or_else(|| self.dynamic(op))
+    }
+
+    /// A dynamic dimension where none can be.
+    pub fn dynamic(&self, op: Op) -> Error {
+        let name = self.module.name(op);
+        self.unsupported(op, format!("dynamic dimension in {name}"))
+    }
+
+    /// Integers of an attribute that must be there.
+    pub fn integers(&self, op: Op, name: &str) -> Result<Vec<i64>> {
+        let integers = self.module.integers(op, name);
+        integers.ok_or_else(|| self.missing(op, name))
+    }
+
+    /// Integers of an attribute, or so many equal ones.
+    pub fn integers_or(&self, op: Op, name: &str, count: usize, or: i64) -> Result<Vec<i64>> {
+        match self.module.integers(op, name) {
+            Some(found) if found.len() == count => Ok(found),
+            Some(_) => Err(self.invalid(op, format!("{name} has the wrong number of elements"))),
+            None => Ok(vec![or; count]),
+        }
+    }
+
+    /// An integer of an attribute that must be there.
+    pub fn integer(&self, op: Op, name: &str) -> Result<i64> {
+        let integer = self.module.integer(op, name);
+        integer.ok_or_else(|| self.missing(op, name))
+    }
+
+    /// A dimension that an attribute names.
+    pub fn dimension(&self, op: Op, name: &str, rank: usize) -> Result<usize> {
+        let at = self.integer(op, name)?;
+        let found = usize::try_from(at).ok().filter(|at| *at < rank);
+        found.ok_or_else(|| self.invalid(op, format!("{name} is no dimension")))
+    }
+
+    /// Dimensions, each once.
+    pub fn dimensions(&self, op: Op, name: &str, found: &[i64], rank: usize) -> Result<Vec<usize>> {
+        let mut dimensions = Vec::new();
+        for at in found {
+            match usize::try_from(*at) {
+                Ok(at) if at < rank && !dimensions.contains(&at) => dimensions.push(at),
+                _ => return Err(self.invalid(op, format!("{name} has a wrong dimension"))),
+            }
+        }
+        Ok(dimensions)
+    }
+
+    fn missing(&self, op: Op, name: &str) -> Error {
+        let message = format!("{} has no {name}", self.module.name(op));
+        self.invalid(op, message)
+    }
+
+    /// The only block of a region of an operation.
+    pub fn region(&self, op: Op, at: usize) -> Result<Block> {
+        let region = self.module.regions(op).nth(at);
+        let block = region.and_then(|region| self.only_block(region));
+        block.ok_or_else(|| {
+            let name = self.module.name(op);
+            self.invalid(op, format!("{name} has no region of one block"))
+        })
+    }
+
+    fn only_block(&self, region: Region) -> Option<Block> {
+        match self.module.blocks(region) {
+            [block] => Some(*block),
+            _ => None,
+        }
+    }
+
+    /// Translates the operations of a block whose arguments are bound, up to the one that ends it;
+    /// what that returns.
+    pub fn block(&mut self, block: Block) -> Result<Vec<Item>> {
+        let module = self.module;
+        self.depth += 1;
+        for op in module.ops(block) {
+            let place = module.place(*op);
+            self.builder.at(place);
+            self.operations += 1;
+            if self.operations > OPERATIONS || self.depth > DEPTH {
+                return Err(Error::unsupported(place, "program of this size"));
+            }
+            if matches!(module.name(*op), "func.return" | "stablehlo.return") {
+                self.depth -= 1;
+                let operands = module.operands(*op).iter();
+                return operands.map(|value| self.item(*op, *value)).collect();
+            }
+            table::operation(self, *op)?;
+            self.follow(*op);
+        }
+        let place = module
+            .ops(block)
+            .last()
+            .map_or(Place::Unknown, |op| module.place(*op));
+        Err(Error::invalid(place, "a block does not end in a return"))
+    }
+
+    /// Whether the operation stands within control flow.
+    pub fn is_nested(&self) -> bool {
+        self.nested > 0
+    }
+
+    /// Translates a block of control flow into one of the IR, its arguments being bound.
+    pub fn nested_block(&mut self, block: Block) -> Result<Vec<Item>> {
+        self.nested += 1;
+        let mark = self.dims.mark();
+        let results = self.block(block);
+        self.dims.forget(mark);
+        self.nested -= 1;
+        results
+    }
+
+    /// Puts a function in place of a call.
+    pub fn call(&mut self, op: Op, name: &str, arguments: Vec<Item>) -> Result<Vec<Item>> {
+        let callee = self.module.function(name);
+        let callee = callee.ok_or_else(|| self.invalid(op, format!("no function @{name}")))?;
+        if self.calls.contains(&callee) {
+            return Err(self.unsupported(op, "recursion"));
+        }
+        let body = self.region(callee, 0)?;
+        let parameters = self.module.arguments(body);
+        self.ensure(
+            op,
+            parameters.len() == arguments.len(),
+            "has too few or many arguments",
+        )?;
+        for (parameter, argument) in parameters.zip(arguments) {
+            self.matches(op, self.module.type_of(parameter), &argument)?;
+            self.bind(parameter, argument);
+        }
+        self.calls.push(callee);
+        let results = self.block(body)?;
+        self.calls.pop();
+        Ok(results)
+    }
+
+    /// An error unless an item is of a type.
+    pub fn matches(&self, op: Op, ty: Type, item: &Item) -> Result<()> {
+        let fits = match (self.module.types.kind(ty), item) {
+            (TypeKind::Tuple(types), Item::Tuple(items)) => {
+                let count = types.len() == items.len();
+                self.ensure(op, count, "has a tuple of another type")?;
+                for (ty, item) in types.iter().zip(items) {
+                    self.matches(op, *ty, item)?;
+                }
+                true
+            }
+            (TypeKind::Tensor { .. }, Item::Tensor(tensor)) => {
+                let (element, shape) = self.tensor_type(op, ty)?;
+                element == tensor.element && refined(&shape, &self.shape(tensor)).is_some()
+            }
+            (TypeKind::Dialect { .. }, Item::Token) => true,
+            _ => false,
+        };
+        self.ensure(op, fits, "has an operand of another type")
+    }
+
+    /// Binds the results of an operation to items.
+    pub fn give_items(&mut self, op: Op, items: Vec<Item>) -> Result<()> {
+        let values = self.module.results(op);
+        self.ensure(
+            op,
+            values.len() == items.len(),
+            "has another number of results",
+        )?;
+        for (value, item) in values.zip(items) {
+            self.matches(op, self.module.type_of(value), &item)?;
+            self.bind(value, item);
+        }
+        Ok(())
+    }
+}
+
+/// Sizes as a type has them; none is a dynamic one.
+pub(super) type Declared = Vec<Option<u64>>;
+
+/// Element type and sizes of a type that is a tensor.
+pub(super) fn tensor_type(module: &Module, place: Place, ty: Type) -> Result<(Element, Declared)> {
+    let TypeKind::Tensor { shape, element, .. } = module.types.kind(ty) else {
+        return Err(Error::unsupported(place, "type that is no ranked tensor"));
+    };
+    let found = Element::of(module, *element);
+    let element = found.ok_or_else(|| Error::unsupported(place, "element type"))?;
+    let sizes = shape.iter().flatten();
+    let bytes = sizes.fold(16u64, |bytes, size| bytes.saturating_mul((*size).max(1)));
+    match bytes < 1 << 62 {
+        true => Ok((element, shape.to_vec())),
+        false => Err(Error::invalid(place, "a tensor of 2^58 elements or more")),
+    }
+}
+
+/// A declared shape, if it is static.
+pub(super) fn static_shape(declared: &Declared) -> Option<Shape> {
+    declared.iter().map(|size| size.map(Dim::Static)).collect()
+}
+
+/// A shape with the sizes that are declared in place of those that are not known; none where they
+/// differ.
+fn refined(declared: &Declared, found: &Shape) -> Option<Shape> {
+    let pairs = declared.iter().zip(found);
+    let refined = pairs.map(|(declared, found)| match declared {
+        Some(size) => merged(*found, Dim::Static(*size)),
+        None => Some(*found),
+    });
+    let refined = refined.collect::<Option<Shape>>();
+    refined.filter(|_| declared.len() == found.len())
+}
+
+/// Whether any type of a module has a dimension of unknown size, or an operation takes a shape.
+fn is_dynamic(module: &Module) -> bool {
+    let mut types = module.types.all();
+    let has_unknown = types.any(|(_, kind)| match kind {
+        TypeKind::Tensor { shape, .. } => shape.contains(&None),
+        _ => false,
+    });
+    has_unknown
+        || TAKING_SHAPES
+            .iter()
+            .any(|name| module.symbol(name).is_some())
+}
+
+/// Operations with shapes, bounds or padding as operands.
+const TAKING_SHAPES: &[&str] = &[
+    "chlo.dynamic_reshape",
+    "stablehlo.dynamic_broadcast_in_dim",
+    "stablehlo.dynamic_conv",
+    "stablehlo.dynamic_gather",
+    "stablehlo.dynamic_iota",
+    "stablehlo.dynamic_pad",
+    "stablehlo.dynamic_reshape",
+    "stablehlo.real_dynamic_slice",
+];

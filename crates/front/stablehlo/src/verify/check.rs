@@ -1,0 +1,410 @@
+//! What the rules of operations ask, and how they say what is wrong.
+
+use crate::mlir::{Attr, Block, Dim, Module, Op, Region, Signedness, Type, TypeKind, Value};
+use spirula_diagnostics::Diagnostic;
+use std::fmt::Write;
+
+/// What is wrong with an operation.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    message: String,
+    hint: Option<String>,
+}
+
+/// Whether an operation keeps a rule.
+pub(crate) type Outcome<T = ()> = Result<T, Fault>;
+
+/// An operation breaks a rule.
+pub(crate) fn fault<T>(message: impl Into<String>) -> Outcome<T> {
+    Err(Fault {
+        message: message.into(),
+        hint: None,
+    })
+}
+
+impl Fault {
+    /// The same with advice.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn diagnostic(self, module: &Module, op: Op) -> Diagnostic {
+        let message = format!("`{}`: {}", module.name(op), self.message);
+        let diagnostic = Diagnostic::error(module.place(op), message);
+        match self.hint {
+            Some(hint) => diagnostic.with_hint(hint),
+            None => diagnostic,
+        }
+    }
+}
+
+/// Kinds of element types, to be combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Classes(u8);
+
+impl Classes {
+    pub const BOOL: Classes = Classes(1);
+    pub const SIGNED: Classes = Classes(2);
+    pub const UNSIGNED: Classes = Classes(4);
+    pub const FLOAT: Classes = Classes(8);
+    pub const COMPLEX: Classes = Classes(16);
+    pub const QUANTIZED: Classes = Classes(32);
+    pub const INTEGER: Classes = Classes(2 | 4);
+    /// Everything that elements of tensors may be.
+    pub const ANY: Classes = Classes(63);
+
+    pub const fn or(self, other: Classes) -> Classes {
+        Classes(self.0 | other.0)
+    }
+
+    fn has(self, other: Classes) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn shown(self) -> String {
+        const NAMES: [&str; 6] = [
+            "i1",
+            "signed integers",
+            "unsigned integers",
+            "floats",
+            "complex numbers",
+            "quantised numbers",
+        ];
+        let named = (0..6).filter(|bit| self.0 >> bit & 1 == 1);
+        named.map(|bit| NAMES[bit]).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// An operation with what its rule asks.
+pub(crate) struct Check<'m> {
+    pub module: &'m Module,
+    pub op: Op,
+    /// Types of the operands.
+    pub operands: Vec<Type>,
+    /// Types of the results.
+    pub results: Vec<Type>,
+}
+
+impl<'m> Check<'m> {
+    pub fn new(module: &'m Module, op: Op) -> Self {
+        let types = |values: &[Value]| values.iter().map(|&v| module.type_of(v)).collect();
+        Check {
+            module,
+            op,
+            operands: types(module.operands(op)),
+            results: module.results(op).map(|v| module.type_of(v)).collect(),
+        }
+    }
+
+    /// All types of operands and results.
+    pub fn all_types(&self) -> impl Iterator<Item = Type> {
+        self.operands.iter().chain(&self.results).copied()
+    }
+
+    /// Sizes; `None` for a tensor without a known rank.
+    pub fn shape(&self, ty: Type) -> Option<&'m [Dim]> {
+        self.module.types.shape(ty)
+    }
+
+    pub fn element(&self, ty: Type) -> Type {
+        self.module.types.element(ty)
+    }
+
+    pub fn show(&self, ty: Type) -> String {
+        self.module.show_type(ty)
+    }
+
+    /// The class of an element type; of none of them: `None`.
+    fn class(&self, element: Type) -> Option<Classes> {
+        Some(match *self.module.types.kind(element) {
+            TypeKind::Integer {
+                width: 1,
+                sign: Signedness::Signless,
+            } => Classes::BOOL,
+            TypeKind::Integer {
+                sign: Signedness::Unsigned,
+                ..
+            } => Classes::UNSIGNED,
+            // `index` stands for a size in older programs.
+            TypeKind::Integer { .. } | TypeKind::Index => Classes::SIGNED,
+            TypeKind::Float(_) => Classes::FLOAT,
+            TypeKind::Complex(_) => Classes::COMPLEX,
+            TypeKind::Quantized(_) => Classes::QUANTIZED,
+            _ => return None,
+        })
+    }
+
+    pub fn is(&self, ty: Type, classes: Classes) -> bool {
+        self.class(self.element(ty))
+            .is_some_and(|class| classes.has(class))
+    }
+
+    pub fn is_tensor(&self, ty: Type) -> bool {
+        matches!(
+            self.module.types.kind(ty),
+            TypeKind::Tensor { .. } | TypeKind::UnrankedTensor(_)
+        )
+    }
+
+    /// The elements of a tensor are of these classes.
+    pub fn demand(&self, ty: Type, classes: Classes) -> Outcome {
+        if self.is_tensor(ty) && self.is(ty, classes) {
+            return Ok(());
+        }
+        let ty = self.show(ty);
+        fault(format!("{ty} is no tensor of {}", classes.shown()))
+    }
+
+    /// The elements are signed integers of 32 bits.
+    pub fn demand_i32(&self, ty: Type) -> Outcome {
+        let wanted = self.is(ty, Classes::SIGNED) && self.bit_width(self.element(ty)) == Some(32);
+        match wanted {
+            true => Ok(()),
+            false => fault(format!("{} is no tensor of i32", self.show(ty))),
+        }
+    }
+
+    pub fn is_bool(&self, ty: Type) -> bool {
+        self.is(ty, Classes::BOOL)
+    }
+
+    /// Whether elements are the same; quantised ones may differ in their scales.
+    pub fn same_element(&self, a: Type, b: Type) -> bool {
+        let (a, b) = (self.element(a), self.element(b));
+        match (self.module.types.kind(a), self.module.types.kind(b)) {
+            (TypeKind::Quantized(a), TypeKind::Quantized(b)) => {
+                a.storage == b.storage && a.expressed == b.expressed
+            }
+            _ => a == b,
+        }
+    }
+
+    /// Elements are of one class.
+    pub fn demand_same_class(&self, a: Type, b: Type) -> Outcome {
+        let class = |ty| match self.class(self.element(ty)) {
+            Some(Classes::SIGNED | Classes::UNSIGNED) => Some(Classes::INTEGER),
+            class => class,
+        };
+        if class(a) == class(b) {
+            return Ok(());
+        }
+        let (a, b) = (self.show(a), self.show(b));
+        fault(format!("{a} and {b} have elements of different kinds"))
+    }
+
+    /// Elements become others of one class that have as many bits at least.
+    pub fn demand_promotable(&self, from: Type, to: Type) -> Outcome {
+        self.demand_same_class(from, to)?;
+        let bits = |ty| self.bit_width(self.element(ty));
+        if self.is(from, Classes::QUANTIZED) || bits(from) <= bits(to) {
+            return Ok(());
+        }
+        let (from, to) = (self.show(from), self.show(to));
+        fault(format!("elements of {from} do not fit into those of {to}"))
+    }
+
+    /// Bits of an element.
+    pub fn bit_width(&self, element: Type) -> Option<u64> {
+        Some(match self.module.types.kind(element) {
+            TypeKind::Integer { width, .. } => u64::from(*width),
+            TypeKind::Index => 64,
+            TypeKind::Float(float) => u64::from(float.width()),
+            TypeKind::Complex(part) => 2 * self.bit_width(*part)?,
+            TypeKind::Quantized(quantized) => self.bit_width(quantized.storage)?,
+            _ => return None,
+        })
+    }
+
+    pub fn demand_same_element(&self, a: Type, b: Type) -> Outcome {
+        if self.same_element(a, b) {
+            return Ok(());
+        }
+        let (a, b) = (self.show(a), self.show(b));
+        fault(format!("{a} and {b} have different elements"))
+    }
+
+    /// Whether two types may be the same at run time.
+    pub fn compatible(&self, a: Type, b: Type) -> bool {
+        if a == b {
+            return true;
+        }
+        if let (TypeKind::Tuple(a), TypeKind::Tuple(b)) =
+            (self.module.types.kind(a), self.module.types.kind(b))
+        {
+            let both = || a.iter().zip(b);
+            return a.len() == b.len() && both().all(|(&a, &b)| self.compatible(a, b));
+        }
+        let tensors = self.is_tensor(a) && self.is_tensor(b);
+        tensors && self.same_element(a, b) && self.same_shape(a, b)
+    }
+
+    pub fn same_shape(&self, a: Type, b: Type) -> bool {
+        match (self.shape(a), self.shape(b)) {
+            (Some(a), Some(b)) => agree(a, b),
+            _ => true,
+        }
+    }
+
+    pub fn demand_same_shape(&self, a: Type, b: Type) -> Outcome {
+        if self.same_shape(a, b) {
+            return Ok(());
+        }
+        let (a, b) = (self.show(a), self.show(b));
+        fault(format!("{a} and {b} have different shapes"))
+    }
+
+    pub fn demand_compatible(&self, a: Type, b: Type) -> Outcome {
+        if self.compatible(a, b) {
+            return Ok(());
+        }
+        let (a, b) = (self.show(a), self.show(b));
+        fault(format!("{a} and {b} should be the same type"))
+    }
+
+    /// A result has the shape and the elements that follow from the operands.
+    pub fn demand_result(&self, number: usize, shape: &[Dim], like: Type) -> Outcome {
+        let Some(&found) = self.results.get(number) else {
+            return fault(format!("result {number} is missing"));
+        };
+        let fits = self.shape(found).is_none_or(|found| agree(found, shape));
+        if fits && self.is_tensor(found) && self.same_element(found, like) {
+            return Ok(());
+        }
+        let mut expected = "tensor<".to_owned();
+        for size in shape {
+            let _ = match size {
+                Some(size) => write!(expected, "{size}x"),
+                None => write!(expected, "?x"),
+            };
+        }
+        let (element, found) = (self.show(self.element(like)), self.show(found));
+        fault(format!(
+            "the result has type {found}, its operands make {expected}{element}>"
+        ))
+    }
+
+    /// A rank that has to be this.
+    pub fn demand_rank(&self, ty: Type, rank: usize) -> Outcome {
+        match self.shape(ty) {
+            Some(shape) if shape.len() != rank => {
+                let ty = self.show(ty);
+                fault(format!("{ty} should have {rank} dimensions"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Integers of an attribute; no integers where it is absent.
+    pub fn integers(&self, name: &str) -> Outcome<Vec<i64>> {
+        match self.module.attribute(self.op, name) {
+            None => Ok(Vec::new()),
+            Some(attr) => match self.module.as_integers(attr) {
+                Some(values) => Ok(values),
+                None => fault(format!("`{name}` should be a list of integers")),
+            },
+        }
+    }
+
+    /// Integers of an attribute, one for each dimension; absent, all are the default.
+    pub fn integers_for(&self, name: &str, rank: usize, default: i64) -> Outcome<Vec<i64>> {
+        let values = match self.module.attribute(self.op, name) {
+            None => vec![default; rank],
+            Some(_) => self.integers(name)?,
+        };
+        match values.len() == rank {
+            true => Ok(values),
+            false => fault(format!("`{name}` has {} numbers, not {rank}", values.len())),
+        }
+    }
+
+    /// An integer of an attribute that is a dimension of a type of this rank.
+    pub fn dimension(&self, name: &str, rank: usize) -> Outcome<usize> {
+        let value = self.module.integer(self.op, name).unwrap_or(0);
+        self.one_axis(name, value, rank)
+    }
+
+    fn one_axis(&self, name: &str, value: i64, rank: usize) -> Outcome<usize> {
+        match usize::try_from(value) {
+            Ok(at) if at < rank => Ok(at),
+            _ => fault(format!(
+                "`{name}` has {value}, which is no dimension of {rank}"
+            )),
+        }
+    }
+
+    /// Different dimensions of a type of this rank.
+    pub fn axes(&self, name: &str, values: &[i64], rank: usize) -> Outcome<Vec<usize>> {
+        let mut seen = vec![false; rank];
+        let mut axes = Vec::with_capacity(values.len());
+        for &value in values {
+            let at = self.one_axis(name, value, rank)?;
+            if std::mem::replace(&mut seen[at], true) {
+                return fault(format!("`{name}` has {value} twice"));
+            }
+            axes.push(at);
+        }
+        Ok(axes)
+    }
+
+    /// An attribute that was found to be there before.
+    pub fn attribute(&self, name: &str) -> Outcome<Attr> {
+        match self.module.attribute(self.op, name) {
+            Some(attr) => Ok(attr),
+            None => fault(format!("`{name}` is missing")),
+        }
+    }
+
+    /// The only block of a region.
+    pub fn block(&self, region: usize) -> Outcome<Block> {
+        let found: Option<Region> = self.module.regions(self.op).nth(region);
+        match found.map(|region| self.module.blocks(region)) {
+            Some(&[block]) => Ok(block),
+            _ => fault("each region has one block"),
+        }
+    }
+
+    /// Types of the arguments of a region's block, and of what it returns.
+    pub fn region_types(&self, region: usize) -> Outcome<(Vec<Type>, Vec<Type>)> {
+        let block = self.block(region)?;
+        let type_of = |value| self.module.type_of(value);
+        let arguments = self.module.arguments(block).map(type_of).collect();
+        let Some(&last) = self.module.ops(block).last() else {
+            return fault("a region is empty");
+        };
+        let returned = self.module.operands(last).iter();
+        Ok((arguments, returned.map(|&value| type_of(value)).collect()))
+    }
+
+    /// Types in lists of equal length that have to be compatible.
+    pub fn demand_all_compatible(&self, what: &str, found: &[Type], wanted: &[Type]) -> Outcome {
+        if found.len() != wanted.len() {
+            let (found, wanted) = (found.len(), wanted.len());
+            return fault(format!("{what} are {found}, not {wanted}"));
+        }
+        let mut both = found.iter().zip(wanted);
+        match both.find(|&(&found, &wanted)| !self.compatible(found, wanted)) {
+            Some((&found, &wanted)) => {
+                let (found, wanted) = (self.show(found), self.show(wanted));
+                fault(format!("{what} have type {found} where {wanted} should be"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether shapes may be the same at run time.
+pub(crate) fn agree(a: &[Dim], b: &[Dim]) -> bool {
+    let same = |(a, b): (&Dim, &Dim)| a.is_none() || b.is_none() || a == b;
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+/// Product of sizes, if all are known and it fits.
+pub(crate) fn count(shape: &[Dim]) -> Option<u64> {
+    if shape.contains(&Some(0)) {
+        return shape.iter().all(Option::is_some).then_some(0);
+    }
+    shape
+        .iter()
+        .try_fold(1u64, |all, size| all.checked_mul((*size)?))
+}

@@ -1,0 +1,263 @@
+//! Rules 1 to 5 of the module `verify`: what holds whatever operations mean.
+
+use super::dominance::Dominators;
+use crate::dialect;
+use crate::mlir::{Block, Definition, Module, Op, Region, Type, TypeKind, Value};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Diagnostic;
+
+/// Adds what breaks the rules of structure.
+pub(crate) fn check(module: &Module, faults: &mut Vec<Diagnostic>) {
+    let mut state = Structure::new(module);
+    let mut open = vec![module.root()];
+    while let Some(op) = open.pop() {
+        if faults.len() >= super::MAX_FAULTS {
+            return;
+        }
+        state.operation(op, faults);
+        for region in module.regions(op).rev() {
+            for &block in module.blocks(region).iter().rev() {
+                open.extend(module.ops(block).iter().rev());
+            }
+        }
+    }
+}
+
+struct Structure<'m> {
+    module: &'m Module,
+    /// Position of each operation in its block.
+    op_position: Vec<u32>,
+    /// Position of each block in its region.
+    block_position: Vec<u32>,
+    /// Of regions with several blocks.
+    dominators: FxHashMap<usize, Dominators>,
+}
+
+impl<'m> Structure<'m> {
+    fn new(module: &'m Module) -> Self {
+        let mut state = Structure {
+            module,
+            op_position: vec![0; module.op_count()],
+            block_position: vec![0; module.block_count()],
+            dominators: FxHashMap::default(),
+        };
+        let mut open = vec![module.root()];
+        while let Some(op) = open.pop() {
+            for region in module.regions(op) {
+                for (at, &block) in module.blocks(region).iter().enumerate() {
+                    state.block_position[block.index()] = at as u32;
+                    for (at, &inner) in module.ops(block).iter().enumerate() {
+                        state.op_position[inner.index()] = at as u32;
+                        open.push(inner);
+                    }
+                }
+            }
+        }
+        state
+    }
+
+    fn operation(&mut self, op: Op, faults: &mut Vec<Diagnostic>) {
+        let module = self.module;
+        for (at, &operand) in module.operands(op).iter().enumerate() {
+            if !self.is_visible(operand, op) {
+                let message = format!(
+                    "operand {at} of `{}` is not defined before it",
+                    module.name(op)
+                );
+                let hint = "move its definition to the front, or pass it as an argument";
+                faults.push(Diagnostic::error(module.place(op), message).with_hint(hint));
+            }
+        }
+        if let Some(message) = self.terminator(op) {
+            faults.push(Diagnostic::error(module.place(op), message));
+        }
+        let more = match module.name(op) {
+            "builtin.module" => self.unique_names(op, faults),
+            "func.func" => self.function(op),
+            "func.call" | "stablehlo.composite" => self.call(op),
+            _ => None,
+        };
+        if let Some(message) = more {
+            faults.push(Diagnostic::error(module.place(op), message));
+        }
+    }
+
+    /// Rule 1.
+    fn is_visible(&mut self, value: Value, user: Op) -> bool {
+        let module = self.module;
+        let (home, definition) = match module.definition(value) {
+            Definition::Argument(block, _) => (block, None),
+            Definition::Result(op, _) => match module.block_of(op) {
+                Some(block) => (block, Some(op)),
+                None => return false,
+            },
+        };
+        let region = module.region_of(home);
+        // Go outwards from the user to the operation that stands in the value's region.
+        let mut at = user;
+        loop {
+            let Some(block) = module.block_of(at) else {
+                return false;
+            };
+            if module.region_of(block) == region {
+                return self.comes_before(home, definition, block, at);
+            }
+            let parent = module.region_parent(module.region_of(block));
+            if dialect::operation(module.name(parent)).is_some_and(|known| known.isolated) {
+                return false;
+            }
+            at = parent;
+        }
+    }
+
+    /// Whether a definition stands before an operation of the same region. An operation's own
+    /// regions do not see its results.
+    fn comes_before(
+        &mut self,
+        home: Block,
+        definition: Option<Op>,
+        block: Block,
+        user: Op,
+    ) -> bool {
+        if home == block {
+            let position = |op: Op| self.op_position[op.index()];
+            return definition.is_none_or(|op| position(op) < position(user));
+        }
+        let region = self.module.region_of(home);
+        let (a, b) = (
+            self.block_position[home.index()],
+            self.block_position[block.index()],
+        );
+        self.dominators(region).dominates(a, b)
+    }
+
+    fn dominators(&mut self, region: Region) -> &Dominators {
+        let (module, position) = (self.module, &self.block_position);
+        let entry = self.dominators.entry(region.index());
+        entry.or_insert_with(|| Dominators::compute(module, region, position))
+    }
+
+    /// Rule 2, for an operation that may be a terminator and for the blocks of one that demands
+    /// some.
+    fn terminator(&self, op: Op) -> Option<String> {
+        let module = self.module;
+        let name = module.name(op);
+        if matches!(name, "func.return" | "stablehlo.return") {
+            let block = module.block_of(op)?;
+            if module.ops(block).last() != Some(&op) {
+                return Some(format!("`{name}` stands before the end of its block"));
+            }
+            let parent = module.name(module.parent(op)?);
+            let right = match name {
+                "func.return" => parent == "func.func",
+                _ => parent != "builtin.module",
+            };
+            return (!right).then(|| format!("`{name}` does not end a block of `{parent}`"));
+        }
+        // JAX ends functions that only custom calls name with the return of regions.
+        let wanted: &[&str] = match name.split_once('.') {
+            Some(("func", "func")) => &["func.return", "stablehlo.return"],
+            Some(("stablehlo" | "chlo", _)) => &["stablehlo.return"],
+            _ => return None,
+        };
+        let regions = module.regions(op);
+        let mut blocks = regions.flat_map(|region| module.blocks(region));
+        let without = |block: &&Block| match module.ops(**block).last() {
+            Some(&last) => {
+                !wanted.contains(&module.name(last)) && module.successors(last).is_empty()
+            }
+            None => true,
+        };
+        let missing = blocks.any(|block| without(&block));
+        missing.then(|| format!("a block of `{name}` does not end with `{}`", wanted[0]))
+    }
+
+    /// Rule 3.
+    fn unique_names(&self, op: Op, faults: &mut Vec<Diagnostic>) -> Option<String> {
+        let module = self.module;
+        let mut seen = FxHashMap::default();
+        for block in module.regions(op).flat_map(|region| module.blocks(region)) {
+            for &inner in module.ops(*block) {
+                let Some(name) = module.text(inner, "sym_name") else {
+                    continue;
+                };
+                if let Some(first) = seen.insert(name, inner) {
+                    let message = format!("the name `@{name}` is used twice");
+                    let note = format!("the first is at {}", module.place(first));
+                    faults.push(Diagnostic::error(module.place(inner), message).with_note(note));
+                }
+            }
+        }
+        None
+    }
+
+    /// Rule 4.
+    fn function(&self, op: Op) -> Option<String> {
+        let module = self.module;
+        let Some((inputs, results)) = self.function_type(op) else {
+            return Some("a function has a type `(…) -> …`".to_owned());
+        };
+        let blocks = module.blocks(module.regions(op).next()?);
+        let Some(&entry) = blocks.first() else {
+            let is_private = module.text(op, "sym_visibility") == Some("private");
+            let message = "a function without a body is private";
+            return (!is_private).then(|| message.to_owned());
+        };
+        let arguments: Vec<Type> = module.arguments(entry).map(|v| module.type_of(v)).collect();
+        if arguments != inputs {
+            return Some("the first block has other arguments than the function's type".to_owned());
+        }
+        for &block in blocks {
+            let Some(&last) = module.ops(block).last() else {
+                continue;
+            };
+            let returned = module.operands(last).iter().map(|&v| module.type_of(v));
+            let is_return = matches!(module.name(last), "func.return" | "stablehlo.return");
+            if is_return && !returned.eq(results.iter().copied()) {
+                return Some(
+                    "what is returned has other types than the function's results".to_owned(),
+                );
+            }
+        }
+        None
+    }
+
+    fn function_type(&self, op: Op) -> Option<(&'m [Type], &'m [Type])> {
+        let ty = self.module.type_attribute(op, "function_type")?;
+        match self.module.types.kind(ty) {
+            TypeKind::Function { inputs, results } => Some((inputs, results)),
+            _ => None,
+        }
+    }
+
+    /// Rule 5. Calls in inner modules are to functions of those, and are not followed.
+    fn call(&self, op: Op) -> Option<String> {
+        let module = self.module;
+        let attribute = match module.name(op) {
+            "func.call" => "callee",
+            _ => "decomposition",
+        };
+        let name = module.callee(op, attribute)?;
+        let Some(function) = module.function(name) else {
+            let inner = module.functions().is_empty() || self.stands_in_inner_module(op);
+            return (!inner).then(|| format!("the function `@{name}` is not defined"));
+        };
+        if self.stands_in_inner_module(op) || module.name(op) != "func.call" {
+            return None;
+        }
+        let (inputs, results) = self.function_type(function)?;
+        let operands = module.operands(op).iter().map(|&v| module.type_of(v));
+        let found = module.results(op).map(|v| module.type_of(v));
+        let same = operands.eq(inputs.iter().copied()) && found.eq(results.iter().copied());
+        (!same).then(|| format!("`@{name}` is called with other types than it has"))
+    }
+
+    fn stands_in_inner_module(&self, op: Op) -> bool {
+        let module = self.module;
+        let outwards = std::iter::successors(module.parent(op), |&op| module.parent(op));
+        outwards
+            .filter(|&op| module.name(op) == "builtin.module")
+            .count()
+            > 1
+    }
+}

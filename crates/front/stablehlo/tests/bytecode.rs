@@ -1,0 +1,136 @@
+//! Bytecode is read as the same module as its text.
+
+use spirula_diagnostics::Place;
+use spirula_stablehlo::mlir::{Numbering, parse};
+use spirula_stablehlo::{bytecode, verify};
+use spirula_testing::{Expected, corpus, files};
+use std::path::{Path, PathBuf};
+
+fn inputs() -> Vec<PathBuf> {
+    let folder = corpus("stablehlo");
+    folder.map_or_else(Vec::new, |folder| files(&folder, ".mlirbc"))
+}
+
+/// The generic form of what bytecode is, which has to be valid.
+fn show(path: &Path) -> String {
+    let bytes = std::fs::read(path).expect("the file can be read");
+    let module = bytecode::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let faults = verify(&module);
+    assert!(faults.is_empty(), "{}: {}", path.display(), faults[0]);
+    module.show(Numbering::Unique)
+}
+
+fn show_text(path: &Path) -> String {
+    let bytes = std::fs::read(path).expect("the file can be read");
+    let module = parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    module.show(Numbering::Unique)
+}
+
+#[test]
+fn bytecode_is_read_as_its_text() {
+    let Some(folder) = corpus("stablehlo/syntax") else {
+        return;
+    };
+    let all = files(&folder, ".mlirbc");
+    assert!(!all.is_empty());
+    for path in all {
+        assert_eq!(show(&path), show_text(&path.with_extension("mlir")));
+    }
+}
+
+/// Some models were exported by a version of JAX that did not say what the default is.
+fn without_precision(text: &str) -> String {
+    const DEFAULT: &str = "#stablehlo<precision DEFAULT>";
+    text.replace(&format!(", precision_config = [{DEFAULT}, {DEFAULT}]"), "")
+}
+
+#[test]
+fn artifacts_are_read_as_the_models_they_are_made_of() {
+    let Some(folder) = corpus("stablehlo") else {
+        return;
+    };
+    let all = files(&folder.join("portable"), ".mlirbc");
+    assert!(!all.is_empty());
+    for path in all {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let text = show_text(&folder.join(format!("models/{name}.mlir")));
+        let shown = show(&path);
+        assert!(!shown.contains("vhlo"), "{name}");
+        // Operations of chlo are no part of artifacts.
+        if !text.contains("\"chlo.") {
+            let same = without_precision(&shown) == without_precision(&text);
+            assert!(same, "{name} differs:\n{shown}");
+        }
+    }
+}
+
+/// Artifacts that have attributes and operations of other dialects, beside what is made of them.
+#[test]
+fn artifacts_with_other_dialects_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portable");
+    let mut expected = Expected::new();
+    for path in files(&folder, ".mlirbc") {
+        expected.compare(&path.with_extension("generic"), &show(&path));
+    }
+    expected.finish();
+}
+
+fn survives(bytes: &[u8]) {
+    match bytecode::parse(bytes) {
+        Ok(module) => {
+            verify(&module);
+            module.show(Numbering::Scoped);
+        }
+        Err(error) => assert_ne!(error.place, Place::Unknown, "{error}"),
+    }
+}
+
+#[test]
+fn truncated_bytecode_is_survived() {
+    for path in inputs() {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        for end in (0..bytes.len()).step_by(1 + bytes.len() / 400) {
+            survives(&bytes[..end]);
+        }
+    }
+}
+
+#[test]
+fn damaged_bytecode_is_survived() {
+    let mut state = 1u64;
+    let mut random = |limit: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    for path in inputs() {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        for _ in 0..600 {
+            let mut damaged = bytes.clone();
+            for _ in 0..1 + random(3) {
+                let at = random(damaged.len());
+                damaged[at] = match random(3) {
+                    0 => 0,
+                    1 => 0xFF,
+                    _ => random(256) as u8,
+                };
+            }
+            survives(&damaged);
+        }
+    }
+}
+
+#[test]
+fn other_inputs_are_refused() {
+    for bytes in [
+        &b""[..],
+        b"ML",
+        b"ML\xEFR",
+        b"module {}",
+        b"ML\xEFR\xFF\x00",
+    ] {
+        let error = bytecode::parse(bytes).expect_err("there is no module");
+        assert_ne!(error.place, Place::Unknown, "{error}");
+    }
+}

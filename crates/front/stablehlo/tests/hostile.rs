@@ -1,0 +1,180 @@
+//! Whatever the bytes are, reading ends with a module or a fault that has a place.
+
+use spirula_diagnostics::Place;
+use spirula_stablehlo::mlir::{Numbering, parse};
+use spirula_stablehlo::verify;
+use spirula_testing::{corpus, files};
+use std::path::PathBuf;
+
+/// Reads, verifies and prints what was read.
+fn survives(bytes: &[u8]) {
+    match parse(bytes) {
+        Ok(module) => {
+            verify(&module);
+            module.show(Numbering::Scoped);
+        }
+        Err(error) => assert_ne!(error.place, Place::Unknown, "{error}"),
+    }
+}
+
+fn inputs() -> Vec<PathBuf> {
+    let Some(folder) = corpus("stablehlo") else {
+        return Vec::new();
+    };
+    let mut all = files(&folder.join("syntax"), ".mlir");
+    all.extend(files(&folder.join("seeds"), ".mlir"));
+    for name in ["testdata/quantized", "interpret"] {
+        all.extend(files(&folder.join(name), ".mlir").into_iter().step_by(9));
+    }
+    all.retain(|path| path.metadata().is_ok_and(|data| data.len() < 20_000));
+    all
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ z >> 31) % limit as u64) as usize
+    }
+}
+
+#[test]
+fn truncated_texts_are_survived() {
+    for path in inputs() {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        for end in (0..bytes.len()).step_by(1 + bytes.len() / 150) {
+            survives(&bytes[..end]);
+        }
+    }
+}
+
+#[test]
+fn damaged_texts_are_survived() {
+    const PIECES: &[&str] = &[
+        "<",
+        ">",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        "%",
+        "^",
+        "#",
+        "@",
+        "!",
+        ":",
+        "->",
+        "-",
+        "x",
+        "?",
+        "*",
+        "0x",
+        "99999999999999999999",
+        "dense<",
+        "loc(",
+        "\\",
+        "\0",
+        "\u{e9}",
+        "//",
+        "{-#",
+    ];
+    for (at, path) in inputs().into_iter().enumerate() {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        let mut random = Random(at as u64);
+        for _ in 0..150 {
+            let mut damaged = bytes.clone();
+            for _ in 0..1 + random.below(3) {
+                let at = random.below(damaged.len());
+                let piece = PIECES[random.below(PIECES.len())].as_bytes();
+                match random.below(3) {
+                    0 => damaged[at] = random.below(256) as u8,
+                    1 => drop(damaged.splice(at..at, piece.iter().copied())),
+                    _ => drop(
+                        damaged.drain(
+                            at..(at + random.below(40))
+                                .min(bytes.len().min(damaged.len()))
+                                .max(at),
+                        ),
+                    ),
+                }
+                if damaged.is_empty() {
+                    break;
+                }
+            }
+            survives(&damaged);
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let count = 100_000;
+    for (open, middle) in [
+        ("\"a\"() ({", ""),
+        ("module {", ""),
+        ("\"a\"() {x = [", ""),
+        ("\"a\"() {x = {y = ", ""),
+        ("\"a\"() : tuple<", ""),
+        ("#x = ", "["),
+        ("#x = ", "{a = "),
+        ("!x = ", "tensor<2x"),
+        ("!x = ", "("),
+        ("!x = ", "complex<"),
+        ("#x = loc(", "fused["),
+        ("#x = loc(", "\"a\"("),
+        ("#x = dense<", "["),
+        ("#x = affine_map<(d0) -> (", "("),
+        ("#x = affine_map<(d0) -> (", "-"),
+        ("#x = affine_map<(d0) -> (d0", " + d0"),
+        ("#x = #a.b<", "<"),
+        ("!x = !quant.uniform<i8:f32:{0:1}, ", "{"),
+    ] {
+        let text = match middle {
+            "" => open.repeat(count),
+            _ => format!("{open}{}", middle.repeat(count)),
+        };
+        let error = parse(text.as_bytes()).expect_err("nothing is closed");
+        assert_ne!(error.place, Place::Unknown, "{open}{middle}: {error}");
+    }
+}
+
+#[test]
+fn claims_are_not_believed() {
+    for text in [
+        "%0:4000000000 = \"a\"() : () -> ()",
+        "!x = tensor<99999999999999999999xi8>",
+        "!x = i99999999999",
+        "#x = dense<\"0x00\"> : tensor<9223372036854775807x9223372036854775807xi8>",
+        "#x = dense<[1]> : tensor<9223372036854775807xi8>",
+        "#x = dense<> : tensor<3xi8>",
+        "#x = dense_resource<a> : tensor<99999999999x999999999999999xi8>",
+    ] {
+        survives(text.as_bytes());
+    }
+    // One element stands for all of them; it costs one element.
+    let text = "#x = dense<7> : tensor<4611686018427387904x2xi64> module attributes {x = #x} {}";
+    let module = parse(text.as_bytes()).expect("a splat is small");
+    let elements = module.elements(module.root(), "x").expect("elements");
+    assert!(elements.splat && elements.data.len() == 8);
+    assert_eq!(module.integers(module.root(), "x"), None);
+}
+
+#[test]
+fn aliases_that_mean_each_other_are_refused() {
+    for text in [
+        "#a = #a\nmodule attributes {x = #a} {}",
+        "module attributes {x = #a} {}\n#a = [#b]\n#b = [#a]\n",
+        "!a = tuple<!b>\n!b = tuple<!a>\n\"x\"() : () -> !a",
+    ] {
+        let error = parse(text.as_bytes()).expect_err("there is no end");
+        assert_ne!(error.place, Place::Unknown, "{error}");
+    }
+}

@@ -1,0 +1,31 @@
+//! Faults: `refused/NAME.mlir` with what is said of it beside, `NAME.txt`.
+
+use spirula_diagnostics::{Source, render};
+use spirula_stablehlo::mlir::parse;
+use spirula_testing::{Expected, files};
+use std::path::Path;
+
+#[test]
+fn faults_are_named() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused");
+    let mut expected = Expected::new();
+    for path in files(&folder, ".mlir") {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        let found = match parse(&bytes) {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(error) => {
+                let name = path.file_name().expect("a file").to_string_lossy();
+                render(
+                    &error,
+                    Source {
+                        name: &name,
+                        bytes: &bytes,
+                    },
+                    false,
+                )
+            }
+        };
+        expected.compare(&path.with_extension("txt"), &found);
+    }
+    expected.finish();
+}

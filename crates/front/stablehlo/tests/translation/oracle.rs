@@ -1,0 +1,102 @@
+//! What tests of the translation share: counting, and comparing tensors.
+
+use spirula_diagnostics::{Source, render};
+use spirula_program::Literal;
+use spirula_stablehlo::translate::{Element, Error};
+use spirula_tensor::ir::Constant;
+use std::collections::BTreeMap;
+
+/// What became of the programs of a folder.
+#[derive(Default)]
+pub struct Tally {
+    pub right: usize,
+    pub unsupported: BTreeMap<String, Vec<String>>,
+    pub wrong: Vec<String>,
+    pub too_long: Vec<String>,
+}
+
+impl Tally {
+    pub fn failed(&mut self, name: &str, error: Error, bytes: &[u8]) {
+        match error {
+            Error::Unsupported { what, .. } => {
+                self.unsupported
+                    .entry(what)
+                    .or_default()
+                    .push(name.to_owned());
+            }
+            Error::Invalid(diagnostic) => {
+                let source = Source { name, bytes };
+                self.wrong.push(render(&diagnostic, source, false));
+            }
+        }
+    }
+
+    pub fn show(&self, folder: &str) {
+        let unsupported: usize = self.unsupported.values().map(Vec::len).sum();
+        let (right, wrong, long) = (self.right, self.wrong.len(), self.too_long.len());
+        eprintln!("{folder}: {right} right, {wrong} wrong, {unsupported} unsupported, {long} long");
+        let mut causes: Vec<_> = self.unsupported.iter().collect();
+        causes.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+        for (what, names) in causes {
+            eprintln!("  {:4} unsupported {what} ({})", names.len(), names[0]);
+        }
+        for wrong in &self.wrong {
+            eprintln!("  wrong: {}", wrong.trim_end());
+        }
+        for long in &self.too_long {
+            eprintln!("  long: {long}");
+        }
+    }
+}
+
+/// When floats count as equal.
+#[derive(Clone, Copy)]
+pub enum Rule {
+    /// Not further apart than this.
+    Within(f64),
+    /// Not more numbers of the type apart than this.
+    Ulps(u64),
+}
+
+/// The first element, counted over both parts of complex numbers, that is not as expected.
+pub fn first_difference(
+    element: Element,
+    found: &Constant,
+    expected: &Constant,
+    rule: Rule,
+) -> Option<String> {
+    if found.ty != expected.ty {
+        return Some(format!("{} instead of {}", found.ty, expected.ty));
+    }
+    let count = found.ty.elements().unwrap_or(0) as usize;
+    let at =
+        (0..count).find(|at| !are_alike(element, found.bits(*at), expected.bits(*at), rule))?;
+    let shown = |tensor: &Constant| Literal::new(tensor.ty.element, tensor.bits(at)).to_string();
+    let (found, expected) = (shown(found), shown(expected));
+    Some(format!(
+        "element {at} ({element}): {found} instead of {expected}"
+    ))
+}
+
+/// Whether two elements, given by the bits of what is stored, count as equal.
+pub fn are_alike(element: Element, found: u64, expected: u64, rule: Rule) -> bool {
+    let Element::Float(float) = element.part() else {
+        return found == expected;
+    };
+    let format = float.format();
+    let (a, b) = (format.decode(found), format.decode(expected));
+    if a == b || a.is_nan() || b.is_nan() || a.is_infinite() || b.is_infinite() {
+        return a == b || a.is_nan() && b.is_nan();
+    }
+    match rule {
+        Rule::Within(most) => (a - b).abs() <= most,
+        Rule::Ulps(most) => {
+            let order = |bits: u64| {
+                let sign = 1u64 << (format.width - 1);
+                let size = (bits & (sign - 1)) as i128;
+                if bits & sign == 0 { size } else { -size }
+            };
+            (order(found) - order(expected)).unsigned_abs() <= most.into()
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Making programs.
+//!
+//! A [`Builder`] appends statements to the innermost open block. It keeps names unique within a
+//! function by giving later bearers of a name a number (`x`, `x.1`, `x.2`). It does not check
+//! types; [`crate::check()`] does.
+//!
+//! A function that squares each of `n` numbers in place, by one workgroup of a single invocation for
+//! each:
+//!
+//! ```
+//! use spirula_kernel::ir::{
+//!     BlockSize, Element, Entry, EntryKind, EntryParameter, EntryValue, Dimension, Index, KernelData,
+//!     PlainValue, Space, StmtKind, Type, Use,
+//! };
+//! use spirula_kernel::Builder;
+//! use spirula_program::{Op, Operator, Scalar};
+//! use spirula_diagnostics::Place;
+//!
+//! let mut b = Builder::new();
+//! let main = b.function("main");
+//! b.begin_function(main);
+//! let n = b.input(main, "n", Type::Scalar(Scalar::I64));
+//! let xs = b.input(main, "xs", Type::Memory(Space::Device));
+//! let out = b.output(main, "out", Type::Memory(Space::Device));
+//! b.begin_block();
+//!
+//! // The kernel's body is a block of its own.
+//! b.begin_block();
+//! let group = b.declare("group", Type::Scalar(Scalar::I32), false);
+//! b.push(StmtKind::Where { to: group, what: Index::Group, dimension: 0 });
+//! let number = b.value(group);
+//! let widened = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+//! let index = b.apply(widened, &[number]);
+//! let element = Element { memory: xs, ty: Scalar::F32, index, volatile: false };
+//! let x = b.declare("x", Type::Scalar(Scalar::F32), false);
+//! b.push(StmtKind::Read { to: x, from: element });
+//! let x = b.value(x);
+//! let value = b.op(Op::FMul, &[x, x]);
+//! b.push(StmtKind::Write { to: element, value });
+//! let body = b.end_block();
+//!
+//! // The host launches it.
+//! let (groups, one) = (b.value(n), b.i64(1));
+//! let kernel = b.kernel(KernelData {
+//!     blocks: vec![groups],
+//!     block_size: vec![BlockSize::Constant(one)],
+//!     uses: vec![Use::Memory(xs)],
+//!     failure_tolerant: false,
+//!     body,
+//!     place: Place::Unknown,
+//! });
+//! b.push(StmtKind::Launch(kernel));
+//! b.push(StmtKind::Alias { to: out, from: xs });
+//! let body = b.end_block();
+//! b.define(main, body);
+//!
+//! // What callers see: an array, whose size is a parameter of the function.
+//! let array = |var| PlainValue {
+//!     var,
+//!     element: Scalar::F32,
+//!     unsigned: false,
+//!     shape: Some(vec![Dimension::Var(n)]),
+//! };
+//! let value = |var| EntryValue { unique: true, kind: EntryKind::Plain(array(var)) };
+//! b.entry(Entry {
+//!     name: "main".to_owned(),
+//!     function: main,
+//!     parameters: vec![EntryParameter { name: "xs".to_owned(), value: value(xs) }],
+//!     results: vec![value(out)],
+//! });
+//!
+//! let program = b.finish();
+//! spirula_kernel::check(&program).unwrap();
+//! let compiled = spirula_kernel::compile(&program).unwrap();
+//! assert!(compiled.kernels[0].refusal.is_none());
+//! ```
+
+use crate::ir::{
+    Array, ArrayData, Block, Entry, Expr, ExprData, Func, Function, Kernel, KernelData, Limit,
+    Message, MessageData, Param, Program, Stmt, StmtKind, Type, Var, VarData,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_diagnostics::Place;
+use spirula_program::{Literal, Op, Operator, Parameter, Scalar, SizeClass};
+
+/// Makes a program from nothing.
+#[derive(Debug, Default)]
+pub struct Builder {
+    program: Program,
+    /// Statements of the blocks that are open, the innermost last.
+    open: Vec<Vec<Stmt>>,
+    /// Names of globals, and names of the current function.
+    global_names: FxHashSet<String>,
+    local_names: FxHashSet<String>,
+    /// How often a name was numbered in the current function.
+    numbered: FxHashMap<String, u32>,
+    functions: FxHashMap<String, Func>,
+    parameters: FxHashMap<Parameter, Param>,
+    place: Place,
+}
+
+impl Builder {
+    /// A builder of an empty program.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The program so far.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The finished program, whose kernels use what functions that they call see of it.
+    pub fn finish(mut self) -> Program {
+        crate::uses::complete(&mut self.program);
+        self.program
+    }
+
+    /// Sets the place of the statements that follow.
+    pub fn at(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// The place of the statements that follow.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Makes a variable that all functions see.
+    pub fn global(&mut self, name: &str, ty: Type) -> Var {
+        let name = self.unique(name);
+        self.global_names.insert(name.clone());
+        let var = self.make_var(&name, ty, false);
+        self.program.globals.push(var);
+        var
+    }
+
+    /// The function with this name, which may be defined later.
+    pub fn function(&mut self, name: &str) -> Func {
+        if let Some(function) = self.functions.get(name) {
+            return *function;
+        }
+        let function = Func::new(self.program.functions.len());
+        self.functions.insert(name.to_owned(), function);
+        self.program.functions.push(Function {
+            name: self.program.names.intern(name),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            body: None,
+            place: self.place,
+        });
+        function
+    }
+
+    /// Begins a function: names may be used again. Gives it its place.
+    pub fn begin_function(&mut self, function: Func) {
+        self.local_names.clear();
+        self.numbered.clear();
+        self.program.functions[function.index()].place = self.place;
+    }
+
+    /// Adds an input to a function.
+    pub fn input(&mut self, function: Func, name: &str, ty: Type) -> Var {
+        let var = self.var(name, ty);
+        self.program.functions[function.index()].inputs.push(var);
+        var
+    }
+
+    /// Adds an output to a function.
+    pub fn output(&mut self, function: Func, name: &str, ty: Type) -> Var {
+        let var = self.var(name, ty);
+        self.program.functions[function.index()].outputs.push(var);
+        var
+    }
+
+    /// Gives a function its body.
+    pub fn define(&mut self, function: Func, body: Block) {
+        self.program.functions[function.index()].body = Some(body);
+    }
+
+    /// Sets what runs before any function.
+    pub fn initialise(&mut self, body: Block) {
+        self.program.initialise = Some(body);
+    }
+
+    /// Adds an entry point.
+    pub fn entry(&mut self, entry: Entry) {
+        self.program.entries.push(entry);
+    }
+
+    /// Sets the description of opaque types.
+    pub fn opaque_types(&mut self, lines: Vec<String>) {
+        self.program.opaque_types = lines;
+    }
+
+    /// Makes a variable of the current function without declaring it: inputs, counters, constants.
+    pub fn var(&mut self, name: &str, ty: Type) -> Var {
+        let name = self.unique(name);
+        self.local_names.insert(name.clone());
+        self.make_var(&name, ty, false)
+    }
+
+    /// Makes and declares a variable.
+    pub fn declare(&mut self, name: &str, ty: Type, volatile: bool) -> Var {
+        let var = self.var(name, ty);
+        self.program.vars[var.index()].volatile = volatile;
+        self.push(StmtKind::Declare(var));
+        var
+    }
+
+    fn make_var(&mut self, name: &str, ty: Type, volatile: bool) -> Var {
+        let name = self.program.names.intern(name);
+        self.program.vars.push(VarData { name, ty, volatile });
+        Var::new(self.program.vars.len() - 1)
+    }
+
+    fn unique(&mut self, name: &str) -> String {
+        let taken = |b: &Self, n: &str| b.global_names.contains(n) || b.local_names.contains(n);
+        if !taken(self, name) {
+            return name.to_owned();
+        }
+        loop {
+            let number = self.numbered.entry(name.to_owned()).or_default();
+            *number += 1;
+            let numbered = format!("{name}.{number}");
+            if !taken(self, &numbered) {
+                return numbered;
+            }
+        }
+    }
+
+    /// The type of a private array.
+    pub fn array(&mut self, element: Scalar, shape: Vec<Expr>) -> Array {
+        self.program.arrays.push(ArrayData { element, shape });
+        Array::new(self.program.arrays.len() - 1)
+    }
+
+    fn expr(&mut self, data: ExprData) -> Expr {
+        self.program.exprs.push(data);
+        Expr::new(self.program.exprs.len() - 1)
+    }
+
+    /// A value.
+    pub fn literal(&mut self, literal: Literal) -> Expr {
+        self.expr(ExprData::Literal(literal))
+    }
+
+    /// An `i64`.
+    pub fn i64(&mut self, value: i64) -> Expr {
+        self.literal(Literal::i64(value))
+    }
+
+    /// The value of a scalar variable.
+    pub fn value(&mut self, var: Var) -> Expr {
+        self.expr(ExprData::Var(var))
+    }
+
+    /// An operator on operands.
+    pub fn apply(&mut self, operator: Operator, operands: &[Expr]) -> Expr {
+        let start = self.program.operands.len() as u32;
+        self.program.operands.extend_from_slice(operands);
+        self.expr(ExprData::Apply(operator, start))
+    }
+
+    /// An operator whose types follow from its first operand, or its last (for those that choose).
+    pub fn op(&mut self, op: Op, operands: &[Expr]) -> Expr {
+        let typed = match op {
+            Op::Cond => operands.last(),
+            _ => operands.first(),
+        };
+        let ty = typed.and_then(|e| self.program.type_of(*e));
+        self.apply(Operator::of(op, ty.unwrap_or(Scalar::Unit)), operands)
+    }
+
+    /// The value of a tuning parameter.
+    pub fn parameter(&mut self, parameter: Parameter) -> Expr {
+        let param = match self.parameters.get(&parameter) {
+            Some(param) => *param,
+            None => {
+                let param = Param::new(self.program.parameters.len());
+                self.program.parameters.push(parameter.clone());
+                self.parameters.insert(parameter, param);
+                param
+            }
+        };
+        self.expr(ExprData::Parameter(param))
+    }
+
+    /// A limit of the device.
+    pub fn limit(&mut self, class: SizeClass) -> Expr {
+        let limits = &mut self.program.limits;
+        let at = limits.iter().position(|c| *c == class).unwrap_or_else(|| {
+            limits.push(class);
+            limits.len() - 1
+        });
+        self.expr(ExprData::Limit(Limit::new(at)))
+    }
+
+    /// A message.
+    pub fn message(&mut self, message: MessageData) -> Message {
+        self.program.messages.push(message);
+        Message::new(self.program.messages.len() - 1)
+    }
+
+    /// The kernel that is added when there are so many before it, to be launched already.
+    pub fn later_kernel(&self, number: usize) -> Kernel {
+        Kernel::new(number)
+    }
+
+    /// A kernel.
+    pub fn kernel(&mut self, kernel: KernelData) -> Kernel {
+        self.program.kernels.push(kernel);
+        Kernel::new(self.program.kernels.len() - 1)
+    }
+
+    /// Opens a block.
+    pub fn begin_block(&mut self) {
+        self.open.push(Vec::new());
+    }
+
+    /// What stands in the innermost block so far.
+    pub(crate) fn open_block(&self) -> &[Stmt] {
+        self.open.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Closes the innermost block. Without one, gives an empty block.
+    pub fn end_block(&mut self) -> Block {
+        let stmts = self.open.pop().unwrap_or_default();
+        let start = self.program.stmts.len() as u32;
+        self.program.stmts.extend(stmts);
+        let end = self.program.stmts.len() as u32;
+        self.program.blocks.push(start..end);
+        Block::new(self.program.blocks.len() - 1)
+    }
+
+    /// Appends a statement to the innermost block.
+    pub fn push(&mut self, kind: StmtKind) {
+        let place = self.place;
+        if let Some(block) = self.open.last_mut() {
+            block.push(Stmt { kind, place });
+        }
+    }
+
+    /// Appends an assignment.
+    pub fn assign(&mut self, to: Var, value: Expr) {
+        self.push(StmtKind::Assign { to, value });
+    }
+}

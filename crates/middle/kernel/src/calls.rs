@@ -1,0 +1,129 @@
+//! Which functions are called, and from where.
+
+use crate::ir::{Block, Func, Program, Space, StmtKind, Type, Var};
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Calls and kernels in a block and the blocks within; not within its kernels.
+pub(crate) fn found(program: &Program, block: Block) -> (Vec<Func>, Vec<Block>) {
+    let (mut calls, mut kernels, mut open) = (Vec::new(), Vec::new(), vec![block]);
+    while let Some(block) = open.pop() {
+        for stmt in program.block(block) {
+            match &stmt.kind {
+                StmtKind::Call(call) => calls.push(call.function),
+                StmtKind::Launch(kernel) => kernels.push(program.kernel(*kernel).body),
+                kind => open.extend(kind.blocks()),
+            }
+        }
+    }
+    calls.sort_unstable();
+    calls.dedup();
+    (calls, kernels)
+}
+
+/// For each function, whether it is code of kernels: kernels call it, themselves or through others,
+/// and it has no device memory and launches nothing. Every function has to have a body, and none may
+/// call itself (rule 1).
+pub(crate) fn on_device(program: &Program) -> Result<Vec<bool>, Diagnostic> {
+    let mut calls = Vec::new();
+    let mut from_kernels = Vec::new();
+    for function in &program.functions {
+        let (mut called, kernels) = match function.body {
+            Some(body) => found(program, body),
+            None => {
+                let name = program.names.text(function.name);
+                let message = format!("function {name} is called but not defined (rule 1)");
+                return Err(Diagnostic::error(function.place, message));
+            }
+        };
+        for kernel in kernels {
+            from_kernels.extend(found(program, kernel).0);
+        }
+        called.retain(|f| f.index() < program.functions.len());
+        calls.push(called);
+    }
+    if let Some(body) = program.initialise {
+        for kernel in found(program, body).1 {
+            from_kernels.extend(found(program, kernel).0);
+        }
+    }
+    acyclic(program, &calls)?;
+    let mut on_device = vec![false; calls.len()];
+    while let Some(function) = from_kernels.pop() {
+        if !std::mem::replace(&mut on_device[function.index()], true) {
+            from_kernels.extend(&calls[function.index()]);
+        }
+    }
+    for function in program.function_ids() {
+        on_device[function.index()] &= !is_host_only(program, function);
+    }
+    Ok(on_device)
+}
+
+/// Whether a function, or one that it calls, has device memory.
+pub(crate) fn is_host_only(program: &Program, function: Func) -> bool {
+    let mut open = vec![function];
+    let mut seen = vec![false; program.functions.len()];
+    while let Some(function) = open.pop() {
+        if std::mem::replace(&mut seen[function.index()], true) {
+            continue;
+        }
+        let data = program.function(function);
+        let mut vars: Vec<_> = data.inputs.iter().chain(&data.outputs).copied().collect();
+        if let Some(body) = data.body {
+            open.extend(found(program, body).0);
+            vars.extend(declared(program, body));
+        }
+        if vars
+            .iter()
+            .any(|v| program.var(*v).ty == Type::Memory(Space::Device))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Variables that a block and the blocks within declare.
+fn declared(program: &Program, block: Block) -> Vec<Var> {
+    let (mut vars, mut open) = (Vec::new(), vec![block]);
+    while let Some(block) = open.pop() {
+        for stmt in program.block(block) {
+            match &stmt.kind {
+                StmtKind::Declare(var) => vars.push(*var),
+                kind => open.extend(kind.blocks()),
+            }
+        }
+    }
+    vars
+}
+
+/// That no function calls itself: taking away functions whose callees are all gone leaves none.
+fn acyclic(program: &Program, calls: &[Vec<Func>]) -> Result<(), Diagnostic> {
+    let mut waiting: Vec<usize> = calls.iter().map(Vec::len).collect();
+    let mut callers = vec![Vec::new(); calls.len()];
+    for (caller, called) in calls.iter().enumerate() {
+        for callee in called {
+            callers[callee.index()].push(caller);
+        }
+    }
+    let mut open: Vec<usize> = (0..calls.len()).filter(|f| waiting[*f] == 0).collect();
+    let mut gone = 0;
+    while let Some(function) = open.pop() {
+        gone += 1;
+        for caller in &callers[function] {
+            waiting[*caller] -= 1;
+            if waiting[*caller] == 0 {
+                open.push(*caller);
+            }
+        }
+    }
+    if gone == calls.len() {
+        return Ok(());
+    }
+    let cyclic = waiting.iter().position(|w| *w > 0);
+    let function = cyclic.map(|f| &program.functions[f]);
+    let name = function.map_or("", |f| program.names.text(f.name));
+    let place = function.map_or(Place::Unknown, |f| f.place);
+    let message = format!("function {name} calls itself (rule 1)");
+    Err(Diagnostic::error(place, message))
+}

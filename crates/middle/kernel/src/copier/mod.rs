@@ -1,0 +1,65 @@
+//! Functions that copy arrays within device memory, for programs that have copies.
+//!
+//! They are written in the imperative IR; `spirula-program` says what their scalars are and chooses
+//! between them.
+
+use crate::host::compile;
+use crate::text::parse;
+use spirula_diagnostics::Diagnostic;
+use spirula_program::Scalar;
+use spirula_program::program::{Copier, Program, Step};
+use std::collections::BTreeSet;
+
+/// The types as which elements are copied, whatever they are.
+const ELEMENTS: [Scalar; 4] = [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64];
+
+/// Size of the elements as which contiguous bytes are copied.
+const WORD: u64 = 4;
+
+/// Gives a program the functions for its copies.
+pub(crate) fn add(program: &mut Program) -> Result<(), Diagnostic> {
+    let steps = program.functions.iter().flat_map(|f| &f.steps);
+    let sizes = steps.filter_map(|step| match step {
+        Step::Copy(copy) => Some(copy.size),
+        _ => None,
+    });
+    let mut sizes: BTreeSet<u64> = sizes.collect();
+    if !sizes.is_empty() {
+        sizes.insert(WORD);
+    }
+    for element in ELEMENTS.into_iter().filter(|e| sizes.contains(&e.size())) {
+        let size = element.size();
+        let strided = append(program, &instance(include_str!("strided.kernel"), element))?;
+        let tiled = append(program, &instance(include_str!("tiled.kernel"), element))?;
+        program.copiers.push(Copier {
+            size,
+            strided,
+            tiled,
+        });
+    }
+    Ok(())
+}
+
+/// A text for elements of a type.
+fn instance(text: &str, element: Scalar) -> String {
+    let text = text.replace("ELEMENT", element.name());
+    text.replace("BYTES", &element.size().to_string())
+}
+
+/// Appends the only function of a text, with its kernel; gives its number.
+fn append(program: &mut Program, text: &str) -> Result<usize, Diagnostic> {
+    let mut added = compile(&parse(text)?)?;
+    let first = program.kernels.len();
+    program.kernels.append(&mut added.kernels);
+    let mut function = added.functions.swap_remove(0);
+    for step in &mut function.steps {
+        if let Step::Launch(launch) = step {
+            launch.kernel += first;
+        }
+    }
+    program.functions.push(function);
+    Ok(program.functions.len() - 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! Expressions.
+
+use super::cursor::Cursor;
+use super::{DEPTH, Reader};
+use crate::ir::{Expr, Type};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::{Literal, Op, Operator, Parameter, Scalar, SizeClass};
+
+impl Reader<'_> {
+    /// An expression of a type; what has another integer type, or is a truth value in the place of an
+    /// integer, is converted, as C does.
+    pub(super) fn typed(&mut self, ty: Scalar) -> Result<Expr, Diagnostic> {
+        let start = self.cursor.at;
+        let expr = self.expr()?;
+        self.convert(expr, ty).ok_or_else(|| {
+            let message = format!("expected an expression of type {ty}");
+            self.cursor.fault_at(start, message)
+        })
+    }
+
+    /// An expression as another type, integers and truth values only.
+    pub(super) fn convert(&mut self, expr: Expr, to: Scalar) -> Option<Expr> {
+        let from = self.builder.program().type_of(expr)?;
+        if from == to {
+            return Some(expr);
+        }
+        let op = match (from, to) {
+            (Scalar::Bool, to) if to.is_int() => Op::FromBool,
+            (from, Scalar::Bool) if from.is_int() => Op::ToBool,
+            (from, to) if from.is_int() && to.is_int() => Op::SExt,
+            _ => return None,
+        };
+        Some(self.builder.apply(Operator::convert(op, from, to), &[expr]))
+    }
+
+    pub(super) fn expr(&mut self) -> Result<Expr, Diagnostic> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(self.cursor.fault("too many nested expressions"));
+        }
+        let expr = self.expr_within();
+        self.depth -= 1;
+        expr
+    }
+
+    fn expr_within(&mut self) -> Result<Expr, Diagnostic> {
+        let start = self.cursor.at;
+        let fault = |cursor: &Cursor<'_>| {
+            let text = &cursor.text[start..];
+            cursor.fault_at(start, unknown(text))
+        };
+        if let Some(var) = self.bound() {
+            return match self.builder.program().var(var).ty {
+                Type::Scalar(_) => Ok(self.builder.value(var)),
+                _ => Err(fault(&self.cursor).with_hint("memory is no operand")),
+            };
+        }
+        if let Some(literal) = self.literal() {
+            return Ok(self.builder.literal(literal));
+        }
+        if self.cursor.eat("get_size(") {
+            return self.parameter();
+        }
+        if self.cursor.eat("get_user_param(") {
+            return self.user_parameter(", ");
+        }
+        if self.cursor.eat("get_max_size(") || self.cursor.eat("get_size_max(") {
+            let class = self.class()?;
+            self.cursor.expect(")")?;
+            return Ok(self.builder.limit(class));
+        }
+        let name = self.cursor.word();
+        let Some(operator) = self.operators.get(name).copied() else {
+            return Err(fault(&self.cursor));
+        };
+        let mut operands = [None; 3];
+        let count = operator.arity();
+        let is_prefix = self.cursor.rest().starts_with(" (");
+        if !is_prefix {
+            self.cursor.expect("(")?;
+        }
+        for (index, operand) in operands.iter_mut().enumerate().take(count) {
+            match (is_prefix, index) {
+                (true, _) => self.cursor.expect(" (")?,
+                (false, 0) => {}
+                (false, _) => self.cursor.expect(", ")?,
+            }
+            *operand = Some(self.typed(operator.operand(index))?);
+            if is_prefix {
+                self.cursor.expect(")")?;
+            }
+        }
+        if !is_prefix {
+            self.cursor.expect(")")?;
+        }
+        let operands: Vec<Expr> = operands.into_iter().flatten().collect();
+        Ok(self.builder.apply(operator, &operands))
+    }
+
+    /// A value, if one is next.
+    pub(super) fn literal(&mut self) -> Option<Literal> {
+        let line = self.cursor.line();
+        let rest = line.strip_prefix('-').unwrap_or(line);
+        let mut end = rest.len();
+        for (at, c) in rest.char_indices() {
+            // The sign of an exponent: `4.0e-2f64`.
+            let is_sign = c == '-' && rest[..at].ends_with('e');
+            if !c.is_ascii_alphanumeric() && c != '.' && !is_sign {
+                end = at;
+                break;
+            }
+        }
+        let end = line.len() - rest.len() + end;
+        let text = if line.starts_with("()") {
+            "()"
+        } else {
+            &line[..end]
+        };
+        let literal = Literal::parse(text)?;
+        self.cursor.take(text.len());
+        Some(literal)
+    }
+
+    /// What stands after `get_size(`.
+    pub(super) fn parameter(&mut self) -> Result<Expr, Diagnostic> {
+        let line = self.cursor.line();
+        let mut from = 0;
+        while let Some(found) = line[from..].find(", ") {
+            let name = &line[..from + found];
+            let start = self.cursor.at;
+            self.cursor.take(name.len() + 2);
+            if let Ok(class) = self.class()
+                && self.cursor.eat(")")
+            {
+                let name = name.to_owned();
+                return Ok(self.builder.parameter(Parameter { name, class }));
+            }
+            self.cursor.at = start;
+            from += found + 2;
+        }
+        Err(self
+            .cursor
+            .fault("expected a tuning parameter and its class"))
+    }
+
+    /// A parameter that users of a program may set: its name, something, its default, and a parenthesis. The value 0
+    /// stands for the default, which may be any expression.
+    pub(super) fn user_parameter(&mut self, between: &str) -> Result<Expr, Diagnostic> {
+        let fault = self
+            .cursor
+            .fault("expected the name of a parameter and its default");
+        let end = self.cursor.line().find(between).ok_or(fault)?;
+        let name = self.cursor.take(end).to_owned();
+        self.cursor.expect(between)?;
+        let default = self.typed(Scalar::I64)?;
+        self.cursor.expect(")")?;
+        let class = SizeClass::Bespoke(name.clone(), 0);
+        let value = self.builder.parameter(Parameter { name, class });
+        let zero = self.builder.i64(0);
+        let is_default = self.builder.op(Op::Eq, &[value, zero]);
+        Ok(self.builder.op(Op::Cond, &[is_default, default, value]))
+    }
+
+    pub(super) fn class(&mut self) -> Result<SizeClass, Diagnostic> {
+        let fault = self.cursor.fault("unknown class of sizes");
+        let name = self.cursor.word();
+        if let Some(class) = SizeClass::from_name(name) {
+            return Ok(class);
+        }
+        if name == "threshold" {
+            self.cursor.expect("(")?;
+            let default = self.cursor.word();
+            self.cursor.expect(",")?;
+            self.cursor.skip_blanks();
+            let line = self.cursor.line();
+            let end = closing(line).ok_or_else(|| fault.clone())?;
+            let path = self.cursor.take(end).to_owned();
+            self.cursor.expect(")")?;
+            let default = match default {
+                "def" => None,
+                number => Some(number.parse().map_err(|_| fault)?),
+            };
+            return Ok(SizeClass::Threshold(default, path));
+        }
+        if name == "bespoke" {
+            self.cursor.expect("(")?;
+            let line = self.cursor.line();
+            let end = closing(line).ok_or_else(|| fault.clone())?;
+            let text = self.cursor.take(end);
+            self.cursor.expect(")")?;
+            let (name, default) = text.rsplit_once(", ").ok_or_else(|| fault.clone())?;
+            let default = default.parse().map_err(|_| fault)?;
+            return Ok(SizeClass::Bespoke(name.to_owned(), default));
+        }
+        Err(fault)
+    }
+}
+
+/// What is wrong with a text that is no expression.
+fn unknown(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let sign = usize::from(text.starts_with('-'));
+    let length = text[sign..].find(|c| !is_part(c));
+    let (word, rest) = text.split_at(length.map_or(text.len(), |n| n + sign));
+    let digits = word[sign..].trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() + sign < word.len()
+        && let Some(ty) = Scalar::from_name(digits)
+    {
+        return format!("{word} is no value of type {ty}");
+    }
+    if !word.is_empty() && (rest.starts_with(" (") || rest.starts_with('(')) {
+        return format!("no operator is named {word}");
+    }
+    "expected a bound name, a value or an operator".to_owned()
+}
+
+/// Where the parenthesis that was opened before the text is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0u32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}

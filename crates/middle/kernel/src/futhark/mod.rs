@@ -1,0 +1,253 @@
+//! The reader of the form that Futhark prints (`futhark dev --gpu-mem --compile-imp-gpu`), of versions 0.25.32 to
+//! 0.27.1.
+//!
+//! Names in this form may hold anything, blanks and operators too, so the text is not split into
+//! tokens: where an operand may stand, the longest name that is bound there wins. Where the form
+//! types its operands as loosely as C does, conversions are put in. Statements for debugging and
+//! accesses to units are left out.
+
+mod cursor;
+mod entry;
+mod expr;
+mod flags;
+mod form;
+mod kernel;
+mod moves;
+mod operators;
+mod stmt;
+
+use crate::Builder;
+use crate::ir::{Program, Space, Type, Var};
+use cursor::{Cursor, Scopes};
+use form::PartForm;
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_program::{Operator, Scalar};
+
+/// Types of the inputs and outputs of a function.
+struct Signature {
+    inputs: Vec<Type>,
+    outputs: Vec<Type>,
+}
+
+struct Reader<'a> {
+    cursor: Cursor<'a>,
+    form: PartForm,
+    builder: Builder,
+    scopes: Scopes<'a>,
+    operators: &'static FxHashMap<String, Operator>,
+    signatures: FxHashMap<&'a str, Signature>,
+    /// The place in the source of the program that was named last.
+    provenance: &'a str,
+    /// Blocks that are open.
+    depth: u32,
+    /// Whether a kernel is read.
+    is_in_kernel: bool,
+    /// What is wrong with a copy that cannot have been meant, where no branch around it avoids it so far.
+    broken: Option<Diagnostic>,
+}
+
+/// Deepest nesting of blocks and of expressions.
+const DEPTH: u32 = 200;
+
+/// Whether a text looks like the form that Futhark prints.
+pub fn looks_like_futhark(text: &str) -> bool {
+    PartForm::of(text).is_some()
+}
+
+/// Reads a program in the form that Futhark prints. The program is not checked.
+///
+/// # Errors
+/// At the first thing that is not of this form.
+pub fn read_futhark(text: &str) -> Result<Program, Diagnostic> {
+    if text.len() >= u32::MAX as usize {
+        return Err(Diagnostic::error(
+            Place::Unknown,
+            "the text is larger than 4 GiB",
+        ));
+    }
+    let mut reader = Reader {
+        cursor: Cursor { text, at: 0 },
+        form: PartForm::of(text).unwrap_or(PartForm::Headings),
+        builder: Builder::new(),
+        scopes: Scopes::default(),
+        operators: operators::spellings(),
+        signatures: FxHashMap::default(),
+        provenance: "",
+        depth: 0,
+        is_in_kernel: false,
+        broken: None,
+    };
+    reader.signatures()?;
+    reader.program()?;
+    match reader.broken {
+        Some(fault) => Err(fault),
+        None => Ok(reader.builder.finish()),
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Finds out what every function takes and gives, so that calls may come first.
+    fn signatures(&mut self) -> Result<(), Diagnostic> {
+        while !self.cursor.rest().is_empty() {
+            let Some(name) = self.function_header() else {
+                self.cursor.take_line();
+                continue;
+            };
+            let mut signature = Signature {
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+            };
+            self.begin_part("  ", "Inputs")?;
+            self.parameters("    ", |_, _, ty| signature.inputs.push(ty))?;
+            self.begin_part("  ", "Outputs")?;
+            self.parameters("    ", |_, _, ty| signature.outputs.push(ty))?;
+            self.signatures.insert(name, signature);
+        }
+        self.cursor.at = 0;
+        Ok(())
+    }
+
+    fn program(&mut self) -> Result<(), Diagnostic> {
+        self.tuning_parameters()?;
+        self.opaque_types()?;
+        self.begin_part("", "Constants")?;
+        self.parameters("  ", |reader, name, ty| {
+            let var = reader.builder.global(name, ty);
+            reader.scopes.bind(name, var);
+        })?;
+        self.begin_part("", "Initialisation")?;
+        self.builder.begin_block();
+        self.scopes.open();
+        self.statements()?;
+        self.scopes.close();
+        self.end_part()?;
+        self.cursor.skip_space();
+        let block = self.builder.end_block();
+        self.builder.initialise(block);
+        while !self.cursor.rest().is_empty() {
+            self.function()?;
+            self.cursor.skip_space();
+        }
+        Ok(())
+    }
+
+    /// `types { ... }`, kept as it is.
+    fn opaque_types(&mut self) -> Result<(), Diagnostic> {
+        self.cursor.expect("types {\n")?;
+        let mut lines = Vec::new();
+        while !self.cursor.eat("}\n") {
+            if self.cursor.rest().is_empty() {
+                return Err(self.cursor.fault("the types have no end"));
+            }
+            let line = self.cursor.take_line();
+            let line = line.strip_prefix("  ").unwrap_or(line);
+            if !line.trim().is_empty() {
+                lines.push(line.to_owned());
+            }
+        }
+        self.builder.opaque_types(lines);
+        Ok(())
+    }
+
+    /// `TYPE NAME` or `mem SPACE NAME`, one a line, up to the end of the part.
+    fn parameters(
+        &mut self,
+        indentation: &str,
+        mut each: impl FnMut(&mut Self, &'a str, Type),
+    ) -> Result<(), Diagnostic> {
+        while self.has_line(indentation) {
+            let ty = self.parameter_type()?;
+            self.cursor.expect(" ")?;
+            let name = self.cursor.take_line();
+            each(self, name, ty);
+        }
+        self.end_part()
+    }
+
+    fn parameter_type(&mut self) -> Result<Type, Diagnostic> {
+        if self.cursor.eat("mem") {
+            let spaces = [
+                ("@device", Space::Device),
+                ("@global", Space::Device),
+                ("", Space::Host),
+            ];
+            let found = spaces.iter().find(|(name, _)| self.cursor.eat(name));
+            return Ok(Type::Memory(found.map_or(Space::Host, |(_, space)| *space)));
+        }
+        Ok(Type::Scalar(self.scalar_type()?))
+    }
+
+    fn scalar_type(&mut self) -> Result<Scalar, Diagnostic> {
+        let start = self.cursor.at;
+        let found = Scalar::from_name(self.cursor.word());
+        found.ok_or_else(|| self.cursor.fault_at(start, "expected a type"))
+    }
+
+    fn function(&mut self) -> Result<(), Diagnostic> {
+        self.builder.at(self.cursor.place());
+        let Some(name) = self.function_header() else {
+            return Err(self.cursor.fault("expected a function"));
+        };
+        let function = self.builder.function(name);
+        if self.builder.program().function(function).body.is_some() {
+            let message = format!("function {name} is defined twice");
+            return Err(Diagnostic::error(self.builder.place(), message));
+        }
+        self.builder.begin_function(function);
+        self.scopes.open();
+        self.begin_part("  ", "Inputs")?;
+        self.parameters("    ", |reader, name, ty| {
+            let var = reader.builder.input(function, name, ty);
+            reader.scopes.bind(name, var);
+        })?;
+        self.begin_part("  ", "Outputs")?;
+        self.parameters("    ", |reader, name, ty| {
+            let var = reader.builder.output(function, name, ty);
+            reader.scopes.bind(name, var);
+        })?;
+        self.begin_part("  ", "Entry")?;
+        self.entry(function)?;
+        self.attributes()?;
+        self.begin_part("  ", "Body")?;
+        self.builder.begin_block();
+        self.statements()?;
+        self.end_part()?;
+        self.end_part()?;
+        let body = self.builder.end_block();
+        self.builder.define(function, body);
+        self.scopes.close();
+        Ok(())
+    }
+
+    /// The variable whose name is next, taken.
+    fn bound(&mut self) -> Option<Var> {
+        let (var, length) = self.scopes.longest(self.cursor.line())?;
+        self.cursor.take(length);
+        Some(var)
+    }
+
+    fn memory(&mut self) -> Result<Var, Diagnostic> {
+        let start = self.cursor.at;
+        let found = self.bound().filter(|var| {
+            let ty = self.builder.program().var(*var).ty;
+            !matches!(ty, Type::Scalar(_))
+        });
+        found.ok_or_else(|| {
+            let message = "expected a memory variable";
+            self.cursor.fault_at(start, message)
+        })
+    }
+
+    fn scalar_var(&mut self) -> Result<Var, Diagnostic> {
+        let start = self.cursor.at;
+        let found = self.bound().filter(|var| {
+            let ty = self.builder.program().var(*var).ty;
+            matches!(ty, Type::Scalar(_))
+        });
+        found.ok_or_else(|| {
+            let message = "expected a scalar variable";
+            self.cursor.fault_at(start, message)
+        })
+    }
+}

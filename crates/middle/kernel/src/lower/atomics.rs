@@ -1,0 +1,259 @@
+//! Atomic operations. What no instruction does — floating-point sums, elements of fewer than 32
+//! bits — is a loop that exchanges words until none came in between.
+
+use super::{Lower, refusal};
+use crate::ir::{Atomic, AtomicOp, Element, Space, Type};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::{Op, Operator, Scalar};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op as S;
+use spirula_spirv::grammar::enumerants::Capability;
+
+/// Instructions on integers of 32 and 64 bits.
+const INSTRUCTIONS: &[(AtomicOp, S)] = &[
+    (AtomicOp::Add, S::AtomicIAdd),
+    (AtomicOp::SMax, S::AtomicSMax),
+    (AtomicOp::SMin, S::AtomicSMin),
+    (AtomicOp::UMax, S::AtomicUMax),
+    (AtomicOp::UMin, S::AtomicUMin),
+    (AtomicOp::And, S::AtomicAnd),
+    (AtomicOp::Or, S::AtomicOr),
+    (AtomicOp::Xor, S::AtomicXor),
+    (AtomicOp::Exchange, S::AtomicExchange),
+];
+
+/// The operators by which loops compute the new value.
+const OPERATORS: &[(AtomicOp, Op)] = &[
+    (AtomicOp::Add, Op::Add),
+    (AtomicOp::FAdd, Op::FAdd),
+    (AtomicOp::SMax, Op::SMax),
+    (AtomicOp::SMin, Op::SMin),
+    (AtomicOp::UMax, Op::UMax),
+    (AtomicOp::UMin, Op::UMin),
+    (AtomicOp::And, Op::And),
+    (AtomicOp::Or, Op::Or),
+    (AtomicOp::Xor, Op::Xor),
+];
+
+/// A word of memory that holds an element.
+struct Word {
+    pointer: Id,
+    /// Bits of the word.
+    width: u32,
+    /// Where in the word the element is, if it is smaller.
+    shift: Option<Id>,
+    scope: Id,
+}
+
+impl Lower<'_> {
+    pub(super) fn atomic(&mut self, atomic: &Atomic) -> Result<(), Diagnostic> {
+        let element = atomic.element;
+        let index = self.index(element.index)?;
+        let value = self.expr(atomic.value)?;
+        if atomic.op == AtomicOp::Write {
+            let element = Element {
+                volatile: true,
+                ..element
+            };
+            self.write(&element, index, value)?;
+            self.fence(self.p.var(element.memory).ty == Type::Memory(Space::Shared));
+            return Ok(());
+        }
+        let expected = atomic.expected.map(|e| self.expr(e)).transpose()?;
+        let ty = self.ty(element.ty);
+        let old = if self.p.var(element.memory).ty == Type::Memory(Space::Shared) {
+            let word = self.shared_word(&element, index)?;
+            self.change(&word, atomic.op, element.ty, value, expected)?
+        } else {
+            let old = self.on_binding(element.memory, Some(ty), |l, binding| {
+                let word = l.device_word(binding, element.ty, index);
+                l.change(&word, atomic.op, element.ty, value, expected)
+                    .map(Some)
+            })?;
+            old.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?
+        };
+        if let Some(to) = atomic.old {
+            self.assign(to, old);
+        }
+        Ok(())
+    }
+
+    fn device_word(&mut self, binding: u32, ty: Scalar, index: Id) -> Word {
+        let size = ty.size();
+        let own = size.max(4);
+        let (mut index, mut shift) = (index, None);
+        if size < own {
+            let (word, by) = self.split_index(index, own / size, size);
+            (index, shift) = (word, Some(by));
+        }
+        Word {
+            pointer: self.device_pointer(binding, own, index),
+            width: own as u32 * 8,
+            shift,
+            scope: self.u32(1),
+        }
+    }
+
+    fn shared_word(&mut self, element: &Element, index: Id) -> Result<Word, Diagnostic> {
+        let size = element.ty.size();
+        if self.layout.is_some() {
+            let own = size.max(4);
+            let (mut index, mut shift) = (index, None);
+            if size < own {
+                let (word, by) = self.split_index(index, own / size, size);
+                (index, shift) = (word, Some(by));
+            }
+            return Ok(Word {
+                pointer: self.laid_out_pointer(element.memory, own, index)?,
+                width: own as u32 * 8,
+                shift,
+                scope: self.u32(2),
+            });
+        }
+        let class = self.class_of(element.memory)?;
+        let own = self.shared(class)?.size;
+        let (pointer, shift) = match size < own {
+            true => {
+                let (pointer, shift) = self.part(element.memory, own / size, size, index)?;
+                (pointer, Some(shift))
+            }
+            false => (self.shared_pointer(element.memory, index)?, None),
+        };
+        Ok(Word {
+            pointer,
+            width: own as u32 * 8,
+            shift,
+            scope: self.u32(2),
+        })
+    }
+
+    /// Changes an element and gives its value from before.
+    fn change(
+        &mut self,
+        word: &Word,
+        op: AtomicOp,
+        ty: Scalar,
+        value: Id,
+        expected: Option<Id>,
+    ) -> Result<Id, Diagnostic> {
+        if word.width == 64 {
+            self.b.capability(Capability::Int64Atomics);
+        }
+        let bits = self.uint(word.width);
+        let relaxed = self.u32(0);
+        let instruction = INSTRUCTIONS.iter().find(|(o, _)| *o == op).map(|(_, i)| *i);
+        let is_word = word.shift.is_none() && !(ty.is_float() && op == AtomicOp::FAdd);
+        if let (true, Some(expected)) = (is_word, expected) {
+            let old = self.value(
+                S::AtomicCompareExchange,
+                bits,
+                &[word.pointer, word.scope, relaxed, relaxed, value, expected],
+            );
+            return Ok(old);
+        }
+        if let (true, Some(instruction)) = (is_word, instruction) {
+            let to = self.ty(ty);
+            let value = self.bitcast(bits, value);
+            let old = self.value(
+                instruction,
+                bits,
+                &[word.pointer, word.scope, relaxed, value],
+            );
+            return Ok(self.bitcast(to, old));
+        }
+        self.change_in_loop(word, op, ty, value, expected)
+    }
+
+    fn change_in_loop(
+        &mut self,
+        word: &Word,
+        op: AtomicOp,
+        ty: Scalar,
+        value: Id,
+        expected: Option<Id>,
+    ) -> Result<Id, Diagnostic> {
+        let bits = self.uint(word.width);
+        let flag = self.b.bool();
+        let relaxed = self.u32(0);
+        let (seen, open) = (self.variable(bits), self.variable(flag));
+        let first = self.value(S::AtomicLoad, bits, &[word.pointer, word.scope, relaxed]);
+        self.store(seen, first);
+        let yes = self.b.constant_bool(true);
+        self.store(open, yes);
+        self.repeat(
+            |l| Ok(l.load(flag, open)),
+            |l| {
+                let before = l.load(bits, seen);
+                let old = l.extract(word, ty, before);
+                let new = match (op, expected) {
+                    (AtomicOp::CompareExchange, Some(expected)) => {
+                        let fits = l.operator(Operator::of(Op::Eq, ty), &[old, expected])?;
+                        let to = l.ty(ty);
+                        l.select(to, fits, value, old)
+                    }
+                    (AtomicOp::Exchange, _) => value,
+                    _ => {
+                        let found = OPERATORS.iter().find(|(o, _)| *o == op).map(|(_, o)| *o);
+                        let operator = found.ok_or_else(|| refusal(l.place, "this atomic"))?;
+                        l.operator(Operator::of(operator, ty), &[old, value])?
+                    }
+                };
+                let after = l.insert(word, ty, before, new);
+                let found = l.value(
+                    S::AtomicCompareExchange,
+                    bits,
+                    &[word.pointer, word.scope, relaxed, relaxed, after, before],
+                );
+                let other = l.test(S::INotEqual, &[found, before]);
+                l.store(open, other);
+                // The value from before stays when the exchange succeeded.
+                l.store(seen, found);
+                Ok::<(), Diagnostic>(())
+            },
+            |_| {},
+        )?;
+        let before = self.load(bits, seen);
+        Ok(self.extract(word, ty, before))
+    }
+
+    /// The element in a word.
+    fn extract(&mut self, word: &Word, ty: Scalar, bits: Id) -> Id {
+        let to = self.ty(ty);
+        let Some(shift) = word.shift else {
+            return self.bitcast(to, bits);
+        };
+        let (whole, part) = (self.uint(word.width), self.uint(ty.size() as u32 * 8));
+        let bits = self.value(S::ShiftRightLogical, whole, &[bits, shift]);
+        let bits = self.value(S::UConvert, part, &[bits]);
+        match ty {
+            Scalar::Bool => {
+                let zero = self.number(8, 0);
+                self.test(S::INotEqual, &[bits, zero])
+            }
+            _ => self.bitcast(to, bits),
+        }
+    }
+
+    /// A word with another element.
+    fn insert(&mut self, word: &Word, ty: Scalar, bits: Id, value: Id) -> Id {
+        let whole = self.uint(word.width);
+        let Some(shift) = word.shift else {
+            return self.bitcast(whole, value);
+        };
+        let part = self.uint(ty.size() as u32 * 8);
+        let value = match ty {
+            Scalar::Bool => {
+                let (one, zero) = (self.number(8, 1), self.number(8, 0));
+                self.select(part, value, one, zero)
+            }
+            _ => self.bitcast(part, value),
+        };
+        let value = self.value(S::UConvert, whole, &[value]);
+        let value = self.value(S::ShiftLeftLogical, whole, &[value, shift]);
+        let ones = self.number(word.width, (1 << (ty.size() * 8)) - 1);
+        let hole = self.value(S::ShiftLeftLogical, whole, &[ones, shift]);
+        let hole = self.value(S::Not, whole, &[hole]);
+        let rest = self.value(S::BitwiseAnd, whole, &[bits, hole]);
+        self.value(S::BitwiseOr, whole, &[rest, value])
+    }
+}

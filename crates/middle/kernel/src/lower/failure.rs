@@ -1,0 +1,219 @@
+//! Assertions that fail in a kernel.
+//!
+//! The program has one block for failures, of 32-bit words: word 0 is 0, or the number of the
+//! message of the first assertion that failed, plus 1; from word 2 on follow the values of the
+//! message, two words each: integers with their sign extended, other values as their bits.
+
+use super::Lower;
+use crate::ir::{Message, Part, Scope};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::Scalar;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+impl Lower<'_> {
+    /// The variable that says whether this invocation failed.
+    pub(super) fn failed(&mut self) -> Id {
+        if let Some(variable) = self.failed {
+            return variable;
+        }
+        let flag = self.b.bool();
+        let variable = self.variable(flag);
+        self.failed = Some(variable);
+        variable
+    }
+
+    /// Whether the kernel itself has assertions.
+    pub(super) fn can_fail(&self) -> bool {
+        self.survey.fails[self.data.body.index()]
+    }
+
+    /// Whether invocations wait for others of their workgroup, so that one that fails has to go on.
+    pub(super) fn waits_for_others(&self) -> bool {
+        self.survey.waits[self.data.body.index()]
+    }
+
+    /// Whether the workgroup has to know of failures of its invocations.
+    pub(super) fn shares_failure(&self) -> bool {
+        self.can_fail() && self.waits_for_others()
+    }
+
+    /// The word in shared memory that says whether an invocation of the workgroup failed.
+    fn workgroup_flag(&mut self) -> Id {
+        if self.layout.is_some() {
+            return self.laid_out_flag();
+        }
+        if let Some(variable) = self.workgroup_flag {
+            return variable;
+        }
+        let ty = self.uint(32);
+        let variable = self.global(StorageClass::Workgroup, ty);
+        self.workgroup_flag = Some(variable);
+        variable
+    }
+
+    fn failure_word(&mut self, word: Id) -> Id {
+        self.device_pointer(self.failure_binding, 4, word)
+    }
+
+    /// The number of the message of the first assertion that failed, plus 1, or 0, as it is at this moment.
+    pub(super) fn failure_code(&mut self) -> Id {
+        let u32_ty = self.uint(32);
+        let [device, relaxed] = [1, 0].map(|n| self.u32(n));
+        let zero = self.u32(0);
+        let word = self.failure_word(zero);
+        self.value(Op::AtomicLoad, u32_ty, &[word, device, relaxed])
+    }
+
+    /// Notes that this invocation failed, for itself and for its workgroup.
+    pub(super) fn fail(&mut self) {
+        let failed = self.failed();
+        let yes = self.b.constant_bool(true);
+        self.store(failed, yes);
+        let (flag, one) = (self.workgroup_flag(), self.u32(1));
+        self.store(flag, one);
+    }
+
+    /// What stands before the body: leaves if an earlier launch failed, unless the kernel may run
+    /// then. All invocations of a workgroup have to decide alike.
+    pub(super) fn begin_failures(&mut self) {
+        let u32_ty = self.uint(32);
+        let (zero, first) = (self.u32(0), self.local_id[0]);
+        if !self.shares_failure() {
+            if !self.data.failure_tolerant {
+                let word = self.failure_word(zero);
+                let code = self.load(u32_ty, word);
+                let has_failed = self.test(Op::INotEqual, &[code, zero]);
+                self.return_when(has_failed);
+            }
+            return;
+        }
+        let no = self.b.constant_bool(false);
+        let failed = self.failed();
+        self.store(failed, no);
+        let flag = self.workgroup_flag();
+        let mut is_first = self.test(Op::IEqual, &[first, zero]);
+        for id in [self.local_id[1], self.local_id[2]] {
+            let also = self.test(Op::IEqual, &[id, zero]);
+            is_first = self.test(Op::LogicalAnd, &[is_first, also]);
+        }
+        let tolerant = self.data.failure_tolerant;
+        let done: Result<(), Diagnostic> = self.when(is_first, |l| {
+            let code = match tolerant {
+                true => zero,
+                false => {
+                    let word = l.failure_word(zero);
+                    l.load(u32_ty, word)
+                }
+            };
+            l.store(flag, code);
+            Ok(())
+        });
+        debug_assert!(done.is_ok());
+        self.barrier(Scope::Shared);
+        self.leave_if_failed();
+    }
+
+    /// Ends the workgroup if one of its invocations failed. Another barrier keeps those that go on
+    /// from failing before all have looked.
+    pub(super) fn leave_if_failed(&mut self) {
+        if !self.shares_failure() {
+            return;
+        }
+        let u32_ty = self.uint(32);
+        let zero = self.u32(0);
+        let flag = self.workgroup_flag();
+        let flag = self.load(u32_ty, flag);
+        self.barrier(Scope::Shared);
+        let has_failed = self.test(Op::INotEqual, &[flag, zero]);
+        self.return_when(has_failed);
+    }
+
+    /// Fails where a condition does not hold: the invocation ends, or goes on with what others wait for.
+    pub(super) fn assertion(&mut self, condition: Id, message: Message) -> Result<(), Diagnostic> {
+        if !self.shares_failure() {
+            let [no, merge] = [(); 2].map(|()| self.b.fresh_id());
+            self.b.effect(Op::SelectionMerge, &[merge.word(), 0]);
+            self.effect(Op::BranchConditional, &[condition, merge, no]);
+            self.begin(no);
+            self.report(message)?;
+            self.b.effect(Op::Return, &[]);
+            self.begin(merge);
+            return Ok(());
+        }
+        let wrong = self.not(condition);
+        self.pending = true;
+        self.when(wrong, |l| {
+            l.fail();
+            l.report(message)
+        })
+    }
+
+    /// Leaves a message in the block for failures if it is the first.
+    fn report(&mut self, message: Message) -> Result<(), Diagnostic> {
+        let program = self.p;
+        let parts = &program.message(message).parts;
+        let u32_ty = self.uint(32);
+        let [zero, one] = [0, 1].map(|n| self.u32(n));
+        let word = self.failure_word(zero);
+        let code = self.u32(message.index() as u32 + 1);
+        let before = self.value(
+            Op::AtomicCompareExchange,
+            u32_ty,
+            &[word, one, zero, zero, code, zero],
+        );
+        let is_first = self.test(Op::IEqual, &[before, zero]);
+        self.when(is_first, |l| {
+            let values = parts.iter().filter_map(|part| match part {
+                Part::Value(expr) => Some(*expr),
+                Part::Text(_) => None,
+            });
+            for (index, expr) in values.enumerate() {
+                let value = l.expr(expr)?;
+                let ty = program.type_of(expr).unwrap_or(Scalar::I64);
+                let (low, high) = l.words(ty, value);
+                for (offset, half) in [low, high].into_iter().enumerate() {
+                    let at = l.u32((2 + index * 2 + offset) as u32);
+                    let pointer = l.failure_word(at);
+                    l.store(pointer, half);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// A value as two words.
+    fn words(&mut self, ty: Scalar, value: Id) -> (Id, Id) {
+        let (u32_ty, zero) = (self.uint(32), self.u32(0));
+        match ty {
+            Scalar::Bool => {
+                let one = self.u32(1);
+                (self.select(u32_ty, value, one, zero), zero)
+            }
+            Scalar::F16 | Scalar::F32 => {
+                let bits = self.uint(ty.width());
+                let bits = self.bitcast(bits, value);
+                let low = match ty {
+                    Scalar::F16 => self.value(Op::UConvert, u32_ty, &[bits]),
+                    _ => bits,
+                };
+                (low, zero)
+            }
+            Scalar::I64 | Scalar::F64 => {
+                let bits = self.uint(64);
+                let bits = self.bitcast(bits, value);
+                self.halves(bits)
+            }
+            _ => {
+                let word = match ty {
+                    Scalar::I32 => value,
+                    _ => self.value(Op::SConvert, u32_ty, &[value]),
+                };
+                let last = self.u32(31);
+                let sign = self.value(Op::ShiftRightArithmetic, u32_ty, &[word, last]);
+                (word, sign)
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Fragments: matrices of subgroups, by `SPV_KHR_cooperative_matrix`.
+//!
+//! Modules with fragments are of Vulkan's memory model, in which accesses to shared memory have to say
+//! that they are not private.
+
+use super::subgroups::SUBGROUP;
+use super::vectors::WIDEST;
+use super::{Lower, refusal};
+use crate::ir::{Fragment, FragmentOp, Number, Order, Patch, Role, Space, Type, Var};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Capability;
+
+/// Operand of accesses that others see.
+pub(super) const NON_PRIVATE: u32 = 0x20;
+
+impl Lower<'_> {
+    pub(super) fn fragment(&mut self, op: &FragmentOp) -> Result<(), Diagnostic> {
+        match op {
+            FragmentOp::Clear(var) => {
+                let ty = self.fragment_of(*var)?;
+                let component = self.number_type(ty.number);
+                let zero = self.b.constant_null(component);
+                let ty = self.fragment_type(ty);
+                let zeros = self.b.constant_composite(ty, &[zero]);
+                self.put(*var, ty, zeros);
+            }
+            FragmentOp::Load { to, from } => {
+                let fragment = self.fragment_of(*to)?;
+                let ty = self.fragment_type(fragment);
+                let stride = self.stride(from)?;
+                let order = self.order(from.order);
+                let loaded = self.at_patch(from, Some(ty), |l, pointer| {
+                    let operands = [pointer.word(), order.word(), stride.word(), NON_PRIVATE];
+                    Some(l.b.value(Op::CooperativeMatrixLoadKHR, ty, &operands))
+                })?;
+                let loaded = loaded.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?;
+                self.put(*to, ty, loaded);
+            }
+            FragmentOp::Store { to, from } => {
+                let value = self.held(*from)?;
+                let stride = self.stride(to)?;
+                let order = self.order(to.order);
+                self.at_patch(to, None, |l, pointer| {
+                    let operands = [pointer, value, order, stride].map(Id::word);
+                    let operands = [&operands[..], &[NON_PRIVATE]].concat();
+                    l.b.effect(Op::CooperativeMatrixStoreKHR, &operands);
+                    None
+                })?;
+            }
+            FragmentOp::Accumulate { to, factors } => {
+                let sum = self.fragment_of(*to)?;
+                let signs = [factors[0], factors[1], *to].map(|var| self.fragment_of(var));
+                let mut mask = 0;
+                for (at, fragment) in signs.into_iter().enumerate() {
+                    if fragment?.number.is_signed() {
+                        mask |= [1, 2, 4 | 8][at];
+                    }
+                }
+                let ty = self.fragment_type(sum);
+                let mut operands = Vec::new();
+                for var in [factors[0], factors[1], *to] {
+                    operands.push(self.held(var)?.word());
+                }
+                if mask != 0 {
+                    operands.push(mask);
+                }
+                let sum = self.b.value(Op::CooperativeMatrixMulAddKHR, ty, &operands);
+                self.put(*to, ty, sum);
+            }
+        }
+        Ok(())
+    }
+
+    fn fragment_of(&self, var: Var) -> Result<Fragment, Diagnostic> {
+        match self.p.var(var).ty {
+            Type::Fragment(fragment) => Ok(fragment),
+            _ => Err(refusal(self.place, "a fragment that is none")),
+        }
+    }
+
+    fn number_type(&mut self, number: Number) -> Id {
+        match number {
+            Number::F16 | Number::F32 => self.ty(number.stored()),
+            Number::Bf16 => {
+                self.b.capability(Capability::BFloat16TypeKHR);
+                self.b.capability(Capability::BFloat16CooperativeMatrixKHR);
+                self.b.extension("SPV_KHR_bfloat16");
+                self.b.ty(Op::TypeFloat, &[16, 0])
+            }
+            Number::I8 | Number::U8 => {
+                self.b.capability(Capability::Int8);
+                self.b.int(8, number.is_signed())
+            }
+            Number::I32 => self.b.int(32, true),
+        }
+    }
+
+    fn fragment_type(&mut self, fragment: Fragment) -> Id {
+        let component = self.number_type(fragment.number);
+        let role = match fragment.role {
+            Role::Left => 0,
+            Role::Right => 1,
+            Role::Sum => 2,
+        };
+        let numbers = [SUBGROUP, fragment.rows, fragment.columns, role];
+        let numbers = numbers.map(|number| self.u32(number).word());
+        let operands = [&[component.word()], &numbers[..]].concat();
+        self.b.ty(Op::TypeCooperativeMatrixKHR, &operands)
+    }
+
+    /// The variable of a fragment.
+    fn slot(&mut self, var: Var, ty: Id) -> Id {
+        if let Some(variable) = self.slots[var.index()] {
+            return variable;
+        }
+        let variable = self.variable(ty);
+        self.slots[var.index()] = Some(variable);
+        variable
+    }
+
+    fn put(&mut self, var: Var, ty: Id, value: Id) {
+        let variable = self.slot(var, ty);
+        self.store(variable, value);
+    }
+
+    fn held(&mut self, var: Var) -> Result<Id, Diagnostic> {
+        let fragment = self.fragment_of(var)?;
+        let ty = self.fragment_type(fragment);
+        let variable = self.slot(var, ty);
+        Ok(self.load(ty, variable))
+    }
+
+    fn order(&mut self, order: Order) -> Id {
+        self.u32(match order {
+            Order::Rows => 0,
+            Order::Columns => 1,
+        })
+    }
+
+    /// Bytes of what a pointer to memory points to.
+    fn unit(&mut self, patch: &Patch) -> Result<u64, Diagnostic> {
+        match self.p.var(patch.first.memory).ty {
+            Type::Memory(Space::Shared) => {
+                let class = self.class_of(patch.first.memory)?;
+                Ok(self.shared(class)?.size)
+            }
+            // Elements of 32 bits may be anywhere.
+            _ => Ok(match patch.first.ty.size() {
+                4 => 4,
+                _ => WIDEST,
+            }),
+        }
+    }
+
+    /// A number of elements in units of a pointer.
+    fn in_units(&mut self, patch: &Patch, count: Id) -> Result<Id, Diagnostic> {
+        let (own, unit) = (patch.first.ty.size(), self.unit(patch)?);
+        let ty = self.uint(32);
+        Ok(match own <= unit {
+            true if own == unit => count,
+            true => {
+                let by = self.u32((unit / own).trailing_zeros());
+                self.value(Op::ShiftRightLogical, ty, &[count, by])
+            }
+            false => {
+                let by = self.u32((own / unit).trailing_zeros());
+                self.value(Op::ShiftLeftLogical, ty, &[count, by])
+            }
+        })
+    }
+
+    fn stride(&mut self, patch: &Patch) -> Result<Id, Diagnostic> {
+        let stride = self.index(patch.stride)?;
+        self.in_units(patch, stride)
+    }
+
+    /// Does something with a pointer to the first element of a patch.
+    fn at_patch(
+        &mut self,
+        patch: &Patch,
+        given: Option<Id>,
+        mut each: impl FnMut(&mut Self, Id) -> Option<Id>,
+    ) -> Result<Option<Id>, Diagnostic> {
+        let index = self.index(patch.first.index)?;
+        let index = self.in_units(patch, index)?;
+        let words = (self.unit(patch)? / 4) as u32;
+        match self.p.var(patch.first.memory).ty {
+            Type::Memory(Space::Shared) => {
+                let pointer = self.shared_pointer(patch.first.memory, index)?;
+                Ok(each(self, pointer))
+            }
+            _ => self.on_binding(patch.first.memory, given, |l, binding| {
+                let pointer = l.device_words(binding, words, index);
+                Ok(each(l, pointer))
+            }),
+        }
+    }
+}

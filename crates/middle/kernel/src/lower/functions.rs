@@ -1,0 +1,508 @@
+//! Mathematical functions that GLSL.std.450 lacks, at all or at 64 bits.
+//!
+//! Of `f64`: `exp`, `log` by reduction to a small interval and a power series, a few units in the last
+//! place; the others are made of these and of trigonometric functions. Those of `f16` are computed as
+//! `f32`. Trigonometric functions, the error function and the gamma function have files of their own.
+
+use super::trigonometry::SIN;
+use super::{Lower, refusal};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op as S;
+use spirula_spirv::grammar::enumerants::Decoration;
+
+pub(super) type Result1 = Result<Id, Diagnostic>;
+
+/// 1/n! from n = 13 down to 0.
+const EXP: &[f64] = &[
+    1.0 / 6227020800.0,
+    1.0 / 479001600.0,
+    1.0 / 39916800.0,
+    1.0 / 3628800.0,
+    1.0 / 362880.0,
+    1.0 / 40320.0,
+    1.0 / 5040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
+    1.0 / 6.0,
+    0.5,
+    1.0,
+    1.0,
+];
+
+/// Of log((1 + s) / (1 − s)) / 2s in s².
+pub(super) const LOG: &[f64] = &[
+    1.0 / 23.0,
+    1.0 / 21.0,
+    1.0 / 19.0,
+    1.0 / 17.0,
+    1.0 / 15.0,
+    1.0 / 13.0,
+    1.0 / 11.0,
+    1.0 / 9.0,
+    1.0 / 7.0,
+    1.0 / 5.0,
+    1.0 / 3.0,
+    1.0,
+];
+
+/// The logarithm of two in two parts, the first with zeros at its end.
+pub(super) const LOG_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+
+impl Lower<'_> {
+    /// A function by its operator.
+    pub(super) fn function(&mut self, operator: Operator, args: &[Id]) -> Result1 {
+        if operator.from == Scalar::F16 {
+            return self.through_single(operator, args);
+        }
+        let (s, op, a) = (operator.from, operator.op, args[0]);
+        let pi = self.number_of(s, std::f64::consts::PI);
+        match op {
+            Op::Exp => Ok(self.exp(a)),
+            Op::Log => Ok(self.log(a)),
+            Op::Sin | Op::Cos => {
+                let angle = self.reduced_angle(a);
+                Ok(self.sine_at(angle, op == Op::Cos))
+            }
+            Op::Tan => {
+                let angle = self.reduced_angle(a);
+                Ok(self.tangent_at(angle))
+            }
+            Op::Atan => self.atan(s, a),
+            Op::SinPi | Op::CosPi => self.of_turns(s, op, a),
+            Op::TanPi => {
+                let sin = self.apply(Op::SinPi, s, &[a])?;
+                let cos = self.apply(Op::CosPi, s, &[a])?;
+                Ok(self.f(S::FDiv, s, &[sin, cos]))
+            }
+            Op::AsinPi | Op::AcosPi | Op::AtanPi | Op::Atan2Pi => {
+                let op = match op {
+                    Op::AsinPi => Op::Asin,
+                    Op::AcosPi => Op::Acos,
+                    Op::AtanPi => Op::Atan,
+                    _ => Op::Atan2,
+                };
+                let angle = self.apply(op, s, args)?;
+                Ok(self.f(S::FDiv, s, &[angle, pi]))
+            }
+            Op::Log2 | Op::Log10 => {
+                let log = self.apply(Op::Log, s, &[a])?;
+                let by = match op {
+                    Op::Log2 => std::f64::consts::LOG2_E,
+                    _ => std::f64::consts::LOG10_E,
+                };
+                let by = self.number_of(s, by);
+                Ok(self.f(S::FMul, s, &[log, by]))
+            }
+            Op::FPow => Ok(self.power_of_real(args)),
+            Op::Hypot => self.hypot(s, args),
+            Op::Cbrt => self.cbrt(s, a),
+            Op::Log1p => self.log1p(s, a),
+            Op::Atan2 => self.atan2(s, args),
+            Op::Asin | Op::Acos => self.arc(s, op, a),
+            Op::Sinh | Op::Cosh | Op::Tanh => self.hyperbolic(s, op, a),
+            Op::Asinh | Op::Acosh | Op::Atanh => self.area(s, op, a),
+            Op::Erf | Op::Erfc => self.erf(s, op, a),
+            Op::Gamma | Op::LGamma => self.gamma(s, op, a),
+            Op::NextAfter => Ok(self.next_after(s, args)),
+            _ => Err(refusal(self.place, &format!("the function {operator}"))),
+        }
+    }
+
+    fn through_single(&mut self, operator: Operator, args: &[Id]) -> Result1 {
+        if operator.op == Op::NextAfter {
+            return Ok(self.next_after(Scalar::F16, args));
+        }
+        let mut wide = Vec::new();
+        for arg in args {
+            wide.push(self.f(S::FConvert, Scalar::F32, &[*arg]));
+        }
+        let result = self.apply(operator.op, Scalar::F32, &wide)?;
+        Ok(self.f(S::FConvert, Scalar::F16, &[result]))
+    }
+
+    /// Arithmetic of a function. That of `f64` is done as it is written: what rounding left is computed by
+    /// sums that drivers would simplify.
+    pub(super) fn f(&mut self, op: S, scalar: Scalar, args: &[Id]) -> Id {
+        let ty = self.ty(scalar);
+        let id = self.value(op, ty, args);
+        if scalar == Scalar::F64 {
+            self.b.decorate(id, Decoration::NoContraction, &[]);
+        }
+        id
+    }
+
+    pub(super) fn apply(&mut self, op: Op, scalar: Scalar, args: &[Id]) -> Result1 {
+        self.operator(Operator::of(op, scalar), args)
+    }
+
+    pub(super) fn number_of(&mut self, scalar: Scalar, value: f64) -> Id {
+        let bits = Operator::convert(Op::FConv, Scalar::F64, scalar).eval(&[value.to_bits()]);
+        self.literal(Literal::new(scalar, bits))
+    }
+
+    /// A polynomial, the highest power first.
+    pub(super) fn polynomial(&mut self, scalar: Scalar, x: Id, coefficients: &[f64]) -> Id {
+        let mut sum = None;
+        for coefficient in coefficients {
+            let coefficient = self.number_of(scalar, *coefficient);
+            sum = Some(match sum {
+                None => coefficient,
+                Some(sum) => {
+                    let product = self.f(S::FMul, scalar, &[sum, x]);
+                    self.f(S::FAdd, scalar, &[product, coefficient])
+                }
+            });
+        }
+        sum.unwrap_or(x)
+    }
+
+    pub(super) fn less(&mut self, a: Id, b: Id) -> Id {
+        self.test(S::FOrdLessThan, &[a, b])
+    }
+
+    pub(super) fn pick(&mut self, scalar: Scalar, condition: Id, yes: Id, no: Id) -> Id {
+        let ty = self.ty(scalar);
+        self.select(ty, condition, yes, no)
+    }
+
+    /// `a − k·b` for each `b` in turn, where all products but the last are exact.
+    pub(super) fn reduce(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
+        let mut rest = a;
+        for part in parts {
+            let part = self.number_of(Scalar::F64, *part);
+            let product = self.f(S::FMul, Scalar::F64, &[k, part]);
+            rest = self.f(S::FSub, Scalar::F64, &[rest, product]);
+        }
+        rest
+    }
+
+    pub(super) fn operator_or(&mut self, op: Op, args: &[Id], or: Id) -> Id {
+        self.apply(op, Scalar::F64, args).unwrap_or(or)
+    }
+
+    pub(super) fn exp(&mut self, a: Id) -> Id {
+        let s = Scalar::F64;
+        let log2_e = self.number_of(s, std::f64::consts::LOG2_E);
+        let (lowest, highest) = (self.number_of(s, -746.0), self.number_of(s, 710.0));
+        let low = self.less(a, lowest);
+        let high = self.less(highest, a);
+        let x = self.pick(s, low, lowest, a);
+        let x = self.pick(s, high, highest, x);
+        let k = self.f(S::FMul, s, &[x, log2_e]);
+        let k = self.operator_or(Op::Round, &[k], k);
+        let r = self.reduce(x, k, &LOG_2);
+        let p = self.polynomial(s, r, EXP);
+        // In two steps, as the power of two alone may not be a number.
+        let word = self.uint(32);
+        let nan = self.is_nan(s, a);
+        let zero = self.number_of(s, 0.0);
+        let k = self.pick(s, nan, zero, k);
+        let k = self.value(S::ConvertFToS, word, &[k]);
+        let one = self.u32(1);
+        let half = self.value(S::ShiftRightArithmetic, word, &[k, one]);
+        let rest = self.value(S::ISub, word, &[k, half]);
+        let p = self.scale(p, half);
+        let p = self.scale(p, rest);
+        self.pick(s, nan, a, p)
+    }
+
+    /// A number times a power of two that is a number.
+    fn scale(&mut self, value: Id, exponent: Id) -> Id {
+        let (long, real) = (self.uint(64), self.ty(Scalar::F64));
+        let bias = self.number(64, 1023);
+        let exponent = self.value(S::SConvert, long, &[exponent]);
+        let exponent = self.value(S::IAdd, long, &[exponent, bias]);
+        let by = self.number(64, 52);
+        let bits = self.value(S::ShiftLeftLogical, long, &[exponent, by]);
+        let power = self.bitcast(real, bits);
+        self.f(S::FMul, Scalar::F64, &[value, power])
+    }
+
+    /// A positive number as m·2^k, with m between the roots of a half and of two.
+    pub(super) fn normalised(&mut self, a: Id) -> [Id; 2] {
+        let s = Scalar::F64;
+        let (long, real) = (self.uint(64), self.ty(s));
+        let tiny = self.number_of(s, f64::MIN_POSITIVE);
+        let one = self.number_of(s, 1.0);
+        let is_tiny = self.less(a, tiny);
+        let large = self.number_of(s, 18_014_398_509_481_984.0);
+        let scaled = self.f(S::FMul, s, &[a, large]);
+        let x = self.pick(s, is_tiny, scaled, a);
+        let bits = self.bitcast(long, x);
+        let by = self.number(64, 52);
+        let exponent = self.value(S::ShiftRightLogical, long, &[bits, by]);
+        let (mask, bias) = (self.number(64, 0x7ff), self.number(64, 1023));
+        let exponent = self.value(S::BitwiseAnd, long, &[exponent, mask]);
+        let exponent = self.value(S::ISub, long, &[exponent, bias]);
+        let k = self.value(S::ConvertSToF, real, &[exponent]);
+        let (fraction, unit) = (self.number(64, (1 << 52) - 1), self.number(64, 1023 << 52));
+        let bits = self.value(S::BitwiseAnd, long, &[bits, fraction]);
+        let bits = self.value(S::BitwiseOr, long, &[bits, unit]);
+        let m = self.bitcast(real, bits);
+        let root = self.number_of(s, std::f64::consts::SQRT_2);
+        let half = self.number_of(s, 0.5);
+        let above = self.less(root, m);
+        let halved = self.f(S::FMul, s, &[m, half]);
+        let m = self.pick(s, above, halved, m);
+        let next = self.f(S::FAdd, s, &[k, one]);
+        let k = self.pick(s, above, next, k);
+        let shift = self.number_of(s, 54.0);
+        let lower = self.f(S::FSub, s, &[k, shift]);
+        let k = self.pick(s, is_tiny, lower, k);
+        [m, k]
+    }
+
+    fn log(&mut self, a: Id) -> Id {
+        let s = Scalar::F64;
+        let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
+        let [m, k] = self.normalised(a);
+        let f = self.f(S::FSub, s, &[m, one]);
+        let g = self.f(S::FAdd, s, &[m, one]);
+        let q = self.f(S::FDiv, s, &[f, g]);
+        let z = self.f(S::FMul, s, &[q, q]);
+        let p = self.polynomial(s, z, LOG);
+        let two_q = self.f(S::FAdd, s, &[q, q]);
+        let p = self.f(S::FMul, s, &[p, two_q]);
+        let [high, low] = LOG_2.map(|part| self.number_of(s, part));
+        let low = self.f(S::FMul, s, &[k, low]);
+        let p = self.f(S::FAdd, s, &[p, low]);
+        let high = self.f(S::FMul, s, &[k, high]);
+        let result = self.f(S::FAdd, s, &[high, p]);
+        // Infinity and NaN stay; zero gives the negative infinity, what is below gives NaN.
+        let largest = self.number_of(s, f64::MAX);
+        let ordinary = self.test(S::FOrdLessThanEqual, &[a, largest]);
+        let result = self.pick(s, ordinary, result, a);
+        let (infinity, nan) = (
+            self.number_of(s, f64::NEG_INFINITY),
+            self.number_of(s, f64::NAN),
+        );
+        let is_zero = self.test(S::FOrdEqual, &[a, zero]);
+        let result = self.pick(s, is_zero, infinity, result);
+        let negative = self.less(a, zero);
+        self.pick(s, negative, nan, result)
+    }
+
+    /// Hyperbolic functions of `f64`.
+    fn hyperbolic(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [half, one, limit] = [0.5, 1.0, 20.0].map(|n| self.number_of(s, n));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let is_large = self.less(limit, size);
+        let up = self.apply(Op::Exp, s, &[size])?;
+        let down = self.f(S::FDiv, s, &[one, up]);
+        // Beyond the limit only one exponential counts. It is a product, which overflows last.
+        let root = self.f(S::FMul, s, &[size, half]);
+        let root = self.apply(Op::Exp, s, &[root])?;
+        let large = self.f(S::FMul, s, &[root, half]);
+        let large = self.f(S::FMul, s, &[large, root]);
+        let sum = self.f(S::FAdd, s, &[up, down]);
+        let cosh = self.f(S::FMul, s, &[sum, half]);
+        if op == Op::Cosh {
+            return Ok(self.pick(s, is_large, large, cosh));
+        }
+        let difference = self.f(S::FSub, s, &[up, down]);
+        let sinh = self.f(S::FMul, s, &[difference, half]);
+        // Near zero the difference loses digits.
+        let z = self.f(S::FMul, s, &[a, a]);
+        let near: Vec<f64> = SIN.iter().map(|c| c.abs()).collect();
+        let series = self.polynomial(s, z, &near);
+        let series = self.f(S::FMul, s, &[series, size]);
+        let small = self.less(size, one);
+        let sinh = self.pick(s, small, series, sinh);
+        let result = if op == Op::Sinh {
+            self.pick(s, is_large, large, sinh)
+        } else {
+            let tanh = self.f(S::FDiv, s, &[sinh, cosh]);
+            self.pick(s, is_large, one, tanh)
+        };
+        Ok(self.copy_sign(s, result, a))
+    }
+
+    /// Inverse hyperbolic functions of `f64`.
+    fn area(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [one, two, half, limit, log_two] =
+            [1.0, 2.0, 0.5, 268_435_456.0, std::f64::consts::LN_2].map(|n| self.number_of(s, n));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        if op == Op::Atanh {
+            let twice = self.f(S::FAdd, s, &[size, size]);
+            let below = self.f(S::FSub, s, &[one, size]);
+            let quotient = self.f(S::FDiv, s, &[twice, below]);
+            let log = self.apply(Op::Log1p, s, &[quotient])?;
+            let result = self.f(S::FMul, s, &[log, half]);
+            return Ok(self.copy_sign(s, result, a));
+        }
+        // The argument's square is no number far out, where the root is the argument.
+        let far = self.apply(Op::Log, s, &[size])?;
+        let far = self.f(S::FAdd, s, &[far, log_two]);
+        let is_far = self.less(limit, size);
+        if op == Op::Acosh {
+            let above = self.f(S::FSub, s, &[a, one]);
+            let next = self.f(S::FAdd, s, &[above, two]);
+            let square = self.f(S::FMul, s, &[above, next]);
+            let root = self.apply(Op::Sqrt, s, &[square])?;
+            let sum = self.f(S::FAdd, s, &[above, root]);
+            let near = self.apply(Op::Log1p, s, &[sum])?;
+            let result = self.pick(s, is_far, far, near);
+            let nan = self.number_of(s, f64::NAN);
+            let is_below = self.less(a, one);
+            return Ok(self.pick(s, is_below, nan, result));
+        }
+        let square = self.f(S::FMul, s, &[a, a]);
+        let above = self.f(S::FAdd, s, &[square, one]);
+        let root = self.apply(Op::Sqrt, s, &[above])?;
+        let below = self.f(S::FAdd, s, &[root, one]);
+        let part = self.f(S::FDiv, s, &[square, below]);
+        let sum = self.f(S::FAdd, s, &[size, part]);
+        let near = self.apply(Op::Log1p, s, &[sum])?;
+        let result = self.pick(s, is_far, far, near);
+        Ok(self.copy_sign(s, result, a))
+    }
+
+    /// The logarithm of one and a number. Of `f64` in W. Kahan's form, which makes up for the digits that
+    /// the sum loses. Logarithms of `f32` may have few digits near one, so that a series stands there.
+    fn log1p(&mut self, s: Scalar, a: Id) -> Result1 {
+        let one = self.number_of(s, 1.0);
+        let sum = self.f(S::FAdd, s, &[a, one]);
+        let log = self.apply(Op::Log, s, &[sum])?;
+        if s == Scalar::F32 {
+            let [two, limit] = [2.0, 0.41].map(|n| self.number_of(s, n));
+            let below = self.f(S::FAdd, s, &[a, two]);
+            let q = self.f(S::FDiv, s, &[a, below]);
+            let z = self.f(S::FMul, s, &[q, q]);
+            let series = self.polynomial(s, z, &LOG[LOG.len() - 7..LOG.len() - 1]);
+            let series = self.f(S::FMul, s, &[series, z]);
+            // q + q = a − a·q, of which the second part is the smaller.
+            let series = self.f(S::FMul, s, &[series, q]);
+            let series = self.f(S::FAdd, s, &[series, series]);
+            let half_square = self.f(S::FMul, s, &[a, q]);
+            let rest = self.f(S::FSub, s, &[series, half_square]);
+            let near = self.f(S::FAdd, s, &[a, rest]);
+            let size = self.apply(Op::FAbs, s, &[a])?;
+            let is_near = self.less(size, limit);
+            return Ok(self.pick(s, is_near, near, log));
+        }
+        let seen = self.f(S::FSub, s, &[sum, one]);
+        let ratio = self.f(S::FDiv, s, &[a, seen]);
+        let scaled = self.f(S::FMul, s, &[log, ratio]);
+        let lost = self.test(S::FOrdEqual, &[sum, one]);
+        let result = self.pick(s, lost, a, scaled);
+        let infinite = self.test(S::IsInf, &[a]);
+        Ok(self.pick(s, infinite, log, result))
+    }
+
+    fn hypot(&mut self, s: Scalar, args: &[Id]) -> Result1 {
+        let one = self.number_of(s, 1.0);
+        let x = self.apply(Op::FAbs, s, &args[..1])?;
+        let y = self.apply(Op::FAbs, s, &args[1..])?;
+        let small = self.apply(Op::FMin, s, &[x, y])?;
+        let large = self.apply(Op::FMax, s, &[x, y])?;
+        let quotient = self.f(S::FDiv, s, &[small, large]);
+        let square = self.f(S::FMul, s, &[quotient, quotient]);
+        let square = self.f(S::FAdd, s, &[square, one]);
+        let root = self.apply(Op::Sqrt, s, &[square])?;
+        let result = self.f(S::FMul, s, &[large, root]);
+        let zero = self.number_of(s, 0.0);
+        let none = self.test(S::FOrdEqual, &[large, zero]);
+        let infinite = self.test(S::IsInf, &[large]);
+        let plain = self.test(S::LogicalOr, &[none, infinite]);
+        let result = self.pick(s, plain, large, result);
+        // The lesser and the larger one are numbers where one of both is.
+        let [x_nan, y_nan] = [x, y].map(|v| self.test(S::IsNan, &[v]));
+        let is_nan = self.test(S::LogicalOr, &[x_nan, y_nan]);
+        let nan = self.number_of(s, f64::NAN);
+        let result = self.pick(s, is_nan, nan, result);
+        Ok(self.pick(s, infinite, large, result))
+    }
+
+    /// By logarithms, then a step of Newton's.
+    fn cbrt(&mut self, s: Scalar, a: Id) -> Result1 {
+        let (zero, third) = (self.number_of(s, 0.0), self.number_of(s, 1.0 / 3.0));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let log = self.apply(Op::Log, s, &[size])?;
+        let log = self.f(S::FMul, s, &[log, third]);
+        let root = self.apply(Op::Exp, s, &[log])?;
+        let square = self.f(S::FMul, s, &[root, root]);
+        let quotient = self.f(S::FDiv, s, &[size, square]);
+        let error = self.f(S::FSub, s, &[quotient, root]);
+        let step = self.f(S::FMul, s, &[error, third]);
+        let better = self.f(S::FAdd, s, &[root, step]);
+        let none = self.test(S::FOrdEqual, &[size, zero]);
+        let infinite = self.test(S::IsInf, &[size]);
+        let plain = self.test(S::LogicalOr, &[none, infinite]);
+        let result = self.pick(s, plain, size, better);
+        Ok(self.copy_sign(s, result, a))
+    }
+
+    /// `sin` or `cos` of a multiple of π, exact where that is a multiple of a half: the angle is brought
+    /// to at most a quarter of a turn before it is rounded.
+    fn of_turns(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [half, one, two] = [0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
+        let pi = self.number_of(s, std::f64::consts::PI);
+        let turns = self.f(S::FMul, s, &[a, half]);
+        let turns = self.apply(Op::Round, s, &[turns])?;
+        let whole = self.f(S::FMul, s, &[turns, two]);
+        let rest = self.f(S::FSub, s, &[a, whole]);
+        let size = self.apply(Op::FAbs, s, &[rest])?;
+        if op == Op::CosPi {
+            let quarter = self.f(S::FSub, s, &[half, size]);
+            let angle = self.f(S::FMul, s, &[quarter, pi]);
+            return self.sine_of_near(s, angle);
+        }
+        let other = self.f(S::FSub, s, &[one, size]);
+        let beyond = self.less(half, size);
+        let quarter = self.pick(s, beyond, other, size);
+        let angle = self.f(S::FMul, s, &[quarter, pi]);
+        let sin = self.sine_of_near(s, angle)?;
+        let turned = self.f(S::FNegate, s, &[sin]);
+        let zero = self.number_of(s, 0.0);
+        let is_negative = self.less(rest, zero);
+        let sin = self.pick(s, is_negative, turned, sin);
+        // A zero has the sign of the turns.
+        let none = self.copy_sign(s, zero, a);
+        let is_none = self.test(S::FOrdEqual, &[sin, zero]);
+        Ok(self.pick(s, is_none, none, sin))
+    }
+
+    /// The sine of an angle of less than a turn.
+    fn sine_of_near(&mut self, s: Scalar, angle: Id) -> Result1 {
+        if s != Scalar::F64 {
+            return self.apply(Op::Sin, s, &[angle]);
+        }
+        let angle = self.near_angle(angle);
+        Ok(self.sine_at(angle, false))
+    }
+
+    /// The next number by the order of bits.
+    fn next_after(&mut self, s: Scalar, args: &[Id]) -> Id {
+        let (width, ty) = (s.width(), self.ty(s));
+        let bits = self.uint(width);
+        let (zero, one) = (self.number(width, 0), self.number(width, 1));
+        let (mask, sign) = (
+            self.number(width, (1 << (width - 1)) - 1),
+            self.number(width, 1 << (width - 1)),
+        );
+        let [a, b] = [args[0], args[1]].map(|v| self.bitcast(bits, v));
+        let size = self.value(S::BitwiseAnd, bits, &[a, mask]);
+        let from_zero = self.test(S::IEqual, &[size, zero]);
+        let up = self.test(S::FOrdLessThan, &[args[0], args[1]]);
+        let negative = self.test(S::SLessThan, &[a, zero]);
+        let away = self.test(S::LogicalNotEqual, &[up, negative]);
+        let (more, less) = (
+            self.value(S::IAdd, bits, &[a, one]),
+            self.value(S::ISub, bits, &[a, one]),
+        );
+        let next = self.select(bits, away, more, less);
+        let target_sign = self.value(S::BitwiseAnd, bits, &[b, sign]);
+        let smallest = self.value(S::BitwiseOr, bits, &[target_sign, one]);
+        let next = self.select(bits, from_zero, smallest, next);
+        let next = self.bitcast(ty, next);
+        let equal = self.test(S::FOrdEqual, args);
+        let next = self.select(ty, equal, args[1], next);
+        let first = self.is_nan(s, args[0]);
+        let next = self.select(ty, first, args[0], next);
+        let second = self.is_nan(s, args[1]);
+        self.select(ty, second, args[1], next)
+    }
+}

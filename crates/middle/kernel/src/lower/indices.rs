@@ -1,0 +1,64 @@
+//! Indices and sizes: 64 bits wide as they are written, or 32 bits where that serves.
+
+use super::Lower;
+use crate::ir::{Element, Expr, ExprData, Space, Type};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::{Op as ScalarOp, Scalar};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+impl Lower<'_> {
+    /// An index or a size in 32 bits. It is computed as wide as it is written: drivers fold 64-bit sums into
+    /// addresses, which they may not with sums that wrap at 32 bits (NVIDIA's are twice as slow then).
+    pub(super) fn index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
+        if let ExprData::Literal(literal) = self.p.expr(expr) {
+            return Ok(self.u32(literal.bits as u32));
+        }
+        let value = self.expr(expr)?;
+        Ok(self.narrow(value))
+    }
+
+    /// The index of an element. Into shared memory it is computed in 32 bits, as addresses there are, unless
+    /// elements are put together from smaller ones: that is for devices without explicit layouts, such as
+    /// lavapipe, whose compiler unrolls loops over narrow indices and then needs minutes.
+    pub(super) fn element_index(&mut self, element: &Element) -> Result<Id, Diagnostic> {
+        let is_shared = self.p.var(element.memory).ty == Type::Memory(Space::Shared);
+        let splits = self.layout.is_none() && self.survey.mixes_shared();
+        match is_shared && !splits {
+            true => self.narrow_index(element.index),
+            false => self.index(element.index),
+        }
+    }
+
+    /// An index of which all that is written here is computed in 32 bits: the lower bits of sums and products
+    /// come from lower bits alone. What variables hold of it is left to the optimiser (`narrow-indices`).
+    fn narrow_index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
+        let program = self.p;
+        let ExprData::Apply(operator, start) = program.expr(expr) else {
+            return self.index(expr);
+        };
+        if operator.to != Scalar::I64 {
+            return self.index(expr);
+        }
+        let operands = program.operands(operator, start);
+        let op = match operator.op {
+            ScalarOp::Add => Op::IAdd,
+            ScalarOp::Sub => Op::ISub,
+            ScalarOp::Mul => Op::IMul,
+            ScalarOp::SExt | ScalarOp::ZExt if operator.from == Scalar::I32 => {
+                return self.expr(operands[0]);
+            }
+            _ => return self.index(expr),
+        };
+        let ty = self.uint(32);
+        let (a, b) = (operands[0], operands[1]);
+        let operands = [self.narrow_index(a)?, self.narrow_index(b)?];
+        Ok(self.value(op, ty, &operands))
+    }
+
+    /// The lower 32 bits of an `i64`.
+    pub(super) fn narrow(&mut self, value: Id) -> Id {
+        let ty = self.uint(32);
+        self.value(Op::UConvert, ty, &[value])
+    }
+}

@@ -1,0 +1,334 @@
+//! The interface of a module: built-in values, scalars, specialisation constants, the entry point.
+
+use super::{Lower, SpecValue, VIEW_BYTES, VIEWS};
+use crate::ir::{Use, Var};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::Scalar;
+use spirula_spirv::Id;
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel,
+    FunctionControl, MemoryModel, StorageClass,
+};
+use spirula_spirv::ir::{Block, Module, Section};
+
+/// Bytes of push constants that graphics cards have; of devices with fewer, which may have no more than
+/// 128, the runtime takes care.
+const PUSH_CONSTANTS: u32 = 256;
+
+/// Where scalars lie.
+pub(super) struct Scalars {
+    pub rows: Vec<(Var, Scalar, u32)>,
+    pub bytes: u32,
+    pub in_buffer: bool,
+}
+
+/// Begins the module and its only function; gives its id and its first block.
+pub(super) fn begin(b: &mut Builder, has_fragments: bool) -> (Id, Block) {
+    b.capability(Capability::Shader);
+    if has_fragments {
+        b.capability(Capability::VulkanMemoryModel);
+        b.capability(Capability::CooperativeMatrixKHR);
+        b.extension("SPV_KHR_cooperative_matrix");
+        b.memory_model(AddressingModel::Logical, MemoryModel::Vulkan);
+    } else {
+        b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+    }
+    let void = b.void();
+    let ty = b.function_type(void, &[]);
+    let main = b.fresh_id();
+    b.begin_function(main, void, FunctionControl(0), ty);
+    let label = b.fresh_id();
+    let first = b.begin_block(label);
+    let label = b.fresh_id();
+    b.begin_block(label);
+    (main, first)
+}
+
+impl Lower<'_> {
+    /// A specialisation constant of 32 bits, 1 by default.
+    pub(super) fn spec_u32(&mut self, value: SpecValue) -> Id {
+        let ty = self.uint(32);
+        self.spec(ty, &[1], value)
+    }
+
+    /// The specialisation constant of a value; equal values are one constant.
+    fn spec(&mut self, ty: Id, default: &[u32], value: SpecValue) -> Id {
+        let known = self.constants.iter().position(|known| *known == value);
+        if let Some(id) = known.and_then(|at| self.spec_ids[at]) {
+            return id;
+        }
+        let id = self.b.fresh_id();
+        let op = match default {
+            [] => Op::SpecConstantFalse,
+            _ => Op::SpecConstant,
+        };
+        let mut words = vec![ty.word(), id.word()];
+        words.extend_from_slice(default);
+        self.b.push(Section::Globals, op, &words);
+        self.b.set_type_of(id, ty);
+        let number = known.unwrap_or_else(|| {
+            self.constants.push(value);
+            self.spec_ids.push(None);
+            self.constants.len() - 1
+        });
+        self.b.decorate(id, Decoration::SpecId, &[number as u32]);
+        self.spec_ids[number] = Some(id);
+        id
+    }
+
+    /// Makes values of everything that stands before the body.
+    pub(super) fn begin_interface(&mut self) -> Result<Scalars, Diagnostic> {
+        self.sizes();
+        self.constant_uses();
+        let scalars = self.scalar_layout();
+        self.positions(&scalars);
+        Ok(scalars)
+    }
+
+    /// The workgroup size.
+    fn sizes(&mut self) {
+        let u32_ty = self.uint(32);
+        for dimension in 0..3 {
+            let size = match dimension < self.data.block_size.len() {
+                true => self.spec_u32(SpecValue::BlockSize(dimension)),
+                false => self.u32(1),
+            };
+            self.local_size.push(size);
+        }
+        let triple = self.b.vector(u32_ty, 3);
+        let words: Vec<u32> = self.local_size.iter().map(|id| id.word()).collect();
+        let size = self.b.constant(Op::SpecConstantComposite, triple, &words);
+        self.b
+            .decorate(size, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
+    }
+
+    /// Constants of the kernel, which have values of their own where nothing changes them.
+    fn constant_uses(&mut self) {
+        let data = self.data;
+        for used in &data.uses {
+            let Use::Constant(var, value) = *used else {
+                continue;
+            };
+            let scalar = self.p.scalar(var).unwrap_or(Scalar::I64);
+            let ty = self.ty(scalar);
+            let default: &[u32] = match scalar.width() {
+                1 => &[],
+                64 => &[1, 0],
+                _ => &[1],
+            };
+            let id = self.spec(ty, default, SpecValue::Value(value));
+            self.bind(var, id);
+        }
+    }
+
+    fn bind(&mut self, var: Var, value: Id) {
+        match self.survey.changed[var.index()] {
+            true => self.assign(var, value),
+            false => self.values[var.index()] = Some(value),
+        }
+    }
+
+    fn scalar_layout(&self) -> Scalars {
+        let (mut rows, mut bytes) = (Vec::new(), 4u32);
+        for used in &self.data.uses {
+            if let Use::Scalar(var) = *used {
+                let ty = self.p.scalar(var).unwrap_or(Scalar::I32);
+                let size = (ty.size() as u32).max(4);
+                bytes = bytes.next_multiple_of(size);
+                rows.push((var, ty, bytes));
+                bytes += size;
+            }
+        }
+        let in_buffer = bytes > PUSH_CONSTANTS;
+        Scalars {
+            rows,
+            bytes,
+            in_buffer,
+        }
+    }
+
+    /// Loads the scalars, and the position in the launch.
+    fn positions(&mut self, scalars: &Scalars) {
+        let u32_ty = self.uint(32);
+        let members: Vec<Id> = std::iter::once(u32_ty)
+            .chain(
+                scalars
+                    .rows
+                    .iter()
+                    .map(|(_, ty, _)| *ty)
+                    .map(|ty| self.uint((ty.size() as u32 * 8).max(32)))
+                    .collect::<Vec<_>>(),
+            )
+            .collect();
+        let words: Vec<u32> = members.iter().map(|id| id.word()).collect();
+        let block = self.b.distinct_type(Op::TypeStruct, &words);
+        self.b.decorate(block, Decoration::Block, &[]);
+        let offsets = std::iter::once(0).chain(scalars.rows.iter().map(|(_, _, at)| *at));
+        for (member, offset) in offsets.enumerate() {
+            self.b
+                .decorate_member(block, member as u32, Decoration::Offset, &[offset]);
+        }
+        let class = match scalars.in_buffer {
+            true => StorageClass::StorageBuffer,
+            false => StorageClass::PushConstant,
+        };
+        let variable = self.global(class, block);
+        if scalars.in_buffer {
+            let binding = self.failure_binding + 1;
+            self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
+            self.b.decorate(variable, Decoration::Binding, &[binding]);
+            self.b
+                .decorate_member(block, 0, Decoration::NonWritable, &[]);
+        }
+        let member = |l: &mut Self, index: usize| {
+            let pointer = l.b.pointer(class, members[index]);
+            let at = l.u32(index as u32);
+            let pointer = l.value(Op::AccessChain, pointer, &[variable, at]);
+            l.load(members[index], pointer)
+        };
+        let groups = member(self, 0);
+        self.position(groups);
+        for (index, (var, ty, _)) in scalars.rows.iter().enumerate() {
+            let bits = member(self, index + 1);
+            let value = self.scalar_value(*ty, bits);
+            self.bind(*var, value);
+        }
+    }
+
+    /// A scalar from the bits that were handed over.
+    fn scalar_value(&mut self, scalar: Scalar, bits: Id) -> Id {
+        let ty = self.ty(scalar);
+        match scalar {
+            Scalar::Bool => {
+                let zero = self.u32(0);
+                self.test(Op::INotEqual, &[bits, zero])
+            }
+            Scalar::I8 | Scalar::I16 => self.value(Op::UConvert, ty, &[bits]),
+            Scalar::F16 => {
+                let half = self.uint(16);
+                let bits = self.value(Op::UConvert, half, &[bits]);
+                self.bitcast(ty, bits)
+            }
+            _ => self.bitcast(ty, bits),
+        }
+    }
+
+    /// Ids of invocation and workgroup. Workgroups of the second dimension go on where those of the
+    /// first end, if the launch has one dimension.
+    fn position(&mut self, groups: Id) {
+        let u32_ty = self.uint(32);
+        let local = self.builtin(BuiltIn::LocalInvocationId);
+        let group = self.builtin(BuiltIn::WorkgroupId);
+        for part in 0..3 {
+            let id = self
+                .b
+                .value(Op::CompositeExtract, u32_ty, &[local.word(), part]);
+            self.local_id.push(id);
+            let id = self
+                .b
+                .value(Op::CompositeExtract, u32_ty, &[group.word(), part]);
+            self.group_id.push(id);
+        }
+        if self.data.blocks.len() == 1 {
+            let counts = self.builtin(BuiltIn::NumWorkgroups);
+            let row = self
+                .b
+                .value(Op::CompositeExtract, u32_ty, &[counts.word(), 0]);
+            let before = self.value(Op::IMul, u32_ty, &[self.group_id[1], row]);
+            self.group_id[0] = self.value(Op::IAdd, u32_ty, &[before, self.group_id[0]]);
+            let excess = self.test(Op::UGreaterThanEqual, &[self.group_id[0], groups]);
+            self.return_when(excess);
+        }
+    }
+
+    fn builtin(&mut self, builtin: BuiltIn) -> Id {
+        let u32_ty = self.uint(32);
+        let triple = self.b.vector(u32_ty, 3);
+        let pointer = self.b.pointer(StorageClass::Input, triple);
+        let variable = self.b.builtin_variable(pointer, builtin);
+        self.interface.push(variable);
+        self.load(triple, variable)
+    }
+
+    /// Number of the subgroup in its workgroup, or of the invocation in its subgroup.
+    pub(super) fn subgroup(&mut self, builtin: BuiltIn) -> Id {
+        let at = usize::from(builtin == BuiltIn::SubgroupLocalInvocationId);
+        let ty = self.uint(32);
+        let variable = match self.subgroup[at] {
+            Some(variable) => variable,
+            None => {
+                self.b.capability(Capability::GroupNonUniform);
+                let pointer = self.b.pointer(StorageClass::Input, ty);
+                let variable = self.b.builtin_variable(pointer, builtin);
+                self.interface.push(variable);
+                self.subgroup[at] = Some(variable);
+                variable
+            }
+        };
+        self.load(ty, variable)
+    }
+
+    /// Lets variables of blocks that may change refer to their own binding first.
+    pub(super) fn begin_references(&mut self) {
+        let data = self.data;
+        let memories = data.uses.iter().filter_map(|used| match used {
+            Use::Memory(var) => Some(*var),
+            _ => None,
+        });
+        for (binding, var) in memories.enumerate() {
+            let class = self.survey.class_of.get(&var).copied();
+            if class.is_some_and(|class| self.survey.classes[class].bindings.len() > 1) {
+                let reference = self.reference(var);
+                let binding = self.u32(binding as u32);
+                self.store(reference, binding);
+            }
+        }
+    }
+
+    /// Whether a binding was accessed.
+    pub(super) fn is_bound(&self, binding: u32) -> bool {
+        let from = binding as usize * VIEWS;
+        (from..from + VIEWS).any(|key| self.bindings.get(key).is_some_and(Option::is_some))
+    }
+
+    /// Bytes of a binding that indices of 32 bits reach: 2^32 of the smallest elements that are accessed.
+    pub(super) fn reach(&self, binding: u32) -> u64 {
+        let from = binding as usize * VIEWS;
+        let views = VIEW_BYTES.iter().enumerate();
+        let smallest = views
+            .filter(|(view, _)| self.bindings.get(from + view).is_some_and(Option::is_some))
+            .map(|(_, bytes)| u64::from(*bytes))
+            .min();
+        smallest.unwrap_or(0) << 32
+    }
+
+    /// Ends the function and declares the entry point.
+    pub(super) fn finish(mut self, main: Id) -> (Module, Vec<SpecValue>) {
+        self.b.effect(Op::Return, &[]);
+        let body = self.b.module().function(self.b.current_function()).blocks[1];
+        let body = self.b.module().label(body);
+        self.b.continue_block(self.first);
+        self.branch(body);
+        self.b.end_function();
+        self.b
+            .entry_point(ExecutionModel::GLCompute, main, "main", &self.interface);
+        self.b
+            .execution_mode(main, ExecutionMode::LocalSize, &[1, 1, 1]);
+        self.keep_special_values(main);
+        (self.b.finish(), self.constants)
+    }
+
+    /// Asks for signed zeros, infinities and NaNs as IEEE 754 has them, which drivers may otherwise
+    /// take for impossible.
+    fn keep_special_values(&mut self, main: Id) {
+        for width in [16, 32, 64] {
+            if self.floats & width != 0 {
+                self.b.capability(Capability::SignedZeroInfNanPreserve);
+                let mode = ExecutionMode::SignedZeroInfNanPreserve;
+                self.b.execution_mode(main, mode, &[width]);
+            }
+        }
+    }
+}

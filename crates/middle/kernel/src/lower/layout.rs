@@ -1,0 +1,134 @@
+//! Shared memory that is laid out explicitly (`SPV_KHR_workgroup_memory_explicit_layout`).
+//!
+//! All of a workgroup's memory is one piece, seen through a variable for each width of elements, which
+//! lie over each other. It begins with the word that says whether an invocation failed, if there is
+//! one; what statements make follows, each at a multiple of 16 bytes.
+
+use super::{Lower, SpecValue, refusal};
+use crate::ir::{Expr, Var};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
+
+/// Bytes that references count in, of which every width is a part.
+const GRAIN: u64 = 16;
+
+/// Variables for elements of 1, 2, 4 and 8 bytes.
+#[derive(Default)]
+pub(super) struct Layout {
+    views: [Option<Id>; 4],
+}
+
+impl Lower<'_> {
+    /// A pointer to an element of so many bytes of what a variable refers to.
+    pub(super) fn laid_out_pointer(
+        &mut self,
+        var: Var,
+        size: u64,
+        index: Id,
+    ) -> Result<Id, Diagnostic> {
+        let class = self.class_of(var)?;
+        let ty = self.uint(32);
+        let first = match self.varies(class) {
+            true => {
+                let reference = self.reference(var);
+                self.load(ty, reference)
+            }
+            false => {
+                let made = self.survey.classes[class].allocations.first().copied();
+                let made =
+                    made.ok_or_else(|| refusal(self.place, "shared memory that is nowhere"))?;
+                self.laid_out_first(class, made)
+            }
+        };
+        let by = self.u32((GRAIN / size).trailing_zeros());
+        let first = self.value(Op::ShiftLeftLogical, ty, &[first, by]);
+        let index = self.value(Op::IAdd, ty, &[first, index]);
+        Ok(self.view_pointer(size, index))
+    }
+
+    /// The word that says whether an invocation failed.
+    pub(super) fn laid_out_flag(&mut self) -> Id {
+        let zero = self.u32(0);
+        self.view_pointer(4, zero)
+    }
+
+    /// Where what a statement makes begins, in units of [`GRAIN`].
+    pub(super) fn laid_out_first(&mut self, class: usize, made: (Var, Expr)) -> Id {
+        let classes = self.survey.classes.iter().take(class);
+        let mut bytes: Vec<Expr> = classes
+            .flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes))
+            .collect();
+        let own = self.survey.classes[class].allocations.iter();
+        bytes.extend(own.take_while(|m| **m != made).map(|(_, bytes)| *bytes));
+        let more = self.flag_bytes();
+        match bytes.is_empty() {
+            true => self.u32((more / GRAIN) as u32),
+            false => self.spec_u32(SpecValue::Shared {
+                bytes,
+                more,
+                size: GRAIN,
+                least: 0,
+            }),
+        }
+    }
+
+    fn flag_bytes(&self) -> u64 {
+        match self.shares_failure() {
+            true => GRAIN,
+            false => 0,
+        }
+    }
+
+    fn view_pointer(&mut self, size: u64, index: Id) -> Id {
+        let variable = self.view(size);
+        let ty = self.uint(size as u32 * 8);
+        let pointer = self.b.pointer(StorageClass::Workgroup, ty);
+        let zero = self.u32(0);
+        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+    }
+
+    /// The variable of all shared memory as elements of so many bytes.
+    fn view(&mut self, size: u64) -> Id {
+        let at = size.trailing_zeros() as usize;
+        if let Some(view) = self.layout.as_ref().and_then(|layout| layout.views[at]) {
+            return view;
+        }
+        self.b.extension("SPV_KHR_workgroup_memory_explicit_layout");
+        self.b
+            .capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
+        match size {
+            1 => self
+                .b
+                .capability(Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR),
+            2 => self
+                .b
+                .capability(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR),
+            _ => {}
+        }
+        let all = self.survey.classes.iter();
+        let bytes = all.flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes));
+        let length = SpecValue::Shared {
+            bytes: bytes.collect(),
+            more: self.flag_bytes(),
+            size,
+            least: 1,
+        };
+        let length = self.spec_u32(length);
+        let element = self.uint(size as u32 * 8);
+        let words = [element.word(), length.word()];
+        let array = self.b.distinct_type(Op::TypeArray, &words);
+        self.b
+            .decorate(array, Decoration::ArrayStride, &[size as u32]);
+        let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
+        self.b.decorate(block, Decoration::Block, &[]);
+        self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
+        let variable = self.global(StorageClass::Workgroup, block);
+        self.b.decorate(variable, Decoration::Aliased, &[]);
+        if let Some(layout) = &mut self.layout {
+            layout.views[at] = Some(variable);
+        }
+        variable
+    }
+}

@@ -1,0 +1,315 @@
+//! Memory: bindings seen at every width that is accessed, private arrays.
+//!
+//! Memory holds unsigned integers; other types are converted on the way. A block of the device is
+//! one binding with a variable for each width.
+
+use super::{Lower, SpecValue, VIEW_BYTES, VIEWS, refusal};
+use crate::ir::{Element, ExprData, Space, Type, Var};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::Scalar;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
+
+/// Operand of loads and stores that others see.
+const VOLATILE: u32 = 1;
+
+impl Lower<'_> {
+    pub(super) fn class_of(&self, var: Var) -> Result<usize, Diagnostic> {
+        let class = self.survey.class_of.get(&var).copied();
+        class.ok_or_else(|| refusal(self.place, "memory that refers to nothing"))
+    }
+
+    /// Bits of a value as memory holds them.
+    pub(super) fn as_bits(&mut self, ty: Scalar, value: Id) -> Id {
+        let bits = self.uint(ty.size() as u32 * 8);
+        match ty {
+            Scalar::Bool => {
+                let (one, zero) = (self.number(8, 1), self.number(8, 0));
+                self.select(bits, value, one, zero)
+            }
+            _ => self.bitcast(bits, value),
+        }
+    }
+
+    /// A value of the bits that memory holds.
+    pub(super) fn value_of_bits(&mut self, ty: Scalar, bits: Id) -> Id {
+        match ty {
+            Scalar::Bool => {
+                let zero = self.number(8, 0);
+                self.test(Op::INotEqual, &[bits, zero])
+            }
+            _ => {
+                let ty = self.ty(ty);
+                self.bitcast(ty, bits)
+            }
+        }
+    }
+
+    /// Reads an element.
+    pub(super) fn read(&mut self, element: &Element, index: Id) -> Result<Id, Diagnostic> {
+        let ty = element.ty;
+        let bits = self.uint(ty.size() as u32 * 8);
+        match self.p.var(element.memory).ty {
+            Type::Array(_) => {
+                let pointer = self.private_pointer(element.memory, ty, index)?;
+                let value = self.ty(ty);
+                Ok(self.load(value, pointer))
+            }
+            Type::Memory(Space::Shared) => {
+                let read = self.read_shared(element.memory, ty.size(), index, element.volatile)?;
+                Ok(self.value_of_bits(ty, read))
+            }
+            _ => {
+                let volatile = element.volatile;
+                let read = |l: &mut Self, binding| {
+                    let pointer = l.device_pointer(binding, ty.size(), index);
+                    Ok(Some(l.load_bits(bits, pointer, volatile)))
+                };
+                let read = self.on_binding(element.memory, Some(bits), read)?;
+                let read = read.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?;
+                Ok(self.value_of_bits(ty, read))
+            }
+        }
+    }
+
+    /// Writes an element.
+    pub(super) fn write(
+        &mut self,
+        element: &Element,
+        index: Id,
+        value: Id,
+    ) -> Result<(), Diagnostic> {
+        let ty = element.ty;
+        if let Type::Array(_) = self.p.var(element.memory).ty {
+            let pointer = self.private_pointer(element.memory, ty, index)?;
+            self.store(pointer, value);
+            return Ok(());
+        }
+        let bits = self.as_bits(ty, value);
+        let volatile = element.volatile;
+        match self.p.var(element.memory).ty {
+            Type::Memory(Space::Shared) => {
+                self.write_shared(element.memory, ty.size(), index, bits, volatile)
+            }
+            _ => {
+                self.on_binding(element.memory, None, |l, binding| {
+                    let pointer = l.device_pointer(binding, ty.size(), index);
+                    l.store_bits(pointer, bits, volatile);
+                    Ok(None)
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn load_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
+        match volatile {
+            true => self.b.value(Op::Load, ty, &[pointer.word(), VOLATILE]),
+            false => self.load(ty, pointer),
+        }
+    }
+
+    pub(super) fn store_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
+        match volatile {
+            true => self
+                .b
+                .effect(Op::Store, &[pointer.word(), bits.word(), VOLATILE]),
+            false => self.store(pointer, bits),
+        }
+    }
+
+    /// Does something with the binding that a variable refers to; where several are possible, the
+    /// variable holds which. Gives what was done gives, of the type `given`.
+    pub(super) fn on_binding(
+        &mut self,
+        var: Var,
+        given: Option<Id>,
+        mut each: impl FnMut(&mut Self, u32) -> Result<Option<Id>, Diagnostic>,
+    ) -> Result<Option<Id>, Diagnostic> {
+        let class = self.class_of(var)?;
+        let bindings = self.survey.classes[class].bindings.clone();
+        let Some((last, others)) = bindings.split_last() else {
+            return Err(refusal(self.place, "memory that refers to nothing"));
+        };
+        if others.is_empty() {
+            return each(self, *last);
+        }
+        let u32_ty = self.uint(32);
+        let chosen = self.reference(var);
+        let chosen = self.load(u32_ty, chosen);
+        let result = given.map(|ty| self.variable(ty));
+        let mut merges = Vec::new();
+        for binding in others {
+            let number = self.u32(*binding);
+            let is_it = self.test(Op::IEqual, &[chosen, number]);
+            let [yes, no, merge] = [(); 3].map(|()| self.b.fresh_id());
+            self.b.effect(Op::SelectionMerge, &[merge.word(), 0]);
+            self.effect(Op::BranchConditional, &[is_it, yes, no]);
+            self.begin(yes);
+            let done = each(self, *binding)?;
+            if let (Some(result), Some(done)) = (result, done) {
+                self.store(result, done);
+            }
+            self.branch(merge);
+            self.begin(no);
+            merges.push(merge);
+        }
+        let done = each(self, *last)?;
+        if let (Some(result), Some(done)) = (result, done) {
+            self.store(result, done);
+        }
+        for merge in merges.into_iter().rev() {
+            self.branch(merge);
+            self.begin(merge);
+        }
+        Ok(given
+            .zip(result)
+            .map(|(ty, variable)| self.load(ty, variable)))
+    }
+
+    /// The variable that holds what a memory variable refers to: a binding, or the first element
+    /// in shared memory.
+    pub(super) fn reference(&mut self, var: Var) -> Id {
+        if let Some(variable) = self.slots[var.index()] {
+            return variable;
+        }
+        let ty = self.uint(32);
+        let variable = self.variable(ty);
+        self.slots[var.index()] = Some(variable);
+        variable
+    }
+
+    /// Whether variables of a class have to hold what they refer to.
+    pub(super) fn varies(&self, class: usize) -> bool {
+        let class = &self.survey.classes[class];
+        class.bindings.len().max(class.allocations.len()) > 1
+    }
+
+    /// A pointer to an element of so many bytes in a binding.
+    pub(super) fn device_pointer(&mut self, binding: u32, size: u64, index: Id) -> Id {
+        let ty = self.uint(size as u32 * 8);
+        let variable = self.binding(binding, size);
+        let pointer = self.b.pointer(StorageClass::StorageBuffer, ty);
+        let zero = self.u32(0);
+        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+    }
+
+    /// The variable of a binding with elements of so many bytes.
+    fn binding(&mut self, binding: u32, size: u64) -> Id {
+        let key = size.trailing_zeros() as usize;
+        let element = self.uint(size as u32 * 8);
+        self.binding_of(binding, key, element)
+    }
+
+    /// A pointer to a word, or a vector of words, of a binding.
+    pub(super) fn device_words(&mut self, binding: u32, words: u32, index: Id) -> Id {
+        let ty = self.word_type(words);
+        let key = match words {
+            1 => 2,
+            2 => 4,
+            _ => 5,
+        };
+        let variable = self.binding_of(binding, key, ty);
+        let pointer = self.b.pointer(StorageClass::StorageBuffer, ty);
+        let zero = self.u32(0);
+        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+    }
+
+    /// The variable of a binding with elements of a type, by the number of that view.
+    fn binding_of(&mut self, binding: u32, view: usize, element: Id) -> Id {
+        let key = binding as usize * VIEWS + view;
+        if self.bindings.len() <= key {
+            self.bindings.resize(key + 1, None);
+        }
+        if let Some(variable) = self.bindings[key] {
+            return variable;
+        }
+        match view {
+            0 => self.b.capability(Capability::StorageBuffer8BitAccess),
+            1 => self.b.capability(Capability::StorageBuffer16BitAccess),
+            _ => {}
+        }
+        let mut classes = self.survey.classes.iter();
+        let class = classes.find(|class| class.bindings.contains(&binding));
+        // What belongs to no class are the failures.
+        let fails = self.can_fail();
+        let (coherent, written) = class.map_or((fails, fails), |c| (c.coherent, c.written));
+        let block = self.block_of(view, element, written);
+        let variable = self.global(StorageClass::StorageBuffer, block);
+        self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
+        self.b.decorate(variable, Decoration::Binding, &[binding]);
+        self.b.decorate(variable, Decoration::Aliased, &[]);
+        if coherent {
+            self.b.decorate(variable, Decoration::Coherent, &[]);
+        }
+        self.bindings[key] = Some(variable);
+        variable
+    }
+
+    /// A block of any number of elements. What is only read has a type of its own: NVIDIA's driver 580 takes
+    /// variables of the same type as one that is `NonWritable` for such, and loads from them before what
+    /// the same invocation stored.
+    fn block_of(&mut self, view: usize, element: Id, written: bool) -> Id {
+        let size: u32 = VIEW_BYTES[view];
+        let own = usize::from(written);
+        if let Some(block) = self.blocks[view][own] {
+            return block;
+        }
+        let array = self
+            .b
+            .distinct_type(Op::TypeRuntimeArray, &[element.word()]);
+        self.b.decorate(array, Decoration::ArrayStride, &[size]);
+        let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
+        self.b.decorate(block, Decoration::Block, &[]);
+        self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
+        if !written {
+            self.b
+                .decorate_member(block, 0, Decoration::NonWritable, &[]);
+        }
+        self.blocks[view][own] = Some(block);
+        block
+    }
+
+    /// A pointer to an element of a private array.
+    fn private_pointer(&mut self, var: Var, ty: Scalar, index: Id) -> Result<Id, Diagnostic> {
+        let (variable, _) = self.private(var)?;
+        let element = self.ty(ty);
+        let pointer = self.b.pointer(StorageClass::Function, element);
+        Ok(self.value(Op::AccessChain, pointer, &[variable, index]))
+    }
+
+    /// The variable of a private array, and its length.
+    pub(super) fn private(&mut self, var: Var) -> Result<(Id, Id), Diagnostic> {
+        let Type::Array(array) = self.p.var(var).ty else {
+            return Err(refusal(self.place, "a private array that is none"));
+        };
+        let data = self.p.array(array);
+        let length = match self.array_lengths[array.index()] {
+            Some(length) => length,
+            None => {
+                let known: Option<u64> =
+                    data.shape
+                        .iter()
+                        .try_fold(1u64, |product, size| match self.p.expr(*size) {
+                            ExprData::Literal(literal) => product.checked_mul(literal.bits),
+                            _ => None,
+                        });
+                let length = match known {
+                    Some(known) => self.u32(known.clamp(1, 1 << 24) as u32),
+                    None => self.spec_u32(SpecValue::Product(data.shape.clone())),
+                };
+                self.array_lengths[array.index()] = Some(length);
+                length
+            }
+        };
+        if let Some(variable) = self.slots[var.index()] {
+            return Ok((variable, length));
+        }
+        let element = self.ty(data.element);
+        let ty = self.b.array(element, length);
+        let variable = self.variable(ty);
+        self.slots[var.index()] = Some(variable);
+        Ok((variable, length))
+    }
+}

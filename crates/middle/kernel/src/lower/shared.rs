@@ -1,0 +1,258 @@
+//! Shared memory: laid out when it is first needed, with elements of the narrowest width accessed, or of
+//! the width of its atomics. Wider accesses take several, narrower ones change a part by atomics.
+
+use super::fragments::NON_PRIVATE;
+use super::vectors::WIDEST;
+use super::{Lower, SpecValue, refusal};
+use crate::ir::{Expr, Var};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+/// Scope and semantics of relaxed accesses.
+const RELAXED: u32 = 0;
+
+/// Shared memory that was laid out.
+#[derive(Clone, Copy)]
+pub(super) struct Shared {
+    pub variable: Id,
+    /// Bytes of an element.
+    pub size: u64,
+}
+
+impl Lower<'_> {
+    /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
+    pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
+        match self.survey.has_fragments {
+            true => self.b.value(Op::Load, ty, &[pointer.word(), NON_PRIVATE]),
+            false => self.load(ty, pointer),
+        }
+    }
+
+    /// Writes what is shared likewise.
+    pub(super) fn store_shared(&mut self, pointer: Id, value: Id) {
+        match self.survey.has_fragments {
+            true => {
+                let words = [pointer.word(), value.word(), NON_PRIVATE];
+                self.b.effect(Op::Store, &words);
+            }
+            false => self.store(pointer, value),
+        }
+    }
+
+    fn shared_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
+        match volatile {
+            true => self.load_bits(ty, pointer, true),
+            false => self.load_shared(ty, pointer),
+        }
+    }
+
+    fn put_shared_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
+        match volatile {
+            true => self.store_bits(pointer, bits, true),
+            false => self.store_shared(pointer, bits),
+        }
+    }
+
+    /// Lays out the shared memory of a class when it is first needed.
+    pub(super) fn shared(&mut self, class: usize) -> Result<Shared, Diagnostic> {
+        if let Some(shared) = self.shared[class] {
+            return Ok(shared);
+        }
+        let data = self.survey.classes[class].clone();
+        let narrow_atomics = data.atomic_sizes & 3 != 0;
+        let size = match data.atomic_sizes {
+            0 => 1 << (data.sizes | 16).trailing_zeros(),
+            8 => 8,
+            sizes if sizes & 8 != 0 => {
+                return Err(refusal(
+                    self.place,
+                    "shared memory with atomics of several widths",
+                ));
+            }
+            _ => 4,
+        };
+        let size = if narrow_atomics { 4 } else { size };
+        let bytes = data.allocations.iter().map(|(_, bytes)| *bytes).collect();
+        let element = self.shared_element(size);
+        let length = self.spec_u32(SpecValue::Shared {
+            bytes,
+            more: 0,
+            size,
+            least: 1,
+        });
+        let array = self.b.array(element, length);
+        let variable = self.global(StorageClass::Workgroup, array);
+        let shared = Shared { variable, size };
+        self.shared[class] = Some(shared);
+        Ok(shared)
+    }
+
+    /// Makes a variable refer to the shared memory that a statement makes.
+    pub(super) fn allocate(&mut self, to: Var, bytes: Expr) -> Result<(), Diagnostic> {
+        let class = self.class_of(to)?;
+        if !self.varies(class) {
+            return Ok(());
+        }
+        if self.layout.is_some() {
+            let first = self.laid_out_first(class, (to, bytes));
+            let reference = self.reference(to);
+            self.store(reference, first);
+            return Ok(());
+        }
+        let shared = self.shared(class)?;
+        let all = self.survey.classes[class].allocations.clone();
+        let before = all.iter().take_while(|made| **made != (to, bytes));
+        let before: Vec<Expr> = before.map(|(_, bytes)| *bytes).collect();
+        let first = match before.is_empty() {
+            true => self.u32(0),
+            false => self.spec_u32(SpecValue::Shared {
+                bytes: before,
+                more: 0,
+                size: shared.size,
+                least: 0,
+            }),
+        };
+        let reference = self.reference(to);
+        self.store(reference, first);
+        Ok(())
+    }
+
+    /// A pointer to an element of shared memory, counted in the class' own elements.
+    pub(super) fn shared_pointer(&mut self, var: Var, index: Id) -> Result<Id, Diagnostic> {
+        let class = self.class_of(var)?;
+        let shared = self.shared(class)?;
+        let u32_ty = self.uint(32);
+        let mut index = index;
+        if self.varies(class) {
+            let first = self.reference(var);
+            let first = self.load(u32_ty, first);
+            index = self.value(Op::IAdd, u32_ty, &[first, index]);
+        }
+        let element = self.shared_element(shared.size);
+        let pointer = self.b.pointer(StorageClass::Workgroup, element);
+        Ok(self.value(Op::AccessChain, pointer, &[shared.variable, index]))
+    }
+
+    /// The type of elements of shared memory of so many bytes.
+    fn shared_element(&mut self, size: u64) -> Id {
+        match size {
+            WIDEST => self.word_type((WIDEST / 4) as u32),
+            size => self.uint(size as u32 * 8),
+        }
+    }
+
+    pub(super) fn read_shared(
+        &mut self,
+        var: Var,
+        size: u64,
+        index: Id,
+        volatile: bool,
+    ) -> Result<Id, Diagnostic> {
+        let class = self.class_of(var)?;
+        let ty = self.uint(size as u32 * 8);
+        if self.layout.is_some() {
+            let pointer = self.laid_out_pointer(var, size, index)?;
+            return Ok(self.shared_bits(ty, pointer, volatile));
+        }
+        let own = self.shared(class)?.size;
+        let own_ty = self.uint(own as u32 * 8);
+        if size == own {
+            let pointer = self.shared_pointer(var, index)?;
+            return Ok(self.shared_bits(ty, pointer, volatile));
+        }
+        if size < own {
+            let (pointer, shift) = self.part(var, own / size, size, index)?;
+            let word = self.shared_bits(own_ty, pointer, volatile);
+            let word = self.value(Op::ShiftRightLogical, own_ty, &[word, shift]);
+            return Ok(self.value(Op::UConvert, ty, &[word]));
+        }
+        let mut whole = None;
+        for piece in 0..size / own {
+            let pointer = self.piece(var, size / own, piece, index)?;
+            let part = self.shared_bits(own_ty, pointer, volatile);
+            let part = self.value(Op::UConvert, ty, &[part]);
+            let by = self.number(size as u32 * 8, piece * own * 8);
+            let part = self.value(Op::ShiftLeftLogical, ty, &[part, by]);
+            whole = Some(match whole {
+                Some(whole) => self.value(Op::BitwiseOr, ty, &[whole, part]),
+                None => part,
+            });
+        }
+        whole.ok_or_else(|| refusal(self.place, "elements without bytes"))
+    }
+
+    pub(super) fn write_shared(
+        &mut self,
+        var: Var,
+        size: u64,
+        index: Id,
+        bits: Id,
+        volatile: bool,
+    ) -> Result<(), Diagnostic> {
+        let class = self.class_of(var)?;
+        if self.layout.is_some() {
+            let pointer = self.laid_out_pointer(var, size, index)?;
+            self.put_shared_bits(pointer, bits, volatile);
+            return Ok(());
+        }
+        let own = self.shared(class)?.size;
+        let (ty, own_ty) = (self.uint(size as u32 * 8), self.uint(own as u32 * 8));
+        if size == own {
+            let pointer = self.shared_pointer(var, index)?;
+            self.put_shared_bits(pointer, bits, volatile);
+        } else if size < own {
+            let (pointer, shift) = self.part(var, own / size, size, index)?;
+            let ones = self.number(own as u32 * 8, (1 << (size * 8)) - 1);
+            let hole = self.value(Op::ShiftLeftLogical, own_ty, &[ones, shift]);
+            let hole = self.value(Op::Not, own_ty, &[hole]);
+            let bits = self.value(Op::UConvert, own_ty, &[bits]);
+            let bits = self.value(Op::ShiftLeftLogical, own_ty, &[bits, shift]);
+            let (scope, relaxed) = (self.u32(2), self.u32(RELAXED));
+            self.value(Op::AtomicAnd, own_ty, &[pointer, scope, relaxed, hole]);
+            self.value(Op::AtomicOr, own_ty, &[pointer, scope, relaxed, bits]);
+        } else {
+            for piece in 0..size / own {
+                let pointer = self.piece(var, size / own, piece, index)?;
+                let by = self.number(size as u32 * 8, piece * own * 8);
+                let part = self.value(Op::ShiftRightLogical, ty, &[bits, by]);
+                let part = self.value(Op::UConvert, own_ty, &[part]);
+                self.put_shared_bits(pointer, part, volatile);
+            }
+        }
+        Ok(())
+    }
+
+    /// The element that holds a part of its size, and by how much the part is shifted in it.
+    pub(super) fn part(
+        &mut self,
+        var: Var,
+        count: u64,
+        size: u64,
+        index: Id,
+    ) -> Result<(Id, Id), Diagnostic> {
+        let (word, shift) = self.split_index(index, count, size);
+        Ok((self.shared_pointer(var, word)?, shift))
+    }
+
+    /// An index of parts, `count` of which make an element: the element and the shift in bits.
+    pub(super) fn split_index(&mut self, index: Id, count: u64, size: u64) -> (Id, Id) {
+        let ty = self.uint(32);
+        let by = self.u32(count.trailing_zeros());
+        let word = self.value(Op::ShiftRightLogical, ty, &[index, by]);
+        let last = self.u32(count as u32 - 1);
+        let part = self.value(Op::BitwiseAnd, ty, &[index, last]);
+        let bits = self.u32(size as u32 * 8);
+        (word, self.value(Op::IMul, ty, &[part, bits]))
+    }
+
+    /// One of the elements that an access takes `count` of.
+    fn piece(&mut self, var: Var, count: u64, piece: u64, index: Id) -> Result<Id, Diagnostic> {
+        let ty = self.uint(32);
+        let (count, piece) = (self.u32(count as u32), self.u32(piece as u32));
+        let first = self.value(Op::IMul, ty, &[index, count]);
+        let at = self.value(Op::IAdd, ty, &[first, piece]);
+        self.shared_pointer(var, at)
+    }
+}

@@ -1,0 +1,505 @@
+//! Statements and expressions.
+//!
+//! A failing assertion ends its invocation. Where workgroups wait for themselves it makes it skip
+//! everything up to the next error synchronisation: until there, statements stand under the condition
+//! that nothing failed, apart from those in which the workgroup waits for itself.
+
+use super::{Lower, refusal};
+use crate::ir::{
+    Argument, Block, Call, Copy, Element, Expr, ExprData, Index, Scope, Side, Stmt, StmtKind, Sync,
+    Type, Var,
+};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::BuiltIn;
+
+type Done = Result<(), Diagnostic>;
+
+/// Acquire and release, of workgroup memory.
+const SHARED_SEMANTICS: u32 = 0x108;
+/// Acquire and release, of storage buffers and workgroup memory.
+const DEVICE_SEMANTICS: u32 = 0x148;
+/// Make available and make visible, which Vulkan's memory model asks for.
+const MADE_VISIBLE: u32 = 0x6000;
+/// The scope of all of a device.
+const DEVICE: u32 = 1;
+/// The scope of a workgroup.
+const WORKGROUP: u32 = 2;
+/// The widest scope that every device with Vulkan's memory model has.
+const QUEUE_FAMILY: u32 = 5;
+
+impl Lower<'_> {
+    pub(super) fn block(&mut self, block: Block) -> Done {
+        let program = self.p;
+        let stmts = program.block(block);
+        let mut at = 0;
+        while let Some(stmt) = stmts.get(at) {
+            if !self.pending || self.waits(stmt) {
+                if !self.waits_for_nothing(stmt, stmts.get(at + 1), block) {
+                    self.statement(stmt)?;
+                }
+                at += 1;
+                continue;
+            }
+            let mut end = at;
+            while end < stmts.len() && !self.waits(&stmts[end]) {
+                end += 1;
+                if self.may_fail(&stmts[end - 1]) {
+                    break;
+                }
+            }
+            let going = self.going();
+            self.when(going, |l| {
+                l.pending = false;
+                stmts[at..end].iter().try_for_each(|s| l.statement(s))
+            })?;
+            self.pending = true;
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// Whether a barrier stands right before another that does as much, or at the kernel's end.
+    fn waits_for_nothing(&self, stmt: &Stmt, next: Option<&Stmt>, block: Block) -> bool {
+        let barrier = |stmt: &Stmt| match stmt.kind {
+            StmtKind::Sync { kind, scope } => {
+                let leaves = kind == Sync::Error && self.shares_failure();
+                (kind != Sync::Fence).then_some((leaves, scope))
+            }
+            _ => None,
+        };
+        let Some((false, first)) = barrier(stmt) else {
+            return false;
+        };
+        match next {
+            Some(next) => barrier(next).is_some_and(|(_, n)| n == first || n == Scope::Device),
+            None => block == self.data.body,
+        }
+    }
+
+    /// Whether this invocation has not failed.
+    fn going(&mut self) -> Id {
+        let failed = self.failed();
+        let flag = self.b.bool();
+        let failed = self.load(flag, failed);
+        self.not(failed)
+    }
+
+    fn waits(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::Sync { kind, .. } => *kind != Sync::Fence,
+            StmtKind::Call(call) => self
+                .body_of(call)
+                .is_some_and(|b| self.survey.waits[b.index()]),
+            kind => kind.blocks().any(|b| self.survey.waits[b.index()]),
+        }
+    }
+
+    fn may_fail(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::Assert { .. } => true,
+            StmtKind::Call(call) => self.body_of(call).is_some_and(|b| self.may_fail_in(b)),
+            StmtKind::While { body, .. } if self.awaits_others(*body) => true,
+            kind => kind.blocks().any(|b| self.may_fail_in(b)),
+        }
+    }
+
+    fn may_fail_in(&self, block: Block) -> bool {
+        let at = block.index();
+        self.survey.fails[at] || self.survey.awaits[at] && self.can_fail()
+    }
+
+    fn body_of(&self, call: &Call) -> Option<Block> {
+        self.p.function(call.function).body
+    }
+
+    fn statement(&mut self, stmt: &Stmt) -> Done {
+        self.place = stmt.place;
+        match &stmt.kind {
+            StmtKind::Declare(var) => self.declare(*var)?,
+            StmtKind::Assign { to, value } => {
+                let value = self.expr(*value)?;
+                self.assign(*to, value);
+            }
+            StmtKind::Alias { to, from } => self.alias(*to, *from)?,
+            StmtKind::Alloc { to, bytes } => self.allocate(*to, *bytes)?,
+            StmtKind::Free(_) | StmtKind::Trace(_) => {}
+            StmtKind::Read { to, from } => {
+                let index = self.element_index(from)?;
+                let value = self.read(from, index)?;
+                self.assign(*to, value);
+            }
+            StmtKind::Write { to, value } => {
+                let index = self.element_index(to)?;
+                let value = self.expr(*value)?;
+                self.write(to, index, value)?;
+            }
+            StmtKind::ReadVector { to, from } => self.read_vector(to, from)?,
+            StmtKind::WriteVector { to, values } => self.write_vector(to, values)?,
+            StmtKind::Fragment(op) => self.fragment(op)?,
+            StmtKind::Copy(copy) => self.copy(copy)?,
+            StmtKind::Call(call) => self.call(call)?,
+            StmtKind::Assert { condition, message } => {
+                let condition = self.expr(*condition)?;
+                self.assertion(condition, *message)?;
+            }
+            StmtKind::Where {
+                to,
+                what,
+                dimension,
+            } => {
+                let value = match what {
+                    Index::Group => self.group_id[usize::from(*dimension)],
+                    Index::Local => self.local_id[usize::from(*dimension)],
+                    Index::LocalSize => self.local_size[usize::from(*dimension)],
+                    Index::LockstepWidth => self.u32(1),
+                    Index::Subgroup => self.subgroup(BuiltIn::SubgroupId),
+                    Index::Lane => self.subgroup(BuiltIn::SubgroupLocalInvocationId),
+                };
+                self.assign(*to, value);
+            }
+            StmtKind::Shuffle { to, value, mask } => self.shuffle(*to, *value, *mask)?,
+            StmtKind::Sync { kind, scope } => self.sync(*kind, *scope),
+            StmtKind::Atomic(atomic) => self.atomic(atomic)?,
+            kind => self.control(kind)?,
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, kind: &StmtKind) -> Done {
+        match *kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => self.conditional(condition, then, otherwise),
+            StmtKind::For {
+                counter,
+                bound,
+                body,
+            } => self.counted(counter, bound, body),
+            StmtKind::While { condition, body } => self.repeated(condition, body),
+            _ => Err(refusal(self.place, "a statement of the host")),
+        }
+    }
+
+    fn conditional(&mut self, condition: Expr, then: Block, otherwise: Block) -> Done {
+        let condition = self.expr(condition)?;
+        let before = self.pending;
+        if self.p.block(otherwise).is_empty() {
+            self.when(condition, |l| l.block(then))?;
+            self.pending |= before;
+            return Ok(());
+        }
+        let mut pending = [before; 2];
+        let [first, second] = &mut pending;
+        self.if_else(
+            condition,
+            |l| {
+                l.block(then)?;
+                *first = std::mem::replace(&mut l.pending, before);
+                Ok::<(), Diagnostic>(())
+            },
+            |l| {
+                l.block(otherwise)?;
+                *second = l.pending;
+                Ok(())
+            },
+        )?;
+        self.pending = pending.contains(&true);
+        Ok(())
+    }
+
+    fn counted(&mut self, counter: Var, bound: Expr, body: Block) -> Done {
+        let ty = self.p.scalar(counter);
+        let ty = ty.ok_or_else(|| refusal(self.place, "a counter that is no scalar"))?;
+        let bound = self.expr(bound)?;
+        let variable = self.scalar_slot(counter);
+        let (zero, one) = (self.number(ty.width(), 0), self.number(ty.width(), 1));
+        let value = self.ty(ty);
+        self.store(variable, zero);
+        self.looped(
+            body,
+            |l| {
+                let at = l.load(value, variable);
+                Ok(l.test(Op::SLessThan, &[at, bound]))
+            },
+            |l| {
+                let at = l.load(value, variable);
+                let next = l.value(Op::IAdd, value, &[at, one]);
+                l.store(variable, next);
+            },
+        )
+    }
+
+    fn repeated(&mut self, condition: Expr, body: Block) -> Done {
+        if !self.awaits_others(body) {
+            return self.looped(body, |l| l.expr(condition), |_| {});
+        }
+        let stopped = self.begin_waiting();
+        self.looped(
+            body,
+            |l| {
+                let more = l.expr(condition)?;
+                Ok(l.unless_stopped(stopped, more))
+            },
+            |_| {},
+        )?;
+        self.end_waiting(stopped);
+        Ok(())
+    }
+
+    /// A loop, which an invocation that failed leaves where none wait for it.
+    fn looped(
+        &mut self,
+        body: Block,
+        more: impl FnOnce(&mut Self) -> Result<Id, Diagnostic>,
+        next: impl FnOnce(&mut Self),
+    ) -> Done {
+        let fails = self.survey.fails[body.index()] && self.waits_for_others();
+        self.pending |= fails;
+        let stop = fails && !self.survey.waits[body.index()];
+        self.repeat(
+            |l| {
+                let more = more(l)?;
+                Ok(l.unless_failed(stop, more))
+            },
+            |l| l.block(body),
+            next,
+        )?;
+        self.pending |= fails;
+        Ok(())
+    }
+
+    fn unless_failed(&mut self, stop: bool, more: Id) -> Id {
+        if !stop {
+            return more;
+        }
+        let going = self.going();
+        self.test(Op::LogicalAnd, &[more, going])
+    }
+
+    fn declare(&mut self, var: Var) -> Done {
+        if let Type::Array(_) = self.p.var(var).ty {
+            self.private(var)?;
+        }
+        Ok(())
+    }
+
+    /// The variable of a scalar.
+    pub(super) fn scalar_slot(&mut self, var: Var) -> Id {
+        if let Some(variable) = self.slots[var.index()] {
+            return variable;
+        }
+        let ty = self.p.scalar(var).unwrap_or(spirula_program::Scalar::Unit);
+        let ty = self.ty(ty);
+        let variable = self.variable(ty);
+        self.slots[var.index()] = Some(variable);
+        variable
+    }
+
+    pub(super) fn assign(&mut self, to: Var, value: Id) {
+        let variable = self.scalar_slot(to);
+        self.store(variable, value);
+    }
+
+    /// The value of an expression.
+    pub(super) fn expr(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
+        let program = self.p;
+        match program.expr(expr) {
+            ExprData::Literal(literal) => Ok(self.literal(literal)),
+            ExprData::Var(var) => {
+                if let Some(value) = self.values[var.index()] {
+                    return Ok(value);
+                }
+                let variable = self.scalar_slot(var);
+                let ty = self.p.scalar(var);
+                let ty = ty.ok_or_else(|| refusal(self.place, "memory as a value"))?;
+                let ty = self.ty(ty);
+                Ok(self.load(ty, variable))
+            }
+            ExprData::Apply(operator, start) => {
+                let mut args = [None; 3];
+                for (arg, operand) in args.iter_mut().zip(program.operands(operator, start)) {
+                    *arg = Some(self.expr(*operand)?);
+                }
+                let args: Vec<Id> = args.into_iter().flatten().collect();
+                self.operator(operator, &args)
+            }
+            ExprData::Parameter(_) | ExprData::Limit(_) => {
+                Err(refusal(self.place, "a tuning parameter within a kernel"))
+            }
+        }
+    }
+
+    fn alias(&mut self, to: Var, from: Var) -> Done {
+        if let Type::Array(_) = self.p.var(to).ty {
+            return self.copy_private(to, from);
+        }
+        let class = self.class_of(to)?;
+        if self.varies(class) {
+            let u32_ty = self.uint(32);
+            let from = self.reference(from);
+            let value = self.load(u32_ty, from);
+            let to = self.reference(to);
+            self.store(to, value);
+        }
+        Ok(())
+    }
+
+    /// Copies as many elements as the source has.
+    fn copy_private(&mut self, to: Var, from: Var) -> Done {
+        let Type::Array(array) = self.p.var(from).ty else {
+            return Err(refusal(self.place, "a copy of what is no private array"));
+        };
+        let element = self.p.array(array).element;
+        let element = self.ty(element);
+        let pointer = self.b.pointer(
+            spirula_spirv::grammar::enumerants::StorageClass::Function,
+            element,
+        );
+        let (to, _) = self.private(to)?;
+        let (from, length) = self.private(from)?;
+        self.count(32, length, |l, at| {
+            let source = l.value(Op::AccessChain, pointer, &[from, at]);
+            let value = l.load(element, source);
+            let target = l.value(Op::AccessChain, pointer, &[to, at]);
+            l.store(target, value);
+            Ok(())
+        })
+    }
+
+    /// A strided copy, element by element.
+    fn copy(&mut self, copy: &Copy) -> Done {
+        let shape: Vec<Id> = copy
+            .shape
+            .iter()
+            .map(|size| self.index(*size))
+            .collect::<Result<_, _>>()?;
+        let to = self.side(&copy.to)?;
+        let from = self.side(&copy.from)?;
+        let element = |side: &Side| Element {
+            memory: side.memory,
+            ty: copy.ty,
+            index: side.offset,
+            volatile: false,
+        };
+        let (target, source) = (element(&copy.to), element(&copy.from));
+        self.copy_dimension(&shape, (&target, to.0, &to.1), (&source, from.0, &from.1))
+    }
+
+    /// Offset and strides of a side.
+    fn side(&mut self, side: &Side) -> Result<(Id, Vec<Id>), Diagnostic> {
+        let offset = self.index(side.offset)?;
+        let strides = side.strides.iter().map(|stride| self.index(*stride));
+        Ok((offset, strides.collect::<Result<_, _>>()?))
+    }
+
+    fn copy_dimension(
+        &mut self,
+        shape: &[Id],
+        to: (&Element, Id, &[Id]),
+        from: (&Element, Id, &[Id]),
+    ) -> Done {
+        let Some((size, inner)) = shape.split_first() else {
+            let value = self.read(from.0, from.1)?;
+            return self.write(to.0, to.1, value);
+        };
+        let u32_ty = self.uint(32);
+        self.count(32, *size, |l, at| {
+            let [to_at, from_at] = [(to.1, to.2[0]), (from.1, from.2[0])].map(|(first, stride)| {
+                let steps = l.value(Op::IMul, u32_ty, &[at, stride]);
+                l.value(Op::IAdd, u32_ty, &[first, steps])
+            });
+            l.copy_dimension(
+                inner,
+                (to.0, to_at, &to.2[1..]),
+                (from.0, from_at, &from.2[1..]),
+            )
+        })
+    }
+
+    /// A call, in place.
+    fn call(&mut self, call: &Call) -> Done {
+        self.calls += 1;
+        if self.calls > super::CALLS {
+            return Err(refusal(
+                self.place,
+                "so many calls of functions within functions",
+            ));
+        }
+        let program = self.p;
+        let function = program.function(call.function);
+        let mut inputs = Vec::new();
+        for input in &call.inputs {
+            match input {
+                Argument::Scalar(expr) => inputs.push(self.expr(*expr)?),
+                Argument::Memory(_) => {
+                    return Err(refusal(
+                        self.place,
+                        "memory handed to a function in a kernel",
+                    ));
+                }
+            }
+        }
+        for (var, value) in function.inputs.iter().zip(inputs) {
+            self.assign(*var, value);
+        }
+        if let Some(body) = function.body {
+            self.block(body)?;
+        }
+        for (output, to) in function.outputs.iter().zip(&call.outputs) {
+            let variable = self.scalar_slot(*output);
+            let ty = program.scalar(*output);
+            let ty = ty.ok_or_else(|| refusal(self.place, "memory from a function"))?;
+            let ty = self.ty(ty);
+            let value = self.load(ty, variable);
+            self.assign(*to, value);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, kind: Sync, scope: Scope) {
+        match kind {
+            Sync::Fence => self.fence(scope == Scope::Shared),
+            Sync::Barrier => self.barrier(scope),
+            Sync::Error => {
+                self.barrier(scope);
+                self.leave_if_failed();
+                self.pending = false;
+            }
+        }
+    }
+
+    /// Has the workgroup wait for itself. What its invocations did before is visible to it alone; only fences
+    /// reach further.
+    pub(super) fn barrier(&mut self, scope: Scope) {
+        let semantics = self.semantics(scope);
+        let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.u32(word));
+        self.effect(Op::ControlBarrier, &operands);
+    }
+
+    /// Of which memory accesses before are made visible, and how.
+    fn semantics(&self, scope: Scope) -> u32 {
+        let memory = match scope {
+            Scope::Shared => SHARED_SEMANTICS,
+            Scope::Device => DEVICE_SEMANTICS,
+        };
+        match self.survey.has_fragments {
+            true => memory | MADE_VISIBLE,
+            false => memory,
+        }
+    }
+
+    pub(super) fn fence(&mut self, is_shared: bool) {
+        let (reach, scope) = match (is_shared, self.survey.has_fragments) {
+            (true, _) => (WORKGROUP, Scope::Shared),
+            (false, true) => (QUEUE_FAMILY, Scope::Device),
+            (false, false) => (DEVICE, Scope::Device),
+        };
+        let semantics = self.semantics(scope);
+        let operands = [reach, semantics].map(|word| self.u32(word));
+        self.effect(Op::MemoryBarrier, &operands);
+    }
+}

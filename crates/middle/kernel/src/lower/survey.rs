@@ -1,0 +1,341 @@
+//! What a kernel does with memory, found before anything is emitted.
+
+use crate::calls;
+use crate::ir::{
+    Atomic, AtomicOp, Block, Element, Expr, FragmentOp, Kernel, Program, Space, StmtKind, Sync,
+    Type, Use, Var,
+};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_program::Scalar;
+
+/// Blocks that are the same memory as far as is known: joined by references.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Class {
+    /// Blocks of the device that it may be, as bindings.
+    pub bindings: Vec<u32>,
+    /// Places where shared memory is made: the variable that gets it and its bytes.
+    pub allocations: Vec<(Var, Expr)>,
+    /// Bytes of what is accessed, as a set of bits: elements of 1, 2, 4, 8, vectors of 16.
+    pub sizes: u32,
+    /// Bytes of the elements changed atomically, likewise.
+    pub atomic_sizes: u32,
+    /// Whether other workgroups see changes while the kernel runs.
+    pub coherent: bool,
+    /// Whether anything is written.
+    pub written: bool,
+}
+
+/// What is known of a kernel.
+pub(super) struct Survey {
+    /// The class of each memory variable.
+    pub class_of: FxHashMap<Var, usize>,
+    /// Classes; those joined into others are empty.
+    pub classes: Vec<Class>,
+    /// Variables that statements change.
+    pub changed: Vec<bool>,
+    /// Blocks in which something may fail, functions included.
+    pub fails: Vec<bool>,
+    /// Blocks in which the workgroup waits for itself, functions included.
+    pub waits: Vec<bool>,
+    /// Blocks in which invocations ask for what others write, functions included: by atomic operations, or by volatile
+    /// reads of the device's memory.
+    pub asks: Vec<bool>,
+    /// Blocks with a loop that may wait for others, functions included: it asks, and has no barrier.
+    pub awaits: Vec<bool>,
+    /// Whether there are fragments.
+    pub has_fragments: bool,
+}
+
+/// What happens in a block.
+#[derive(Clone, Copy, Default)]
+struct Deeds {
+    fails: bool,
+    waits: bool,
+    asks: bool,
+    awaits: bool,
+}
+
+impl Deeds {
+    fn add(&mut self, other: Deeds) {
+        self.fails |= other.fails;
+        self.waits |= other.waits;
+        self.asks |= other.asks;
+        self.awaits |= other.awaits;
+    }
+}
+
+impl Survey {
+    fn deeds(&self, block: Block) -> Deeds {
+        let at = block.index();
+        Deeds {
+            fails: self.fails[at],
+            waits: self.waits[at],
+            asks: self.asks[at],
+            awaits: self.awaits[at],
+        }
+    }
+
+    fn note(&mut self, block: Block, deeds: Deeds) {
+        let at = block.index();
+        self.fails[at] = deeds.fails;
+        self.waits[at] = deeds.waits;
+        self.asks[at] = deeds.asks;
+        self.awaits[at] = deeds.awaits;
+    }
+
+    /// Whether shared memory is accessed in elements of several sizes, which an explicit layout makes
+    /// simple.
+    pub fn mixes_shared(&self) -> bool {
+        let is_mixed = |class: &Class| {
+            let sizes = (class.sizes | class.atomic_sizes) & !16;
+            !class.allocations.is_empty() && sizes.count_ones() > 1
+        };
+        !self.has_fragments && self.classes.iter().any(is_mixed)
+    }
+}
+
+struct Surveyor<'a> {
+    program: &'a Program,
+    survey: Survey,
+    parents: Vec<usize>,
+    place: Place,
+}
+
+/// Surveys a kernel and the functions that it calls.
+pub(super) fn survey(program: &Program, kernel: Kernel) -> Result<Survey, Diagnostic> {
+    let data = program.kernel(kernel);
+    let mut surveyor = Surveyor {
+        program,
+        survey: Survey {
+            class_of: FxHashMap::default(),
+            classes: Vec::new(),
+            changed: vec![false; program.vars.len()],
+            fails: vec![false; program.blocks.len()],
+            waits: vec![false; program.blocks.len()],
+            asks: vec![false; program.blocks.len()],
+            awaits: vec![false; program.blocks.len()],
+            has_fragments: false,
+        },
+        parents: Vec::new(),
+        place: data.place,
+    };
+    let mut binding = 0;
+    for used in &data.uses {
+        if let Use::Memory(var) = used {
+            let class = surveyor.class(*var);
+            surveyor.survey.classes[class].bindings.push(binding);
+            binding += 1;
+        }
+    }
+    surveyor.block(data.body, &mut Vec::new())?;
+    Ok(surveyor.finish())
+}
+
+impl Surveyor<'_> {
+    fn class(&mut self, var: Var) -> usize {
+        let next = self.survey.classes.len();
+        let class = *self.survey.class_of.entry(var).or_insert(next);
+        if class == next {
+            self.survey.classes.push(Class::default());
+            self.parents.push(next);
+        }
+        self.root(class)
+    }
+
+    fn root(&mut self, mut class: usize) -> usize {
+        while self.parents[class] != class {
+            self.parents[class] = self.parents[self.parents[class]];
+            class = self.parents[class];
+        }
+        class
+    }
+
+    fn join(&mut self, a: Var, b: Var) {
+        let (a, b) = (self.class(a), self.class(b));
+        if a != b {
+            self.parents[b] = a;
+            let from = std::mem::take(&mut self.survey.classes[b]);
+            let to = &mut self.survey.classes[a];
+            to.bindings.extend(from.bindings);
+            to.allocations.extend(from.allocations);
+            to.sizes |= from.sizes;
+            to.atomic_sizes |= from.atomic_sizes;
+            to.coherent |= from.coherent;
+            to.written |= from.written;
+        }
+    }
+
+    fn finish(mut self) -> Survey {
+        let vars: Vec<(Var, usize)> = self.survey.class_of.iter().map(|(v, c)| (*v, *c)).collect();
+        for (var, class) in vars {
+            let root = self.root(class);
+            self.survey.class_of.insert(var, root);
+        }
+        self.survey
+    }
+
+    fn access(&mut self, element: &Element) {
+        self.touch(element.memory, element.ty, element.volatile);
+    }
+
+    fn vector(&mut self, first: &Element, count: usize) {
+        if matches!(self.program.var(first.memory).ty, Type::Memory(_)) {
+            let class = self.class(first.memory);
+            let bytes = first.ty.size() * count as u64;
+            let class = &mut self.survey.classes[class];
+            class.sizes |= match bytes {
+                16 => 16,
+                _ => first.ty.size() as u32,
+            };
+            class.coherent |= first.volatile;
+        }
+    }
+
+    fn touch(&mut self, memory: Var, ty: Scalar, volatile: bool) {
+        if matches!(self.program.var(memory).ty, Type::Memory(_)) {
+            let class = self.class(memory);
+            let class = &mut self.survey.classes[class];
+            class.sizes |= ty.size() as u32;
+            class.coherent |= volatile;
+        }
+    }
+
+    fn writes(&mut self, memory: Var) {
+        if matches!(self.program.var(memory).ty, Type::Memory(_)) {
+            let class = self.class(memory);
+            self.survey.classes[class].written = true;
+        }
+    }
+
+    fn atomic(&mut self, atomic: &Atomic) {
+        self.access(&atomic.element);
+        self.writes(atomic.element.memory);
+        let class = self.class(atomic.element.memory);
+        let class = &mut self.survey.classes[class];
+        class.coherent = true;
+        if atomic.op != AtomicOp::Write {
+            class.atomic_sizes |= atomic.element.ty.size() as u32;
+        }
+        if let Some(old) = atomic.old {
+            self.survey.changed[old.index()] = true;
+        }
+    }
+
+    /// A block with the blocks within and the functions called.
+    fn block(&mut self, block: Block, called: &mut Vec<Block>) -> Result<Deeds, Diagnostic> {
+        let mut deeds = Deeds::default();
+        let program = self.program;
+        for stmt in program.block(block) {
+            self.place = stmt.place;
+            for inner in stmt.kind.blocks() {
+                deeds.add(self.block(inner, called)?);
+            }
+            match &stmt.kind {
+                StmtKind::Assert { .. } => deeds.fails = true,
+                StmtKind::Sync { kind, .. } => deeds.waits |= *kind != Sync::Fence,
+                StmtKind::While { body, .. } => {
+                    let inner = self.survey.deeds(*body);
+                    deeds.awaits |= inner.asks && !inner.waits;
+                }
+                StmtKind::Assign { to, .. }
+                | StmtKind::Where { to, .. }
+                | StmtKind::Shuffle { to, .. } => {
+                    self.survey.changed[to.index()] = true;
+                }
+                StmtKind::For { counter, .. } => self.survey.changed[counter.index()] = true,
+                StmtKind::Read { to, from } => {
+                    self.survey.changed[to.index()] = true;
+                    self.access(from);
+                    let ty = program.var(from.memory).ty;
+                    deeds.asks |= from.volatile && ty == Type::Memory(Space::Device);
+                }
+                StmtKind::Write { to, .. } => {
+                    self.access(to);
+                    self.writes(to.memory);
+                }
+                StmtKind::ReadVector { to, from } => {
+                    for var in to {
+                        self.survey.changed[var.index()] = true;
+                    }
+                    self.vector(from, to.len());
+                }
+                StmtKind::WriteVector { to, values } => {
+                    self.vector(to, values.len());
+                    self.writes(to.memory);
+                }
+                StmtKind::Fragment(op) => {
+                    self.survey.has_fragments = true;
+                    if let FragmentOp::Load { from: patch, .. }
+                    | FragmentOp::Store { to: patch, .. } = &**op
+                    {
+                        // Any element's type will do.
+                        self.class(patch.first.memory);
+                    }
+                    if let FragmentOp::Store { to, .. } = &**op {
+                        self.writes(to.first.memory);
+                    }
+                }
+                StmtKind::Copy(copy) => {
+                    self.touch(copy.to.memory, copy.ty, false);
+                    self.touch(copy.from.memory, copy.ty, false);
+                    self.writes(copy.to.memory);
+                }
+                StmtKind::Atomic(atomic) => {
+                    self.atomic(atomic);
+                    deeds.asks = true;
+                }
+                StmtKind::Alias { to, from } => {
+                    if matches!(program.var(*to).ty, Type::Memory(_)) {
+                        self.join(*to, *from);
+                    }
+                }
+                StmtKind::Alloc { to, bytes } => {
+                    if program.var(*to).ty != Type::Memory(Space::Shared) {
+                        return Err(self.refusal("device memory made in a kernel"));
+                    }
+                    let class = self.class(*to);
+                    self.survey.classes[class].allocations.push((*to, *bytes));
+                }
+                StmtKind::Call(call) => {
+                    for output in &call.outputs {
+                        self.survey.changed[output.index()] = true;
+                    }
+                    deeds.add(self.function(call.function, called)?);
+                }
+                _ => {}
+            }
+        }
+        self.survey.note(block, deeds);
+        Ok(deeds)
+    }
+
+    fn function(
+        &mut self,
+        function: crate::ir::Func,
+        called: &mut Vec<Block>,
+    ) -> Result<Deeds, Diagnostic> {
+        if calls::is_host_only(self.program, function) {
+            return Err(self.refusal("a function that has device memory, called in a kernel"));
+        }
+        let data = self.program.function(function);
+        for var in data.inputs.iter().chain(&data.outputs) {
+            self.survey.changed[var.index()] = true;
+        }
+        let Some(body) = data.body else {
+            return Ok(Deeds::default());
+        };
+        if called.contains(&body) {
+            return Ok(self.survey.deeds(body));
+        }
+        called.push(body);
+        let place = self.place;
+        let found = self.block(body, called);
+        self.place = place;
+        found
+    }
+
+    fn refusal(&self, what: &str) -> Diagnostic {
+        super::refusal(self.place, what)
+    }
+}

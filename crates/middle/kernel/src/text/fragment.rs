@@ -1,0 +1,160 @@
+//! Vectors and fragments as text.
+//!
+//! ```text
+//! (%x, %y) = load vector f32 %m[%at]
+//! store vector f32 %m[%at], %x, %y
+//! var %a: fragment f16 left 16 16
+//! clear %c
+//! %a = load fragment f16 %tile[%at], rows 40i64
+//! store fragment f32 %tile[%at], rows 16i64, %c
+//! %c = accumulate %a, %b
+//! ```
+
+use super::parse::Parser;
+use super::print::{Printer, name_of, put};
+use crate::ir::{
+    Element, Expr, Fragment, FragmentOp, Number, Order, Patch, Role, StmtKind, Type, Var,
+};
+use spirula_diagnostics::Diagnostic;
+
+impl Printer<'_> {
+    pub(super) fn fragment_type(&mut self, fragment: Fragment) {
+        let number = name_of(&Number::NAMES, fragment.number);
+        let role = name_of(&Role::NAMES, fragment.role);
+        let Fragment { rows, columns, .. } = fragment;
+        put!(self, "fragment {number} {role} {rows} {columns}");
+    }
+
+    pub(super) fn read_vector(&mut self, to: &[Var], from: &Element) {
+        self.out.push('(');
+        self.list(to, |printer, var| printer.var(*var));
+        self.out.push_str(") = load vector ");
+        self.element(from);
+    }
+
+    pub(super) fn write_vector(&mut self, to: &Element, values: &[Expr]) {
+        self.out.push_str("store vector ");
+        self.element(to);
+        for value in values {
+            self.out.push_str(", ");
+            self.expr(*value);
+        }
+    }
+
+    pub(super) fn fragment(&mut self, op: &FragmentOp) {
+        match op {
+            FragmentOp::Clear(var) => {
+                self.out.push_str("clear ");
+                self.var(*var);
+            }
+            FragmentOp::Load { to, from } => {
+                self.target(*to);
+                self.out.push_str("load fragment ");
+                self.patch(from);
+            }
+            FragmentOp::Store { to, from } => {
+                self.out.push_str("store fragment ");
+                self.patch(to);
+                self.out.push_str(", ");
+                self.var(*from);
+            }
+            FragmentOp::Accumulate { to, factors } => {
+                self.target(*to);
+                self.out.push_str("accumulate ");
+                self.var(factors[0]);
+                self.out.push_str(", ");
+                self.var(factors[1]);
+            }
+        }
+    }
+
+    fn patch(&mut self, patch: &Patch) {
+        self.element(&patch.first);
+        put!(self, ", {} ", name_of(&Order::NAMES, patch.order));
+        self.expr(patch.stride);
+    }
+}
+
+impl Parser {
+    pub(super) fn fragment_type(&mut self) -> Result<Type, Diagnostic> {
+        let fault = self.fault("expected f16, bf16, f32, i8, u8 or i32");
+        let number = self.one_of(&Number::NAMES).ok_or(fault)?;
+        let fault = self.fault("expected left, right or sum");
+        let role = self.one_of(&Role::NAMES).ok_or(fault)?;
+        Ok(Type::Fragment(Fragment {
+            number,
+            role,
+            rows: self.number()?,
+            columns: self.number()?,
+        }))
+    }
+
+    /// What stands after `(%x, %y) = load vector`.
+    pub(super) fn read_vector(&mut self, to: Vec<Var>) -> Result<(), Diagnostic> {
+        let from = self.element()?;
+        let to = to.into_boxed_slice();
+        self.builder.push(StmtKind::ReadVector { to, from });
+        Ok(())
+    }
+
+    /// What stands after `store vector`.
+    pub(super) fn write_vector(&mut self) -> Result<(), Diagnostic> {
+        let to = self.element()?;
+        let mut values = Vec::new();
+        while self.eat(",") {
+            values.push(self.expr()?);
+        }
+        let values = values.into_boxed_slice();
+        self.builder.push(StmtKind::WriteVector { to, values });
+        Ok(())
+    }
+
+    /// What stands after `clear`.
+    pub(super) fn clear(&mut self) -> Result<(), Diagnostic> {
+        let var = self.var()?;
+        self.push_fragment(FragmentOp::Clear(var));
+        Ok(())
+    }
+
+    /// What stands after `%a = load fragment`.
+    pub(super) fn load_fragment(&mut self, to: Var) -> Result<(), Diagnostic> {
+        let from = self.patch()?;
+        self.push_fragment(FragmentOp::Load { to, from });
+        Ok(())
+    }
+
+    /// What stands after `store fragment`.
+    pub(super) fn store_fragment(&mut self) -> Result<(), Diagnostic> {
+        let to = self.patch()?;
+        self.expect(",")?;
+        let from = self.var()?;
+        self.push_fragment(FragmentOp::Store { to, from });
+        Ok(())
+    }
+
+    /// What stands after `%c = accumulate`.
+    pub(super) fn accumulate(&mut self, to: Var) -> Result<(), Diagnostic> {
+        let left = self.var()?;
+        self.expect(",")?;
+        let factors = [left, self.var()?];
+        self.push_fragment(FragmentOp::Accumulate { to, factors });
+        Ok(())
+    }
+
+    fn push_fragment(&mut self, op: FragmentOp) {
+        self.builder.push(StmtKind::Fragment(Box::new(op)));
+    }
+
+    fn patch(&mut self) -> Result<Patch, Diagnostic> {
+        let first = self.element()?;
+        self.expect(",")?;
+        let fault = self.fault("expected rows or columns");
+        let order = self.one_of(&Order::NAMES).ok_or(fault)?;
+        let stride = self.expr()?;
+        Ok(Patch {
+            first,
+            order,
+            stride,
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! Programs in the text form: they read, check and print to themselves; broken ones are refused.
+
+use spirula_diagnostics::{Source, render};
+use spirula_kernel::{check, parse, print};
+use spirula_testing::Expected;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn programs_print_to_themselves() {
+    let mut seen = 0;
+    for file in spirula_testing::files(Path::new("tests/text"), ".kernel") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        let program = parse(&text).expect("the program parses");
+        check(&program).expect("the program checks");
+        let code: Vec<&str> = text.lines().filter(|l| !l.starts_with(';')).collect();
+        assert_eq!(print(&program).trim(), code.join("\n").trim());
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
+/// Files hold programs between lines of `---`; the diagnostic of each stands in the file beside.
+#[test]
+fn broken_programs_are_refused() {
+    let mut expected = Expected::new();
+    for file in spirula_testing::files(Path::new("tests/reject"), ".kernel") {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        let mut found = String::new();
+        for part in text.split("---\n") {
+            let fault = match parse(part).and_then(|program| check(&program)) {
+                Ok(()) => panic!("{}: accepted:\n{part}", file.display()),
+                Err(fault) => fault,
+            };
+            let source = Source {
+                name: "input",
+                bytes: part.as_bytes(),
+            };
+            found += &render(&fault, source, false);
+        }
+        expected.compare(&file.with_extension("expected"), &found);
+    }
+    expected.finish();
+}
+
+/// Cut anywhere, a program is refused or read, and nothing else happens.
+#[test]
+fn cut_programs_do_no_harm() {
+    let text = fs::read_to_string("tests/text/add_all.kernel").expect("the file can be read");
+    let mut refused = 0;
+    for end in 0..text.len() {
+        refused += usize::from(parse(&text[..end]).and_then(|p| check(&p)).is_err());
+    }
+    assert!(refused > text.len() / 2);
+}

@@ -1,0 +1,100 @@
+//! The whole way.
+
+use crate::classes::Classes;
+use crate::facts::Facts;
+use crate::program::Program;
+use crate::{lower, prepare, structurise};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_opt::Pipeline;
+use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::target::{Environment, Target};
+
+/// What is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The environment.
+    pub target: Target,
+    /// The one kernel that is compiled; by default all.
+    pub entry: Option<String>,
+    /// Whether functions of floats may be those of Vulkan, which are fast but not within OpenCL's
+    /// bounds. Where a module says so of a call, they are in any case.
+    pub is_fast: bool,
+}
+
+impl Default for Options {
+    /// All kernels for Vulkan 1.3.
+    fn default() -> Self {
+        Options {
+            target: Target {
+                environment: Environment::Vulkan(1, 3),
+                version: Version::new(1, 6),
+            },
+            entry: None,
+            is_fast: false,
+        }
+    }
+}
+
+/// Whether a module is for OpenCL and no shader, so that only [`compile`] makes something for Vulkan of it.
+pub fn is_for_kernels(module: &Module) -> bool {
+    let has = |wanted: Capability| {
+        let mut capabilities = module.section(Section::Capabilities);
+        capabilities.any(|c| c.word(0) == wanted.0)
+    };
+    has(Capability::Kernel) && (!has(Capability::Shader) || has_kernels(module))
+}
+
+/// Whether a module has kernels.
+pub fn has_kernels(module: &Module) -> bool {
+    let mut points = module.section(Section::EntryPoints);
+    points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
+}
+
+/// The version that has addresses and Vulkan's memory model.
+const LEAST: Version = Version::new(1, 5);
+
+/// What is left for the optimiser once control flow has its structure.
+const AFTER: &str = "dedup,adce,compact-ids";
+
+/// Compiles kernels to compute shaders.
+///
+/// # Errors
+/// What Vulkan's model has no place for, or what is not supported: at least one thing of each
+/// kernel that is refused.
+pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    let one = |fault: Diagnostic| vec![fault];
+    if options.target.version < LEAST {
+        let version = options.target.version;
+        let message = format!("kernels for Vulkan need SPIR-V {LEAST}: {version} was asked for");
+        let hint = "vulkan1.2 and newer take it";
+        return Err(vec![
+            Diagnostic::error(Place::Unknown, message).with_hint(hint),
+        ]);
+    }
+    let prepared = prepare::prepare(module, options).map_err(one)?;
+    let facts = Facts::new(&prepared).map_err(one)?;
+    let classes = Classes::compute(&facts).map_err(one)?;
+    let program = match classes.program().is_empty() {
+        true => Program::default(),
+        // Of the module as it is given, so that every kernel of it finds the same.
+        false => Program::new(module).map_err(one)?,
+    };
+    let mut lowered = lower::lower(&facts, &classes, &program, options)?;
+    structurise(&mut lowered).map_err(one)?;
+    run(&mut lowered, AFTER).map_err(one)?;
+    Ok(lowered)
+}
+
+/// Runs passes over a module.
+pub fn run(module: &mut Module, passes: &str) -> Result<(), Diagnostic> {
+    let broken = |text: String| Diagnostic::error(Place::Unknown, text);
+    let pipeline: Pipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
+    let outcome = spirula_opt::optimise(module, &pipeline, &mut Default::default());
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(spirula_opt::Error::Module(diagnostic)) => Err(*diagnostic),
+        Err(error) => Err(broken(error.to_string())),
+    }
+}

@@ -1,0 +1,119 @@
+//! Functions of GLSL.std.450.
+
+use super::emitter::Emulator;
+use super::half::EXACT;
+use super::kinds::{Kind, Shape};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
+use spirula_spirv::ir::InstRef;
+
+/// Functions that mean a sign.
+const SIGNED: &[u32] = &[
+    glsl::SABS,
+    glsl::SSIGN,
+    glsl::SMIN,
+    glsl::SMAX,
+    glsl::SCLAMP,
+];
+
+impl<'a> Emulator<'a> {
+    /// A function of which something changes.
+    pub fn extended(&mut self, inst: InstRef<'a>, shape: Option<Shape>) -> Result<(), Diagnostic> {
+        let set = self.ids.set(inst).map(|set| set.name);
+        if set != Some("GLSL.std.450") {
+            // What is not semantic only names things.
+            return match set {
+                Some(name) if !name.starts_with("NonSemantic.") => {
+                    Err(self.refuse(inst, "this extended instruction"))
+                }
+                _ => Ok(()),
+            };
+        }
+        let number = inst.word(1);
+        match shape.map(|s| s.kind) {
+            Some(Kind::Wide { .. }) => self.wide_function(inst, number),
+            Some(Kind::Half) => {
+                let made = inst.result().and_then(|id| self.shape(id));
+                let parts = [
+                    glsl::MODF,
+                    glsl::FREXP,
+                    glsl::MODF_STRUCT,
+                    glsl::FREXP_STRUCT,
+                ];
+                if parts.contains(&number) {
+                    return Err(self.refuse(inst, "a part of a float of 16 bits"));
+                }
+                if let Some(made) =
+                    made.filter(|s| s.kind == Kind::Half && !EXACT.contains(&number))
+                {
+                    let value = self.again(inst, &[]);
+                    let value = self.rounded(value, made.count);
+                    self.becomes(inst, value);
+                }
+                Ok(())
+            }
+            _ => {
+                if !SIGNED.contains(&number) {
+                    return Ok(());
+                }
+                let mut map = Vec::new();
+                for operand in inst.ids(2).collect::<Vec<_>>() {
+                    if let Some(shape) = self.shape(operand) {
+                        map.push((operand, self.extended_sign(operand, shape)));
+                    }
+                }
+                let value = self.again(inst, &map);
+                if let Some(made) = inst.result().and_then(|id| self.shape(id)) {
+                    let value = self.masked(value, made);
+                    self.becomes(inst, value);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn wide_function(&mut self, inst: InstRef<'a>, number: u32) -> Result<(), Diagnostic> {
+        let operands: Vec<Id> = inst.ids(2).collect();
+        let signed = SIGNED.contains(&number);
+        let (less, more) = match signed {
+            true => (Op::SLessThan, Op::SGreaterThan),
+            false => (Op::ULessThan, Op::UGreaterThan),
+        };
+        let made = inst.result().and_then(|id| self.shape(id));
+        let Some(made) = made else { return Ok(()) };
+        let lanes: Vec<Vec<[Id; 2]>> = operands.iter().map(|o| self.wide_lanes(*o)).collect();
+        let mut results = Vec::new();
+        for n in 0..made.count as usize {
+            let v: Vec<[Id; 2]> = lanes.iter().map(|l| l[n]).collect();
+            let better = |e: &mut Self, op, a: [Id; 2], b: [Id; 2]| {
+                let is_better = e.compared(op, b, a);
+                e.chosen(is_better, b, a)
+            };
+            results.push(match number {
+                glsl::SMIN | glsl::UMIN => better(self, less, v[0], v[1]),
+                glsl::SMAX | glsl::UMAX => better(self, more, v[0], v[1]),
+                glsl::SCLAMP | glsl::UCLAMP => {
+                    let low = better(self, more, v[0], v[1]);
+                    better(self, less, low, v[2])
+                }
+                glsl::SABS => {
+                    let is_negative = self.is_negative(v[0]);
+                    let other = self.negated(v[0]);
+                    self.chosen(is_negative, other, v[0])
+                }
+                glsl::SSIGN => {
+                    let (zero, one, ones) = (self.number(0), self.number(1), self.number(u32::MAX));
+                    let is_negative = self.is_negative(v[0]);
+                    let is_zero = self.compared(Op::IEqual, v[0], [zero, zero]);
+                    let found = self.chosen(is_negative, [ones, ones], [one, zero]);
+                    self.chosen(is_zero, [zero, zero], found)
+                }
+                _ => return Err(self.refuse(inst, "this function of 64 bits")),
+            });
+        }
+        let value = self.joined(&results, inst.result_type());
+        self.becomes(inst, value);
+        Ok(())
+    }
+}

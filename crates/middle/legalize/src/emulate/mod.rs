@@ -1,0 +1,110 @@
+//! Compute shaders for devices without integers of 8, 16 and 64 bits or floats of 16 bits.
+//!
+//! Types are defined anew in place, so that whatever only moves values stays as it is, and what computes
+//! is put in terms of what the device has. Results are the same, bit by bit:
+//!
+//! | type | becomes | how |
+//! | --- | --- | --- |
+//! | integers of 8 and 16 bits | words | whose upper bits are zero; what may set them is masked, what means a sign extends it first |
+//! | floats of 16 bits | floats of 32 bits | each result is rounded to what a half has, to nearest even; of `+ - * / sqrt` that is the half's result |
+//! | integers of 64 bits | two words | products by 32 bits, quotients by a function that divides bit by bit |
+//! | vectors of 64-bit integers | arrays of two words | component by component |
+//!
+//! A buffer with something smaller than a word in it is seen as an array of words (`memory`, `chains`): smaller loads
+//! are parts of words, smaller stores an atomic `and` and an atomic `or`, which leave the neighbours alone.
+//! Nothing that is stored elsewhere changes its place. What cannot be done is refused by name: atomic
+//! operations on 64 bits, 64-bit specialisation constants, pointers to small things that are chosen at run
+//! time, reductions of 64-bit integers over subgroups.
+
+mod bits;
+mod chains;
+mod convert;
+mod divide;
+mod emitter;
+mod extended;
+mod globals;
+mod half;
+mod kinds;
+mod memory;
+mod narrow;
+mod rewrite;
+mod wide;
+
+use emitter::Emulator;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::{Module, Section};
+
+/// What a device lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lacking {
+    /// Numbers of 8 and 16 bits, in registers or in memory.
+    pub narrow: bool,
+    /// Integers of 64 bits.
+    pub wide: bool,
+}
+
+/// Capabilities that are not needed any more.
+const NARROW: &[Capability] = &[
+    Capability::Int8,
+    Capability::Int16,
+    Capability::Float16,
+    Capability::StorageBuffer8BitAccess,
+    Capability::UniformAndStorageBuffer8BitAccess,
+    Capability::StoragePushConstant8,
+    Capability::StorageBuffer16BitAccess,
+    Capability::UniformAndStorageBuffer16BitAccess,
+    Capability::StoragePushConstant16,
+];
+
+/// What becomes of the module once nothing is lacked.
+const AFTER: &str = "dedup,adce,dedup,compact-ids";
+
+impl Lacking {
+    /// What of a module's needs are among what is lacked, if `has` tells of each capability whether the
+    /// device has it.
+    pub fn of(module: &Module, has: impl Fn(Capability) -> bool) -> Lacking {
+        let lacked = lacked(module, has);
+        Lacking {
+            narrow: lacked.iter().any(|c| NARROW.contains(c)),
+            wide: lacked.contains(&Capability::Int64),
+        }
+    }
+}
+
+/// The capabilities that a module declares and the emulation does without, of those that the device lacks.
+pub fn lacked(module: &Module, has: impl Fn(Capability) -> bool) -> Vec<Capability> {
+    let declared = module.section(Section::Capabilities);
+    let declared = declared.map(|c| Capability(c.word(0)));
+    let can = |c: &Capability| NARROW.contains(c) || *c == Capability::Int64;
+    declared.filter(|c| can(c) && !has(*c)).collect()
+}
+
+/// Has all specialisation constants be constants of their defaults, as those of 64 bits and of floats of 16 cannot
+/// be emulated.
+///
+/// # Errors
+/// When the module is malformed.
+pub fn freeze(module: &mut Module) -> Result<(), Diagnostic> {
+    crate::compile::run(module, "freeze-spec-const")
+}
+
+/// A module that does the same without what is lacked.
+///
+/// # Errors
+/// What cannot be done without it: at least one thing.
+pub fn emulate(module: &Module, lacking: Lacking) -> Result<Module, Vec<Diagnostic>> {
+    let one = |fault: Diagnostic| vec![fault];
+    let mut source = module.clone();
+    if memory::passes_pointers(&source) {
+        crate::compile::run(&mut source, "inline-all,adce").map_err(one)?;
+    }
+    let mut made = Emulator::new(&source, lacking).map_err(one)?.run()?;
+    crate::compile::run(&mut made, AFTER).map_err(one)?;
+    Ok(made)
+}
+
+fn is_gone(capability: Capability, lacking: Lacking) -> bool {
+    lacking.narrow && NARROW.contains(&capability)
+        || lacking.wide && capability == Capability::Int64
+}

@@ -1,0 +1,273 @@
+//! What is known of a kernel module before it is lowered.
+
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Decorations, Definitions, Layouts, Names};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{FPEncoding, StorageClass};
+use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
+
+/// A module with its analyses.
+pub struct Facts<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// Words that are ids.
+    pub ids: IdWords,
+    /// Definitions.
+    pub definitions: Definitions,
+    /// Decorations.
+    pub decorations: Decorations,
+    /// Sizes and offsets, by the rules of OpenCL C.
+    pub layouts: Layouts,
+    /// Names.
+    pub names: Names,
+    /// Whether there are brain floats.
+    pub has_brains: bool,
+}
+
+/// Most scalars of a value that is loaded or stored as a whole.
+pub const MOST_PARTS: usize = 4096;
+
+/// A scalar as memory has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scalar {
+    /// An integer of so many bits, or a pointer.
+    Int(u32),
+    /// A float of so many bits.
+    Float(u32),
+    /// A float of 16 bits with as many of its exponent as one of 32 has.
+    Brain,
+    /// A boolean: a byte.
+    Bool,
+}
+
+impl Scalar {
+    /// What it is kept as: brain floats are integers here.
+    pub fn kept(self) -> Scalar {
+        match self {
+            Scalar::Brain => Scalar::Int(16),
+            other => other,
+        }
+    }
+
+    /// Bytes in memory.
+    pub fn size(self) -> u32 {
+        match self {
+            Scalar::Int(width) | Scalar::Float(width) => width / 8,
+            Scalar::Brain => 2,
+            Scalar::Bool => 1,
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// Computes all.
+    ///
+    /// # Errors
+    /// When a type has no layout.
+    pub fn new(module: &'a Module) -> Result<Self, Diagnostic> {
+        let definitions = Definitions::compute(module);
+        let decorations = Decorations::compute(module);
+        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
+            Some(definitions.default_value(module, id).unwrap_or(0))
+        })?;
+        Ok(Facts {
+            module,
+            ids: IdWords::new(module),
+            names: Names::compute(module),
+            has_brains: module.section(Section::Globals).any(|i| {
+                i.op() == Op::TypeFloat && i.operands().get(1) == Some(&FPEncoding::BFloat16KHR.0)
+            }),
+            definitions,
+            decorations,
+            layouts,
+        })
+    }
+
+    /// The definition of an id.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn def(&self, id: Id) -> Result<InstRef<'a>, Diagnostic> {
+        let found = self.definitions.get(self.module, id);
+        found.ok_or_else(|| {
+            let text = format!("{id} is not defined");
+            Diagnostic::error(spirula_diagnostics::Place::Unknown, text)
+        })
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, value: Id) -> Option<Id> {
+        self.definitions.get(self.module, value)?.result_type()
+    }
+
+    /// Storage class and pointee of a pointer type.
+    pub fn pointer(&self, ty: Id) -> Option<(StorageClass, Option<Id>)> {
+        let ty = self.definitions.get(self.module, ty)?;
+        match ty.op() {
+            Op::TypePointer => Some((StorageClass(ty.word(0)), Some(ty.id(1)))),
+            Op::TypeUntypedPointerKHR => Some((StorageClass(ty.word(0)), None)),
+            _ => None,
+        }
+    }
+
+    /// Storage class of a pointer value.
+    pub fn pointer_of(&self, value: Id) -> Option<StorageClass> {
+        Some(self.pointer(self.type_of(value)?)?.0)
+    }
+
+    /// Type pointed to by a pointer value.
+    ///
+    /// # Errors
+    /// When it is no pointer, or the pointer does not say.
+    pub fn pointee(&self, value: Id) -> Result<Id, Diagnostic> {
+        let pointer = self.type_of(value).and_then(|ty| self.pointer(ty));
+        let pointee = pointer.and_then(|(_, pointee)| pointee);
+        pointee.ok_or_else(|| self.refuse(value, "an untyped pointer"))
+    }
+
+    /// Whether a value is a pointer.
+    pub fn is_pointer(&self, value: Id) -> bool {
+        self.type_of(value)
+            .is_some_and(|ty| self.pointer(ty).is_some())
+    }
+
+    /// Whether values of a type have pointers within.
+    pub fn has_pointers(&self, ty: Id) -> bool {
+        let mut work = vec![ty];
+        while let Some(ty) = work.pop() {
+            let Some(def) = self.definitions.get(self.module, ty) else {
+                continue;
+            };
+            match def.op() {
+                Op::TypePointer | Op::TypeUntypedPointerKHR => return true,
+                Op::TypeStruct => work.extend(def.ids(0)),
+                Op::TypeArray | Op::TypeVector => work.push(def.id(0)),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a value is null or undefined, whatever its type.
+    pub fn is_nothing(&self, value: Id) -> bool {
+        matches!(
+            self.definitions.op(self.module, value),
+            Some(Op::ConstantNull | Op::Undef)
+        )
+    }
+
+    /// Whether a value is null, whatever its type.
+    pub fn is_null(&self, value: Id) -> bool {
+        self.definitions.op(self.module, value) == Some(Op::ConstantNull)
+    }
+
+    /// A constant of up to 64 bits.
+    pub fn constant(&self, id: Id) -> Option<u64> {
+        self.definitions.constant(self.module, id)
+    }
+
+    /// The scalar that a type is, if it is one that shaders have or have something for.
+    pub fn scalar(&self, ty: Id) -> Option<Scalar> {
+        let def = self.definitions.get(self.module, ty)?;
+        match def.op() {
+            Op::TypeBool => Some(Scalar::Bool),
+            Op::TypeInt => match def.word(0) {
+                width @ (8 | 16 | 32 | 64) => Some(Scalar::Int(width)),
+                _ => None,
+            },
+            Op::TypeFloat => match *def.operands() {
+                [width] => Some(Scalar::Float(width)),
+                [16, encoding] if encoding == FPEncoding::BFloat16KHR.0 => Some(Scalar::Brain),
+                _ => None,
+            },
+            // Waiting for an event is a barrier, whichever it is.
+            Op::TypeEvent => Some(Scalar::Int(64)),
+            Op::TypePointer | Op::TypeUntypedPointerKHR => {
+                Some(Scalar::Int(self.layouts.pointer_size() * 8))
+            }
+            _ => None,
+        }
+    }
+
+    /// Component type and number of components of a vector type; a type that is none is its own
+    /// only component.
+    pub fn components(&self, ty: Id) -> (Id, u32) {
+        match self.definitions.get(self.module, ty) {
+            Some(def) if def.op() == Op::TypeVector => (def.id(0), def.word(1)),
+            _ => (ty, 1),
+        }
+    }
+
+    /// The parts of a composite type with their offsets in bytes.
+    ///
+    /// # Errors
+    /// When it is none, or has more parts than are loaded and stored as a whole.
+    pub fn parts(&self, ty: Id) -> Result<Vec<(Id, u64)>, Diagnostic> {
+        let def = self.def(ty)?;
+        let (part, count) = match def.op() {
+            Op::TypeVector => (def.id(0), u64::from(def.word(1))),
+            Op::TypeArray => (def.id(0), self.constant(def.id(1)).unwrap_or(u64::MAX)),
+            Op::TypeStruct => {
+                let offset = |n| self.layouts.member(ty, n as u32).offset;
+                return Ok(def
+                    .ids(0)
+                    .enumerate()
+                    .map(|(n, m)| (m, offset(n)))
+                    .collect());
+            }
+            op => return Err(self.refuse(ty, &format!("{op} in memory"))),
+        };
+        if count > MOST_PARTS as u64 {
+            return Err(self.refuse(ty, "a value of so many parts"));
+        }
+        let stride = self.layouts.get(ty).stride;
+        Ok((0..count).map(|n| (part, n * stride)).collect())
+    }
+
+    /// Visits the scalars of a type with their offsets in bytes, as far as `room` of them go.
+    ///
+    /// # Errors
+    /// When a type cannot be in memory, or has more scalars than `room`.
+    pub fn leaves(
+        &self,
+        ty: Id,
+        room: usize,
+        visit: &mut dyn FnMut(Id, u64),
+    ) -> Result<(), Diagnostic> {
+        let mut left = room;
+        let mut work = vec![(ty, 0_u64)];
+        while let Some((ty, at)) = work.pop() {
+            if self.scalar(ty).is_none() {
+                let parts = self.parts(ty)?.into_iter().rev();
+                work.extend(parts.map(|(part, offset)| (part, at + offset)));
+                continue;
+            }
+            let Some(less) = left.checked_sub(1) else {
+                return Err(self.refuse(ty, "a value of so many parts"));
+            };
+            left = less;
+            visit(ty, at);
+        }
+        Ok(())
+    }
+
+    /// The refusal of something at an id.
+    pub fn refuse(&self, at: Id, what: &str) -> Diagnostic {
+        match self.definitions.get(self.module, at) {
+            Some(inst) => refuse(inst, what),
+            None => refusal(what),
+        }
+    }
+}
+
+/// The refusal of something at an instruction.
+pub fn refuse(inst: InstRef<'_>, what: &str) -> Diagnostic {
+    Diagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
+}
+
+/// The refusal of something whose place is not known here.
+pub fn refusal(what: &str) -> Diagnostic {
+    let text = format!("{what} is not supported for Vulkan");
+    Diagnostic::error(spirula_diagnostics::Place::Unknown, text)
+}

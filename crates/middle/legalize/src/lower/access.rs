@@ -1,0 +1,186 @@
+//! Instructions that read and write memory.
+
+use super::Lower;
+use super::composites::result;
+use super::memory::Place;
+use crate::classes::{common, memory_operands};
+use crate::facts::Scalar;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
+use spirula_spirv::ir::InstRef;
+
+type Lowered = Result<Id, Diagnostic>;
+type Done = Result<(), Diagnostic>;
+
+/// Most pieces of a copy that are not in a loop.
+const UNROLLED: u64 = 32;
+
+impl Lower<'_> {
+    /// Where a pointer of the source leads, with the memory operands from word `n` on.
+    pub fn place(
+        &mut self,
+        inst: InstRef<'_>,
+        pointer: Id,
+        n: usize,
+        natural: u32,
+    ) -> Result<Place, Diagnostic> {
+        let class = self.class(pointer)?;
+        let (flags, align) = memory_operands(inst, n);
+        Ok(Place {
+            class,
+            pointer: self.pointer(pointer, class)?,
+            region: None,
+            offset: 0,
+            align: align.unwrap_or(natural),
+            is_volatile: flags.contains(MemoryAccess::Volatile),
+        })
+    }
+}
+
+/// `OpLoad`.
+pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let pointer = inst.id(0);
+    if l.facts.pointer_of(pointer) == Some(StorageClass::Input) {
+        return l.load_builtin(inst);
+    }
+    let ty = l.facts.type_of(result(inst));
+    let ty = ty.ok_or_else(|| l.facts.refuse(pointer, "this load"))?;
+    if l.is_nowhere(pointer) {
+        let ty = l.result_type(result(inst))?;
+        return Ok(l.b.constant_null(ty));
+    }
+    let natural = l.facts.layouts.get(ty).align;
+    let place = l.place(inst, pointer, 1, natural)?;
+    let value = l.load(place, ty)?;
+    l.unkept_value(result(inst), value)
+}
+
+/// `OpStore`.
+pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+    let (pointer, object) = (inst.id(0), inst.id(1));
+    let ty = l.facts.type_of(object);
+    let ty = ty.ok_or_else(|| l.facts.refuse(pointer, "this store"))?;
+    if l.is_nowhere(pointer) {
+        return Ok(());
+    }
+    let natural = l.facts.layouts.get(ty).align;
+    let place = l.place(inst, pointer, 2, natural)?;
+    let value = l.kept_value(object)?;
+    l.store(place, ty, value)
+}
+
+/// `OpCopyMemory` and `OpCopyMemorySized`.
+pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+    let (to, from) = (inst.id(0), inst.id(1));
+    if l.is_nowhere(to) || l.is_nowhere(from) {
+        return Ok(());
+    }
+    let is_sized = inst.op() == Op::CopyMemorySized;
+    let pointee = l.facts.pointee(to).or_else(|_| l.facts.pointee(from));
+    let natural = match pointee {
+        Ok(ty) => l.facts.layouts.get(ty).align,
+        Err(_) => 1,
+    };
+    let at = if is_sized { 3 } else { 2 };
+    let to = l.place(inst, to, at, natural)?;
+    let from = l.place(inst, from, at, natural)?;
+    let piece = l.piece(to, from);
+    let scalar = Scalar::Int(piece * 8);
+    let size = match is_sized {
+        true => l.facts.constant(inst.id(2)),
+        false => Some(l.facts.layouts.get(pointee?).size),
+    };
+    let Some(size) = size else {
+        return copy_loop(l, inst, to, from, piece);
+    };
+    if size / u64::from(piece) > UNROLLED && size % u64::from(piece) == 0 {
+        return copy_loop(l, inst, to, from, piece);
+    }
+    let whole = size / u64::from(piece);
+    // All is read before anything is written, as the memories may be the same.
+    let mut values = Vec::new();
+    for n in 0..whole {
+        values.push(l.load_scalars(from.after(n * u64::from(piece)), scalar, 1)?);
+    }
+    for (n, value) in values.into_iter().enumerate() {
+        l.store_scalars(to.after(n as u64 * u64::from(piece)), scalar, 1, value)?;
+    }
+    let rest = whole * u64::from(piece)..size;
+    if !rest.is_empty() && piece > align_of_rest(l, to, from) {
+        return Err(crate::facts::refuse(inst, "a copy of a part of an element"));
+    }
+    for at in rest {
+        let value = l.load_scalars(from.after(at), Scalar::Int(8), 1)?;
+        l.store_scalars(to.after(at), Scalar::Int(8), 1, value)?;
+    }
+    Ok(())
+}
+
+impl Lower<'_> {
+    /// Whether a pointer is null and nothing else. Who comes to an access by it has undefined behaviour,
+    /// so that the access is left out, and what it reads is zero.
+    pub fn is_nowhere(&self, pointer: Id) -> bool {
+        self.facts.is_nothing(pointer) && self.classes.of(pointer).is_none()
+    }
+
+    /// Zero.
+    pub fn nothing(&mut self, scalar: Scalar) -> Id {
+        match scalar.kept() {
+            Scalar::Float(width) => self.real(width, 0.0),
+            Scalar::Bool => self.b.constant_bool(false),
+            other => self.number(other.size() * 8, 0),
+        }
+    }
+
+    /// A place some bytes further on, a number of 32 bits that is a multiple of `step`.
+    pub fn moved(&mut self, place: Place, offset: Id, step: u32) -> Place {
+        let ty = self.pointer_type(place.class);
+        let offset = match self.classes.memory(place.class).pointer_width() {
+            64 => self.op(Op::UConvert, ty, &[offset]),
+            _ => offset,
+        };
+        Place {
+            pointer: self.op(Op::IAdd, ty, &[place.pointer, offset]),
+            align: common(place.align, step.into()),
+            ..place
+        }
+    }
+
+    /// The pieces of a copy, in bytes: elements of arrays, the larger ones where both are such, as
+    /// elements can be put together but not taken apart.
+    fn piece(&self, to: Place, from: Place) -> u32 {
+        let element = |place: Place| {
+            let memory = self.classes.memory(place.class);
+            (!memory.is_physical).then(|| memory.unit())
+        };
+        let align = common(to.align, 0).min(common(from.align, 0)).min(4);
+        element(to).max(element(from)).unwrap_or(align)
+    }
+}
+
+/// The size of elements that can be copied byte by byte.
+fn align_of_rest(l: &Lower<'_>, to: Place, from: Place) -> u32 {
+    let places = [to, from];
+    let is_physical = places.iter().all(|p| l.classes.memory(p.class).is_physical);
+    if is_physical { u32::MAX } else { 1 }
+}
+
+/// A copy piece by piece, in a loop of the source's kind: the structuriser comes after.
+fn copy_loop(l: &mut Lower<'_>, inst: InstRef<'_>, to: Place, from: Place, piece: u32) -> Done {
+    let bytes = match inst.op() {
+        Op::CopyMemorySized => {
+            let (scalar, _) = l.scalars(inst.id(2))?;
+            let size = l.value(inst.id(2))?;
+            l.resize(size, scalar.size() * 8, 32)
+        }
+        _ => l.number(32, l.facts.layouts.get(l.facts.pointee(inst.id(0))?).size),
+    };
+    let (zero, step) = (l.number(32, 0), l.number(32, piece.into()));
+    l.counted([zero, step, bytes], |l, offset| {
+        let (from, to) = (l.moved(from, offset, piece), l.moved(to, offset, piece));
+        let value = l.load_scalars(from, Scalar::Int(piece * 8), 1)?;
+        l.store_scalars(to, Scalar::Int(piece * 8), 1, value)
+    })
+}

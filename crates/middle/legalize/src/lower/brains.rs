@@ -1,0 +1,191 @@
+//! Brain floats: the upper halves of floats of 32 bits.
+//!
+//! Few devices have them, so that they are integers of 16 bits here. They are widened by a shift, computed
+//! with as floats of 32 bits, and rounded to the nearest even number.
+//!
+//! ```text
+//! %y = OpFConvert %float %x
+//! ```
+//! becomes
+//! ```text
+//! %wide = OpUConvert %uint %x
+//! %bits = OpShiftLeftLogical %uint %wide %sixteen
+//! %y = OpBitcast %float %bits
+//! ```
+
+use super::Lower;
+use super::composites::result;
+use crate::facts::Scalar;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::FPRoundingMode as Mode;
+use spirula_spirv::ir::InstRef;
+
+type Lowered = Result<Id, Diagnostic>;
+
+const SINGLE: Scalar = Scalar::Float(32);
+
+/// Instructions that take brain floats, besides arithmetic.
+const TAKEN: &[Op] = &[
+    Op::Load,
+    Op::Store,
+    Op::Phi,
+    Op::Select,
+    Op::CopyObject,
+    Op::FConvert,
+    Op::Bitcast,
+    Op::Undef,
+    Op::CompositeConstruct,
+    Op::CompositeExtract,
+    Op::CompositeInsert,
+    Op::VectorShuffle,
+    Op::VectorExtractDynamic,
+    Op::VectorInsertDynamic,
+    Op::AtomicLoad,
+    Op::AtomicStore,
+    Op::AtomicExchange,
+    Op::AtomicFAddEXT,
+    Op::AtomicFMinEXT,
+    Op::AtomicFMaxEXT,
+];
+
+/// Arithmetic and comparisons that are those of floats of 32 bits.
+const COMPUTED: &[Op] = &[
+    Op::FAdd,
+    Op::FSub,
+    Op::FMul,
+    Op::FDiv,
+    Op::FRem,
+    Op::FMod,
+    Op::FNegate,
+    Op::FOrdEqual,
+    Op::FOrdNotEqual,
+    Op::FOrdLessThan,
+    Op::FOrdLessThanEqual,
+    Op::FOrdGreaterThan,
+    Op::FOrdGreaterThanEqual,
+    Op::FUnordEqual,
+    Op::FUnordNotEqual,
+    Op::FUnordLessThan,
+    Op::FUnordLessThanEqual,
+    Op::FUnordGreaterThan,
+    Op::FUnordGreaterThanEqual,
+    Op::IsNan,
+    Op::IsInf,
+];
+
+impl Lower<'_> {
+    fn is_brain(&self, value: Id) -> bool {
+        matches!(self.scalars(value), Ok((Scalar::Brain, _)))
+    }
+
+    /// Refuses what brain floats have no meaning for yet.
+    pub fn check_brains(&self, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+        if TAKEN.contains(&inst.op()) || COMPUTED.contains(&inst.op()) {
+            return Ok(());
+        }
+        let mut ids = Vec::new();
+        self.facts.ids.visit(inst, |_, id| ids.push(id));
+        ids.extend(inst.result());
+        match ids.iter().any(|id| self.is_brain(*id)) {
+            true => {
+                let text = format!("{} of brain floats", inst.op());
+                Err(crate::facts::refuse(inst, &text))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// A brain float as a float of 32 bits.
+    pub fn single_of_brain(&mut self, value: Id) -> Id {
+        let word = self.int(32);
+        let wide = self.resize(value, 16, 32);
+        let sixteen = self.number(32, 16);
+        let bits = self.op(Op::ShiftLeftLogical, word, &[wide, sixteen]);
+        self.cast(bits, Scalar::Int(32), SINGLE)
+    }
+
+    /// The brain float nearest to a float of 32 bits, the even one of two.
+    pub fn brain_of_single(&mut self, value: Id) -> Id {
+        let (word, truth) = (self.int(32), self.b.bool());
+        let bits = self.cast(value, SINGLE, Scalar::Int(32));
+        let [sixteen, one, half, quiet] =
+            [16, 1, 0x7fff, 0x40].map(|number| self.number(32, number));
+        let upper = self.op(Op::ShiftRightLogical, word, &[bits, sixteen]);
+        let odd = self.op(Op::BitwiseAnd, word, &[upper, one]);
+        let sum = self.op(Op::IAdd, word, &[bits, half]);
+        let sum = self.op(Op::IAdd, word, &[sum, odd]);
+        let rounded = self.op(Op::ShiftRightLogical, word, &[sum, sixteen]);
+        let nan = self.op(Op::BitwiseOr, word, &[upper, quiet]);
+        let is_nan = self.op(Op::IsNan, truth, &[value]);
+        let chosen = self.op(Op::Select, word, &[is_nan, nan, rounded]);
+        self.resize(chosen, 32, 16)
+    }
+
+    /// A brain float by an operation on floats of 32 bits.
+    pub fn by_singles(&mut self, v: &[Id], make: impl FnOnce(&mut Self, &[Id]) -> Id) -> Id {
+        let singles: Vec<Id> = v.iter().map(|v| self.single_of_brain(*v)).collect();
+        let made = make(self, &singles);
+        self.brain_of_single(made)
+    }
+}
+
+/// Arithmetic on brain floats; nothing where the operands are others.
+pub fn computed(l: &mut Lower<'_>, inst: InstRef<'_>) -> Option<Lowered> {
+    let op = inst.op();
+    if !COMPUTED.contains(&op) || !l.is_brain(inst.id(0)) {
+        return None;
+    }
+    let gives_brain = l.is_brain(result(inst));
+    let operands: Vec<Id> = inst.ids(0).collect();
+    let single = l.scalar(SINGLE);
+    Some(
+        l.each_scalar(inst, &operands, |l, ty, v| match gives_brain {
+            true => l.by_singles(v, |l, v| l.op(op, single, v)),
+            false => {
+                let singles: Vec<Id> = v.iter().map(|v| l.single_of_brain(*v)).collect();
+                l.op(op, ty, &singles)
+            }
+        }),
+    )
+}
+
+/// `OpFConvert` from or to brain floats; nothing where both are others.
+pub fn converted(l: &mut Lower<'_>, inst: InstRef<'_>, mode: Option<Mode>) -> Option<Lowered> {
+    let operand = inst.id(0);
+    let (from, to) = (l.scalars(operand).ok()?.0, l.scalars(result(inst)).ok()?.0);
+    if from != Scalar::Brain && to != Scalar::Brain {
+        return None;
+    }
+    if to == Scalar::Brain && mode.is_some_and(|mode| mode != Mode::RTE) {
+        let text = "a conversion to brain floats that does not round to nearest";
+        return Some(Err(crate::facts::refuse(inst, text)));
+    }
+    Some(l.each_scalar(inst, &[operand], |l, ty, v| {
+        let single = match from {
+            Scalar::Brain => l.single_of_brain(v[0]),
+            SINGLE => v[0],
+            Scalar::Float(64) => l.single_to_odd(v[0]),
+            _ => {
+                let single = l.scalar(SINGLE);
+                l.op(Op::FConvert, single, v)
+            }
+        };
+        match to {
+            Scalar::Brain => l.brain_of_single(single),
+            SINGLE => single,
+            _ => l.op(Op::FConvert, ty, &[single]),
+        }
+    }))
+}
+
+/// `OpConvertBF16ToFINTEL`, from integers.
+pub fn of_bits(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.each_scalar(inst, &[inst.id(0)], |l, _, v| l.single_of_brain(v[0]))
+}
+
+/// `OpConvertFToBF16INTEL`, to integers.
+pub fn as_bits(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.each_scalar(inst, &[inst.id(0)], |l, _, v| l.brain_of_single(v[0]))
+}

@@ -1,0 +1,214 @@
+//! Values: those of the function, constants, addresses of objects.
+
+use super::Lower;
+use crate::classes::{Class, Object};
+use crate::facts::Scalar;
+use crate::steps;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+impl Lower<'_> {
+    /// An unsigned constant.
+    pub fn number(&mut self, width: u32, value: u64) -> Id {
+        let value = value & (u64::MAX >> (64 - width));
+        let ty = self.int(width);
+        let id = self.b.constant_bits(ty, width, value);
+        self.numbers.insert(id, value);
+        id
+    }
+
+    /// A float constant from its value.
+    pub fn real(&mut self, width: u32, value: f64) -> Id {
+        let ty = self.float(width);
+        let bits = match width {
+            16 => u64::from(half_bits(value)),
+            32 => u64::from((value as f32).to_bits()),
+            _ => value.to_bits(),
+        };
+        self.b.constant_bits(ty, width, bits)
+    }
+
+    /// A constant in all components of a type: a scalar's, or a vector's of up to four.
+    pub fn splat(&mut self, constant: Id, count: u32) -> Id {
+        if count == 1 {
+            return constant;
+        }
+        let part = self.b.type_of(constant).unwrap_or(constant);
+        let ty = self.vector(part, count);
+        self.b
+            .constant_composite(ty, &vec![constant; count as usize])
+    }
+
+    /// A value of the source.
+    pub fn value(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        if let Some(known) = self.values[source] {
+            return Ok(known);
+        }
+        let def = self.facts.def(source)?;
+        let made = match def.op() {
+            Op::Variable | Op::FunctionParameter => self.address(source)?,
+            Op::SpecConstantOp if self.facts.is_pointer(source) => {
+                let class = self.class(source)?;
+                let (object, offset) = steps::origin(self.facts, source)?;
+                let base = self.value(object)?;
+                let width = self.classes.memory(class).pointer_width();
+                let made = self.plus(width, base, offset);
+                if !self.numbers.contains_key(&made) && offset != 0 {
+                    // It is computed here, and not there everywhere.
+                    return Ok(made);
+                }
+                made
+            }
+            _ => self.constant(source)?,
+        };
+        self.values.set(source, Some(made));
+        Ok(made)
+    }
+
+    /// A pointer of the source as one of a class, null among them.
+    pub fn pointer(&mut self, source: Id, class: Class) -> Result<Id, Diagnostic> {
+        if self.facts.is_nothing(source) {
+            let width = self.classes.memory(class).pointer_width();
+            return Ok(self.number(width, 0));
+        }
+        self.value(source)
+    }
+
+    /// The class of a pointer.
+    pub fn class(&self, source: Id) -> Result<Class, Diagnostic> {
+        let class = self.classes.of(source);
+        class.ok_or_else(|| self.facts.refuse(source, "an access by a null pointer"))
+    }
+
+    fn constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        let def = self.facts.def(source)?;
+        let ty = def.result_type();
+        let ty = ty.ok_or_else(|| self.facts.refuse(source, &def.op().to_string()))?;
+        let made = match def.op() {
+            Op::Constant | Op::SpecConstant => {
+                let value = self
+                    .facts
+                    .definitions
+                    .default_value(self.facts.module, source);
+                let value = value.unwrap_or(0);
+                if def.op() == Op::SpecConstant {
+                    return self.spec_constant(source, ty, value);
+                }
+                match self.facts.scalar(ty).map(Scalar::kept) {
+                    Some(Scalar::Int(width)) => self.number(width, value),
+                    Some(Scalar::Float(width)) => {
+                        let ty = self.ty(ty)?;
+                        let value = value & (u64::MAX >> (64 - width));
+                        self.b.constant_bits(ty, width, value)
+                    }
+                    _ => return Err(self.facts.refuse(source, "this constant")),
+                }
+            }
+            Op::ConstantTrue | Op::SpecConstantTrue => self.b.constant_bool(true),
+            Op::ConstantFalse | Op::SpecConstantFalse => self.b.constant_bool(false),
+            Op::ConstantNull => match self.facts.scalar(ty).map(Scalar::kept) {
+                Some(Scalar::Int(width)) => self.number(width, 0),
+                _ => {
+                    let ty = self.ty(ty)?;
+                    self.b.constant_null(ty)
+                }
+            },
+            Op::Undef => {
+                let ty = self.ty(ty)?;
+                self.b.undef(ty)
+            }
+            Op::ConstantComposite | Op::SpecConstantComposite => {
+                let ty = self.ty(ty)?;
+                let parts: Result<Vec<Id>, _> = def.ids(0).map(|p| self.kept_constant(p)).collect();
+                self.b.constant_composite(ty, &parts?)
+            }
+            Op::SpecConstantOp => self.constant_operation(source, ty)?,
+            op => return Err(self.facts.refuse(source, &format!("{op} as a value"))),
+        };
+        Ok(made)
+    }
+
+    /// A constant as a part of a composite.
+    fn kept_constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        if !self.facts.is_pointer(source) {
+            return self.value(source);
+        }
+        let bits = self.pointer_bits(source)?;
+        Ok(self.number(64, bits))
+    }
+
+    /// What a constant pointer is in memory.
+    pub fn pointer_bits(&mut self, source: Id) -> Result<u64, Diagnostic> {
+        if self.facts.is_nothing(source) {
+            return Ok(0);
+        }
+        let (object, offset) = steps::origin(self.facts, source)?;
+        let is_generic = self.classes.memory(self.class(object)?).is_generic();
+        let object = self.object(object)?;
+        let tag = if is_generic { object.region().tag() } else { 0 };
+        Ok(tag | u64::from((object.offset as i64 + offset) as u32))
+    }
+
+    /// An operation on constants that are no pointers.
+    fn constant_operation(&mut self, source: Id, ty: Id) -> Result<Id, Diagnostic> {
+        let def = self.facts.def(source)?;
+        let op = Op(def.word(0) as u16);
+        if op == Op::ConvertPtrToU || op == Op::Bitcast && self.facts.is_pointer(def.id(1)) {
+            let bits = self.pointer_bits(def.id(1))?;
+            let width = self.facts.scalar(ty).map_or(64, |s| s.size() * 8);
+            return Ok(self.number(width, bits));
+        }
+        let ty = self.ty(ty)?;
+        let mut words = vec![def.word(0)];
+        for operand in def.ids(1) {
+            words.push(self.value(operand)?.word());
+        }
+        Ok(self.b.constant(Op::SpecConstantOp, ty, &words))
+    }
+
+    /// The object of a variable or parameter.
+    fn object(&self, source: Id) -> Result<Object, Diagnostic> {
+        let class = self.class(source)?;
+        let objects = &self.classes.memory(class).objects;
+        let found = objects.iter().find(|o| o.id == source).copied();
+        found.ok_or_else(|| self.facts.refuse(source, "an object without memory"))
+    }
+
+    /// The address of a variable or of a parameter's memory.
+    fn address(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        if matches!(self.facts.pointer_of(source), Some(StorageClass::Input)) {
+            return Err(self.facts.refuse(source, "the address of a built-in value"));
+        }
+        let is_generic = self.classes.memory(self.class(source)?).is_generic();
+        let object = self.object(source)?;
+        let tag = object.region().tag();
+        match (object.size, is_generic) {
+            (Some(_), false) => Ok(self.number(32, object.offset)),
+            (Some(_), true) => Ok(self.number(64, tag | object.offset)),
+            (None, false) => self.workgroup_argument(source),
+            (None, true) => {
+                let offset = self.workgroup_argument(source)?;
+                let (wide, tag) = (self.int(64), self.number(64, tag));
+                let words = [u32::from(Op::UConvert.0), offset.word()];
+                let offset = self.b.constant(Op::SpecConstantOp, wide, &words);
+                let words = [u32::from(Op::IAdd.0), offset.word(), tag.word()];
+                Ok(self.b.constant(Op::SpecConstantOp, wide, &words))
+            }
+        }
+    }
+}
+
+/// The bits of a half from a value that it has exactly, or nearly.
+fn half_bits(value: f64) -> u16 {
+    let bits = (value as f32).to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let exponent = (bits >> 23 & 0xff) as i32 - 127 + 15;
+    let mantissa = (bits >> 13 & 0x3ff) as u16;
+    match exponent {
+        ..=0 => sign,
+        31.. => sign | 0x7c00,
+        e => sign | (e as u16) << 10 | mantissa,
+    }
+}

@@ -1,0 +1,94 @@
+//! Initial contents of constants.
+
+use super::Lower;
+use crate::classes::{Class, Object, Region};
+use crate::facts::Scalar;
+use crate::initial;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+
+/// Most bytes of a module's constants that may meet in one pointer.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Most elements that an instruction can list.
+const MOST_ELEMENTS: u64 = 65_532;
+
+impl Lower<'_> {
+    /// The constant that the array of a class begins as.
+    pub fn contents(&mut self, class: Class, array: Id) -> Result<Id, Diagnostic> {
+        let memory = self.classes.memory(class);
+        let (size, element) = (memory.size_of(Region::Own), memory.element());
+        let own = memory.objects.iter().filter(|o| o.region() == Region::Own);
+        let objects: Vec<Object> = own.copied().collect();
+        if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
+            return Err(self.facts.refuse(objects[0].id, "so large a constant"));
+        }
+        let mut bytes = vec![0; size as usize];
+        for object in &objects {
+            let variable = self.facts.def(object.id)?;
+            if let Some(initializer) = variable.get_id(1) {
+                let ty = self.facts.pointee(object.id)?;
+                self.bytes(initializer, ty, object.offset as usize, &mut bytes)?;
+            }
+        }
+        let parts = self.elements_of(&bytes, element);
+        if parts.is_empty() {
+            return Ok(self.b.constant_null(array));
+        }
+        Ok(self.b.constant_composite(array, &parts))
+    }
+
+    /// The elements that a variable begins as.
+    pub fn initial_elements(
+        &mut self,
+        variable: Id,
+        initializer: Id,
+        element: Scalar,
+    ) -> Result<Vec<Id>, Diagnostic> {
+        let ty = self.facts.pointee(variable)?;
+        let size = self.facts.layouts.get(ty).size;
+        if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
+            return Err(self.facts.refuse(variable, "so large an initial value"));
+        }
+        let mut bytes = vec![0; size as usize];
+        self.bytes(initializer, ty, 0, &mut bytes)?;
+        Ok(self.elements_of(&bytes, element))
+    }
+
+    fn elements_of(&mut self, bytes: &[u8], element: Scalar) -> Vec<Id> {
+        let ty = self.scalar(element);
+        let mut parts = Vec::new();
+        for chunk in bytes.chunks(element.size() as usize) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let bits = u64::from_le_bytes(word);
+            parts.push(self.b.constant_bits(ty, element.size() * 8, bits));
+        }
+        parts
+    }
+
+    /// Writes a constant of a type into bytes.
+    fn bytes(&mut self, constant: Id, ty: Id, at: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
+        let facts = self.facts;
+        initial::scalars(facts, constant, ty, &mut |constant, scalar, offset| {
+            let bits = match facts.is_pointer(constant) {
+                true => self.pointer_bits(constant)?,
+                false => self.scalar_bits(constant, scalar)?,
+            };
+            let at = at as u64 + offset;
+            initial::write(facts, constant, (bits, scalar), at, out)
+        })
+    }
+
+    fn scalar_bits(&mut self, constant: Id, scalar: Scalar) -> Result<u64, Diagnostic> {
+        if self.facts.is_nothing(constant) {
+            return Ok(0);
+        }
+        if let Some(value) = self.facts.constant(constant) {
+            return Ok(value & (u64::MAX >> (64 - scalar.size() * 8)));
+        }
+        let made = self.value(constant)?;
+        let known = self.numbers.get(&made).copied();
+        known.ok_or_else(|| self.facts.refuse(constant, "this initial value"))
+    }
+}

@@ -1,0 +1,120 @@
+//! Phis, branches, loops that lowering makes.
+
+use super::Lower;
+use super::composites::result;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::function_name;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+type Done = Result<(), Diagnostic>;
+
+/// `OpPhi`; its operands come when all blocks are made.
+pub fn phi(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+    let ty = l.result_type(result(inst))?;
+    let (id, new) = l.b.phi(ty);
+    l.kernel.phis.push((new, inst.handle()));
+    Ok(id)
+}
+
+/// `OpBranch`.
+pub fn branch(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+    let target = l.label(inst.id(0))?;
+    l.effect(Op::Branch, &[target]);
+    Ok(())
+}
+
+/// `OpBranchConditional`.
+pub fn choice(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+    let condition = l.value(inst.id(0))?;
+    let (yes, no) = (l.label(inst.id(1))?, l.label(inst.id(2))?);
+    l.effect(Op::BranchConditional, &[condition, yes, no]);
+    Ok(())
+}
+
+/// `OpSwitch`.
+pub fn switch(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+    let selector = l.value(inst.id(0))?;
+    let step = l.facts.ids.switch_literal_words(inst) + 1;
+    let default = l.label(inst.id(1))?;
+    let mut words = vec![selector.word(), default.word()];
+    for case in inst.operands()[2..].chunks_exact(step) {
+        words.extend(&case[..step - 1]);
+        let target = Id::new(case[step - 1]).unwrap_or(Id::MAX);
+        words.push(l.label(target)?.word());
+    }
+    l.b.effect(Op::Switch, &words);
+    Ok(())
+}
+
+/// `OpReturn` and `OpUnreachable`.
+pub fn end(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+    l.effect(inst.op(), &[]);
+    Ok(())
+}
+
+/// `OpFunctionCall` of a function without a body: those with one took the place of their calls.
+pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+    let name = function_name(l.facts.module, inst.id(0));
+    let message = format!("{name} is called, but has no body");
+    Err(Diagnostic::error(inst.place(), message)
+        .with_hint("link the module with the one that defines it"))
+}
+
+impl Lower<'_> {
+    fn label(&self, old: Id) -> Result<Id, Diagnostic> {
+        let found = self.kernel.labels.get(&old).copied();
+        found.ok_or_else(|| self.facts.refuse(old, "a branch to no block"))
+    }
+
+    /// Begins a block that the source does not have.
+    pub fn begin(&mut self, label: Id) {
+        self.b.begin_block(label);
+        self.kernel.open = label;
+    }
+
+    /// Does something for each number from `first` by `step` up to `count`.
+    pub fn counted(
+        &mut self,
+        [first, step, count]: [Id; 3],
+        body: impl FnOnce(&mut Self, Id) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        self.fold([first, step, count], None, |l, n, _| {
+            body(l, n).map(|()| None)
+        })?;
+        Ok(())
+    }
+
+    /// The same with a value that goes from round to round, given by its first one.
+    pub fn fold(
+        &mut self,
+        [first, step, count]: [Id; 3],
+        value: Option<Id>,
+        body: impl FnOnce(&mut Self, Id, Option<Id>) -> Result<Option<Id>, Diagnostic>,
+    ) -> Result<Option<Id>, Diagnostic> {
+        let (word, truth) = (self.int(32), self.b.bool());
+        let before = self.kernel.open;
+        let [header, inside, after] = [(); 3].map(|()| self.b.fresh_id());
+        self.effect(Op::Branch, &[header]);
+        self.begin(header);
+        let (n, phi) = self.b.phi(word);
+        let ty = value.and_then(|v| self.b.type_of(v));
+        let carried = ty.map(|ty| self.b.phi(ty));
+        let goes_on = self.op(Op::ULessThan, truth, &[n, count]);
+        self.effect(Op::BranchConditional, &[goes_on, inside, after]);
+        self.begin(inside);
+        let new = body(self, n, carried.map(|c| c.0))?;
+        let next = self.op(Op::IAdd, word, &[n, step]);
+        let last = self.kernel.open;
+        self.effect(Op::Branch, &[header]);
+        self.b
+            .set_phi(phi, &[first, before, next, last].map(Id::word));
+        if let (Some((_, phi)), Some(value), Some(new)) = (carried, value, new) {
+            self.b
+                .set_phi(phi, &[value, before, new, last].map(Id::word));
+        }
+        self.begin(after);
+        Ok(carried.map(|c| c.0))
+    }
+}

@@ -1,0 +1,106 @@
+//! Accesses by pointers that may be to several regions: by their highest bits to one or the other.
+
+use super::Lower;
+use super::memory::Place;
+use crate::classes::Region;
+use crate::facts::Scalar;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+impl Lower<'_> {
+    /// The region of a place, unless only its pointer says.
+    pub fn region(&self, place: Place) -> Option<Region> {
+        let memory = self.classes.memory(place.class);
+        match memory.is_generic() {
+            true => place.region,
+            false => memory.regions().first().copied(),
+        }
+    }
+
+    /// Whether a pointer of a generic class is to a region.
+    pub fn is_to(&mut self, pointer: Id, region: Region) -> Id {
+        let (wide, truth) = (self.int(64), self.b.bool());
+        let (mask, tag) = (self.number(64, 3 << 62), self.number(64, region.tag()));
+        let found = self.op(Op::BitwiseAnd, wide, &[pointer, mask]);
+        self.op(Op::IEqual, truth, &[found, tag])
+    }
+
+    /// A load of scalars from one of several regions.
+    pub fn load_generic(
+        &mut self,
+        place: Place,
+        scalar: Scalar,
+        count: u32,
+        ty: Id,
+    ) -> Result<Id, Diagnostic> {
+        let mut ways = Vec::new();
+        self.by_region(place, |l, place| {
+            let value = l.load_scalars(place, scalar, count)?;
+            ways.extend([value.word(), l.kernel.open.word()]);
+            Ok(())
+        })?;
+        let (value, phi) = self.b.phi(ty);
+        self.b.set_phi(phi, &ways);
+        Ok(value)
+    }
+
+    /// A store of scalars to one of several regions.
+    pub fn store_generic(
+        &mut self,
+        place: Place,
+        scalar: Scalar,
+        count: u32,
+        value: Id,
+    ) -> Result<(), Diagnostic> {
+        self.by_region(place, |l, place| {
+            l.store_scalars(place, scalar, count, value)
+        })
+    }
+
+    /// A branch to what is done in each region; they meet in the block that is open afterwards.
+    pub fn by_region(
+        &mut self,
+        place: Place,
+        mut make: impl FnMut(&mut Self, Place) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        let regions = self.classes.memory(place.class).regions();
+        let after = self.b.fresh_id();
+        for (n, region) in regions.iter().enumerate() {
+            if n + 1 < regions.len() {
+                let [here, next] = [(); 2].map(|()| self.b.fresh_id());
+                let is_there = self.is_to(place.pointer, *region);
+                self.effect(Op::BranchConditional, &[is_there, here, next]);
+                self.begin(here);
+                self.one_region(place, *region, &mut make)?;
+                self.effect(Op::Branch, &[after]);
+                self.begin(next);
+            } else {
+                self.one_region(place, *region, &mut make)?;
+                self.effect(Op::Branch, &[after]);
+            }
+        }
+        self.begin(after);
+        Ok(())
+    }
+
+    fn one_region(
+        &mut self,
+        place: Place,
+        region: Region,
+        make: &mut impl FnMut(&mut Self, Place) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        let pointer = match region {
+            Region::Buffer => place.pointer,
+            _ => self.resize(place.pointer, 64, 32),
+        };
+        make(
+            self,
+            Place {
+                pointer,
+                region: Some(region),
+                ..place
+            },
+        )
+    }
+}

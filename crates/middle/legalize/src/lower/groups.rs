@@ -1,0 +1,405 @@
+//! Operations of groups.
+//!
+//! Those of subgroups Vulkan has. Those of workgroups go through an array that has a value of each
+//! invocation: all are written, and after a barrier each invocation reads what it needs.
+
+use super::Lower;
+use super::composites::result;
+use crate::facts::Scalar;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{
+    BuiltIn, Capability, GroupOperation, MemoryAccess, MemorySemantics, Scope, StorageClass,
+};
+use spirula_spirv::grammar::glsl_std_450 as glsl;
+use spirula_spirv::ir::InstRef;
+
+type Lowered = Result<Id, Diagnostic>;
+
+/// How an operation combines values.
+#[derive(Clone, Copy)]
+enum Combine {
+    Op(Op),
+    Glsl(u32),
+}
+
+/// An operation of groups, the same of subgroups in Vulkan, how values are combined, and the one
+/// that changes nothing.
+struct Reduction {
+    of: Op,
+    subgroup: Op,
+    combine: Combine,
+    neutral: fn(&mut Lower<'_>, Scalar) -> Id,
+}
+
+#[rustfmt::skip]
+const REDUCTIONS: &[Reduction] = &[
+    row(Op::GroupIAdd, Op::GroupNonUniformIAdd, Combine::Op(Op::IAdd), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupFAdd, Op::GroupNonUniformFAdd, Combine::Op(Op::FAdd), |l, s| l.real(s.size() * 8, -0.0)),
+    row(Op::GroupFMin, Op::GroupNonUniformFMin, Combine::Glsl(glsl::NMIN), |l, s| l.real(s.size() * 8, f64::INFINITY)),
+    row(Op::GroupUMin, Op::GroupNonUniformUMin, Combine::Glsl(glsl::UMIN), |l, s| l.number(s.size() * 8, u64::MAX)),
+    row(Op::GroupSMin, Op::GroupNonUniformSMin, Combine::Glsl(glsl::SMIN), |l, s| l.number(s.size() * 8, u64::MAX >> (65 - s.size() * 8))),
+    row(Op::GroupFMax, Op::GroupNonUniformFMax, Combine::Glsl(glsl::NMAX), |l, s| l.real(s.size() * 8, f64::NEG_INFINITY)),
+    row(Op::GroupUMax, Op::GroupNonUniformUMax, Combine::Glsl(glsl::UMAX), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupSMax, Op::GroupNonUniformSMax, Combine::Glsl(glsl::SMAX), |l, s| l.number(s.size() * 8, 1 << (s.size() * 8 - 1))),
+    row(Op::GroupIMulKHR, Op::GroupNonUniformIMul, Combine::Op(Op::IMul), |l, s| l.number(s.size() * 8, 1)),
+    row(Op::GroupFMulKHR, Op::GroupNonUniformFMul, Combine::Op(Op::FMul), |l, s| l.real(s.size() * 8, 1.0)),
+    row(Op::GroupBitwiseAndKHR, Op::GroupNonUniformBitwiseAnd, Combine::Op(Op::BitwiseAnd), |l, s| l.number(s.size() * 8, u64::MAX)),
+    row(Op::GroupBitwiseOrKHR, Op::GroupNonUniformBitwiseOr, Combine::Op(Op::BitwiseOr), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupBitwiseXorKHR, Op::GroupNonUniformBitwiseXor, Combine::Op(Op::BitwiseXor), |l, s| l.number(s.size() * 8, 0)),
+];
+
+const fn row(
+    of: Op,
+    subgroup: Op,
+    combine: Combine,
+    neutral: fn(&mut Lower<'_>, Scalar) -> Id,
+) -> Reduction {
+    Reduction {
+        of,
+        subgroup,
+        combine,
+        neutral,
+    }
+}
+
+impl Lower<'_> {
+    fn combine(&mut self, how: Combine, ty: Id, a: Id, b: Id) -> Id {
+        match how {
+            Combine::Op(op) => self.op(op, ty, &[a, b]),
+            Combine::Glsl(number) => self.glsl(number, ty, &[a, b]),
+        }
+    }
+
+    fn is_subgroup(&self, scope: Id) -> bool {
+        self.facts.constant(scope) == Some(Scope::Subgroup.0.into())
+    }
+
+    /// The number of invocations of a workgroup.
+    fn invocations(&mut self) -> Id {
+        let word = self.int(32);
+        let size = self.workgroup_size();
+        let parts = [0, 1, 2].map(|n| self.extract(word, size, n));
+        let plane = self.op(Op::IMul, word, &[parts[0], parts[1]]);
+        self.op(Op::IMul, word, &[plane, parts[2]])
+    }
+
+    /// An array with a value of each invocation.
+    fn scratch(&mut self, ty: Id) -> Id {
+        if let Some(known) = self.scratch.get(&ty) {
+            let known = *known;
+            self.uses(known);
+            return known;
+        }
+        let count = match self.plan.fixed_size {
+            Some(size) => self.b.constant_u32(size.iter().product()),
+            None => {
+                self.workgroup_size();
+                let word = self.int(32);
+                let first = self.plan.first_spec;
+                let parts = [0, 1, 2].map(|n| self.spec_number(first + n, 1));
+                let mut product = parts[0];
+                for part in &parts[1..] {
+                    let words = [u32::from(Op::IMul.0), product.word(), part.word()];
+                    product = self.b.constant(Op::SpecConstantOp, word, &words);
+                }
+                product
+            }
+        };
+        let array = self.b.array(ty, count);
+        let pointer = self.b.pointer(StorageClass::Workgroup, array);
+        let made = self
+            .b
+            .global_variable(pointer, StorageClass::Workgroup, None);
+        self.uses(made);
+        self.scratch.insert(ty, made);
+        made
+    }
+
+    fn scratch_at(&mut self, array: Id, ty: Id, index: Id) -> Id {
+        let pointer = self.b.pointer(StorageClass::Workgroup, ty);
+        self.op(Op::AccessChain, pointer, &[array, index])
+    }
+
+    fn scratch_load(&mut self, array: Id, ty: Id, index: Id) -> Id {
+        let pointer = self.scratch_at(array, ty, index);
+        let flags = MemoryAccess::NonPrivatePointer.0;
+        self.b.value(Op::Load, ty, &[pointer.word(), flags])
+    }
+
+    /// Has every invocation write its value, and waits.
+    fn share(&mut self, ty: Id, value: Id) -> (Id, Id) {
+        let array = self.scratch(ty);
+        let own = self.input(BuiltIn::LocalInvocationIndex, 1);
+        let pointer = self.scratch_at(array, ty, own);
+        let flags = MemoryAccess::NonPrivatePointer.0;
+        self.b
+            .effect(Op::Store, &[pointer.word(), value.word(), flags]);
+        self.wait();
+        (array, own)
+    }
+
+    /// A barrier of the workgroup over all memory.
+    fn wait(&mut self) {
+        let semantics = MemorySemantics::AcquireRelease
+            | MemorySemantics::WorkgroupMemory
+            | MemorySemantics::UniformMemory
+            | MemorySemantics::MakeAvailable
+            | MemorySemantics::MakeVisible;
+        let scope = self.b.constant_u32(Scope::Workgroup.0);
+        let semantics = self.b.constant_u32(semantics.0);
+        self.effect(Op::ControlBarrier, &[scope, scope, semantics]);
+    }
+
+    /// A reduction or scan over a workgroup.
+    fn over_workgroup(
+        &mut self,
+        ty: Id,
+        value: Id,
+        operation: GroupOperation,
+        neutral: Id,
+        combine: Combine,
+    ) -> Result<Id, Diagnostic> {
+        let (array, own) = self.share(ty, value);
+        let word = self.int(32);
+        let (zero, one) = (self.number(32, 0), self.number(32, 1));
+        let count = match operation {
+            GroupOperation::Reduce => self.invocations(),
+            GroupOperation::InclusiveScan => self.op(Op::IAdd, word, &[own, one]),
+            GroupOperation::ExclusiveScan => own,
+            other => {
+                let text = format!("the group operation {other} of a workgroup");
+                return Err(self.facts.refuse(value, &text));
+            }
+        };
+        let folded = self.fold([zero, one, count], Some(neutral), |l, n, so_far| {
+            let more = l.scratch_load(array, ty, n);
+            Ok(so_far.map(|so_far| l.combine(combine, ty, so_far, more)))
+        })?;
+        self.wait();
+        Ok(folded.unwrap_or(neutral))
+    }
+}
+
+/// Reductions and scans.
+pub fn reduce(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (scalar, count) = l.scalars(result(inst))?;
+    if count > 1 {
+        return Err(crate::facts::refuse(
+            inst,
+            &format!("{} of a vector", inst.op()),
+        ));
+    }
+    let found = REDUCTIONS.iter().find(|r| r.of == inst.op());
+    let reduction = found.ok_or_else(|| crate::facts::refuse(inst, &inst.op().to_string()))?;
+    let ty = l.scalar(scalar);
+    let operation = GroupOperation(inst.word(1));
+    let value = l.value(inst.id(2))?;
+    if l.is_subgroup(inst.id(0)) {
+        l.b.capability(Capability::GroupNonUniform);
+        l.b.capability(Capability::GroupNonUniformArithmetic);
+        let scope = l.scope(inst.id(0))?;
+        let words = [scope.word(), operation.0, value.word()];
+        return Ok(l.b.value(reduction.subgroup, ty, &words));
+    }
+    let neutral = (reduction.neutral)(l, scalar);
+    l.over_workgroup(ty, value, operation, neutral, reduction.combine)
+}
+
+/// `OpGroupAll` and `OpGroupAny`.
+pub fn vote(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let truth = l.b.bool();
+    let value = l.value(inst.id(1))?;
+    let is_all = inst.op() == Op::GroupAll;
+    if l.is_subgroup(inst.id(0)) {
+        l.b.capability(Capability::GroupNonUniform);
+        l.b.capability(Capability::GroupNonUniformVote);
+        let scope = l.scope(inst.id(0))?;
+        let op = if is_all {
+            Op::GroupNonUniformAll
+        } else {
+            Op::GroupNonUniformAny
+        };
+        return Ok(l.op(op, truth, &[scope, value]));
+    }
+    let word = l.int(32);
+    let (one, zero) = (l.number(32, 1), l.number(32, 0));
+    let number = l.op(Op::Select, word, &[value, one, zero]);
+    let (neutral, op) = match is_all {
+        true => (one, Op::BitwiseAnd),
+        false => (zero, Op::BitwiseOr),
+    };
+    let all = l.over_workgroup(
+        word,
+        number,
+        GroupOperation::Reduce,
+        neutral,
+        Combine::Op(op),
+    )?;
+    Ok(l.op(Op::INotEqual, truth, &[all, zero]))
+}
+
+/// `OpGroupBroadcast`.
+pub fn broadcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let ty = l.result_type(result(inst))?;
+    let value = l.value(inst.id(1))?;
+    let from = l.lanes_of(inst.id(2))?;
+    let (scalar, _) = l.scalars(inst.id(2))?;
+    let from: Vec<Id> = from
+        .iter()
+        .map(|v| l.resize(*v, scalar.size() * 8, 32))
+        .collect();
+    if l.is_subgroup(inst.id(0)) {
+        l.b.capability(Capability::GroupNonUniform);
+        l.b.capability(Capability::GroupNonUniformShuffle);
+        let scope = l.scope(inst.id(0))?;
+        return Ok(l.op(Op::GroupNonUniformShuffle, ty, &[scope, value, from[0]]));
+    }
+    let (array, _) = l.share(ty, value);
+    let word = l.int(32);
+    let size = l.workgroup_size();
+    let size: Vec<Id> = (0..3).map(|n| l.extract(word, size, n)).collect();
+    // Row by row, the last dimension first.
+    let mut index = from[from.len() - 1];
+    for n in (0..from.len() - 1).rev() {
+        let rows = l.op(Op::IMul, word, &[index, size[n]]);
+        index = l.op(Op::IAdd, word, &[rows, from[n]]);
+    }
+    let found = l.scratch_load(array, ty, index);
+    l.wait();
+    Ok(found)
+}
+
+/// `OpGroupAsyncCopy`: every invocation copies its part; the event is nothing.
+pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (to, from) = (inst.id(1), inst.id(2));
+    if l.is_nowhere(to) || l.is_nowhere(from) {
+        return Ok(l.number(64, 0));
+    }
+    let ty = l.facts.pointee(to)?;
+    let layout = l.facts.layouts.get(ty);
+    let size = layout.size.next_multiple_of(layout.align.into());
+    let word = l.int(32);
+    let number = |l: &mut Lower<'_>, id: Id| -> Lowered {
+        let (scalar, _) = l.scalars(id)?;
+        let value = l.value(id)?;
+        Ok(l.resize(value, scalar.size() * 8, 32))
+    };
+    let (count, stride) = (number(l, inst.id(3))?, number(l, inst.id(4))?);
+    let to_place = l.place(inst, to, usize::MAX, layout.align)?;
+    let from_place = l.place(inst, from, usize::MAX, layout.align)?;
+    // The stride is that of the pointer to global memory.
+    let reads_global = l.classes.memory(from_place.class).is_physical;
+    let own = l.input(BuiltIn::LocalInvocationIndex, 1);
+    let step = l.invocations();
+    let bytes = l.number(32, size);
+    l.counted([own, step, count], |l, n| {
+        let strided = l.op(Op::IMul, word, &[n, stride]);
+        let strided = l.op(Op::IMul, word, &[strided, bytes]);
+        let dense = l.op(Op::IMul, word, &[n, bytes]);
+        let (at_from, at_to) = match reads_global {
+            true => (strided, dense),
+            false => (dense, strided),
+        };
+        let step = size as u32;
+        let from = l.moved(from_place, at_from, step);
+        let to = l.moved(to_place, at_to, step);
+        let value = l.load(from, ty)?;
+        l.store(to, ty, value)
+    })?;
+    Ok(l.number(64, 0))
+}
+
+/// `OpGroupWaitEvents`.
+pub fn wait(l: &mut Lower<'_>, _: InstRef<'_>) -> Result<(), Diagnostic> {
+    l.wait();
+    Ok(())
+}
+
+/// Operations of subgroups as Vulkan has them, but for scopes.
+pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.b.capability(Capability::GroupNonUniform);
+    let capability = match inst.op() {
+        Op::GroupNonUniformElect => None,
+        Op::GroupNonUniformAll | Op::GroupNonUniformAny | Op::GroupNonUniformAllEqual => {
+            Some(Capability::GroupNonUniformVote)
+        }
+        Op::GroupNonUniformShuffle | Op::GroupNonUniformShuffleXor => {
+            Some(Capability::GroupNonUniformShuffle)
+        }
+        Op::GroupNonUniformShuffleUp | Op::GroupNonUniformShuffleDown => {
+            Some(Capability::GroupNonUniformShuffleRelative)
+        }
+        Op::GroupNonUniformBroadcast
+        | Op::GroupNonUniformBroadcastFirst
+        | Op::GroupNonUniformBallot
+        | Op::GroupNonUniformInverseBallot
+        | Op::GroupNonUniformBallotBitExtract
+        | Op::GroupNonUniformBallotBitCount
+        | Op::GroupNonUniformBallotFindLSB
+        | Op::GroupNonUniformBallotFindMSB => Some(Capability::GroupNonUniformBallot),
+        _ => Some(Capability::GroupNonUniformArithmetic),
+    };
+    if let Some(capability) = capability {
+        l.b.capability(capability);
+    }
+    let ty = l.result_type(result(inst))?;
+    let scope = l.scope(inst.id(0))?;
+    let mut words = vec![scope.word()];
+    for operand in inst.parsed().flatten().skip(3) {
+        let word = operand.words[0];
+        words.push(match operand.name {
+            "Operation" => word,
+            _ => {
+                let id = Id::new(word).unwrap_or(Id::MAX);
+                l.value(id)?.word()
+            }
+        });
+    }
+    Ok(l.b.value(inst.op(), ty, &words))
+}
+
+/// Intel's shuffles, which are those of Vulkan but for the scope.
+pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.b.capability(Capability::GroupNonUniform);
+    l.b.capability(Capability::GroupNonUniformShuffle);
+    let op = match inst.op() {
+        Op::SubgroupShuffleXorINTEL => Op::GroupNonUniformShuffleXor,
+        _ => Op::GroupNonUniformShuffle,
+    };
+    let ty = l.result_type(result(inst))?;
+    let scope = l.number(32, Scope::Subgroup.0.into());
+    let (data, lane) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
+    Ok(l.op(op, ty, &[scope, data, lane]))
+}
+
+/// Intel's shuffles up and down, through two values side by side: from the lane so far below or above, of
+/// the other value where that is beyond the subgroup.
+pub fn shifted(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.b.capability(Capability::GroupNonUniform);
+    l.b.capability(Capability::GroupNonUniformShuffle);
+    let (word, truth) = (l.int(32), l.b.bool());
+    let size = l.input(BuiltIn::SubgroupSize, 1);
+    let lane = l.input(BuiltIn::SubgroupLocalInvocationId, 1);
+    let (first, second) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
+    let delta = l.value(inst.id(2))?;
+    let (from, is_first) = match inst.op() {
+        Op::SubgroupShuffleDownINTEL => {
+            let from = l.op(Op::IAdd, word, &[lane, delta]);
+            (from, l.op(Op::ULessThan, truth, &[from, size]))
+        }
+        _ => {
+            let from = l.op(Op::ISub, word, &[lane, delta]);
+            (from, l.op(Op::ULessThan, truth, &[lane, delta]))
+        }
+    };
+    // The size is a power of two, and so the lane of the other value is the same modulo it.
+    let one = l.number(32, 1);
+    let mask = l.op(Op::ISub, word, &[size, one]);
+    let from = l.op(Op::BitwiseAnd, word, &[from, mask]);
+    let scope = l.number(32, Scope::Subgroup.0.into());
+    let ty = l.result_type(result(inst))?;
+    let [a, b] = [first, second].map(|v| l.op(Op::GroupNonUniformShuffle, ty, &[scope, v, from]));
+    Ok(l.op(Op::Select, ty, &[is_first, a, b]))
+}

@@ -1,0 +1,453 @@
+//! Reading, writing and asking images.
+//!
+//! OpenCL's samplers may take coordinates in texels, with any image; Vulkan's may not with volumes and layers. So
+//! every sampler of a shader takes coordinates from 0 to 1, and what is in texels is divided by the image's
+//! size, the middle of the texel where it is the nearest one that is meant, so that rounding cannot reach its
+//! neighbour. Whether an argument's coordinates are in texels, and whether it interpolates, is pushed.
+
+use super::Lower;
+use super::composites::result;
+use super::descriptors::{Picture, Sampler, Texels, Usage, mask};
+use crate::facts::Scalar;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{Capability, Dim, ImageOperands};
+use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
+use spirula_spirv::ir::InstRef;
+
+type Lowered = Result<Id, Diagnostic>;
+
+/// What an order of channels is called in OpenCL's interface, less its number in SPIR-V.
+const FIRST_ORDER: u64 = 0x10B0;
+/// Likewise a type of a channel's data.
+const FIRST_DATA_TYPE: u64 = 0x10D0;
+
+/// Operands of an instruction on an image.
+#[derive(Default)]
+struct Extra {
+    /// The level of detail.
+    lod: Option<Id>,
+    /// How coordinates change, in both directions of the picture.
+    grad: Option<[Id; 2]>,
+    is_signed: bool,
+}
+
+impl Extra {
+    /// Those that begin at operand `n`.
+    fn new(l: &Lower<'_>, inst: InstRef<'_>, n: usize) -> Result<Extra, Diagnostic> {
+        let mut extra = Extra::default();
+        let Some(&flags) = inst.operands().get(n) else {
+            return Ok(extra);
+        };
+        let has = |what: ImageOperands| flags & what.0 != 0;
+        let known = ImageOperands::Lod.0
+            | ImageOperands::Grad.0
+            | ImageOperands::SignExtend.0
+            | ImageOperands::ZeroExtend.0
+            | ImageOperands::Nontemporal.0;
+        if flags & !known != 0 {
+            return Err(l
+                .facts
+                .refuse(inst.id(0), "this kind of access to an image"));
+        }
+        let mut next = n + 1;
+        if has(ImageOperands::Lod) {
+            extra.lod = inst.get_id(next);
+            next += 1;
+        }
+        if has(ImageOperands::Grad) {
+            extra.grad = inst
+                .get_id(next)
+                .zip(inst.get_id(next + 1))
+                .map(|(x, y)| [x, y]);
+        }
+        extra.is_signed = has(ImageOperands::SignExtend);
+        Ok(extra)
+    }
+}
+
+/// What texels are in the source.
+struct Shape {
+    texels: Texels,
+    /// Whether they are floats of 16 bits, which become and are made of those of 32.
+    is_half: bool,
+    /// Whether it is one component, of an image of depths.
+    is_one: bool,
+}
+
+impl Lower<'_> {
+    fn texel_shape(&self, value: Id, extra: &Extra) -> Result<Shape, Diagnostic> {
+        let (scalar, count) = self.scalars(value)?;
+        let texels = match scalar {
+            Scalar::Float(16 | 32) => Texels::Floats,
+            Scalar::Int(32) if extra.is_signed => Texels::Signed,
+            Scalar::Int(32) => Texels::Unsigned,
+            _ => return Err(self.facts.refuse(value, "a texel of such components")),
+        };
+        if !matches!(count, 1 | 4) {
+            return Err(self.facts.refuse(value, "a texel of so many components"));
+        }
+        Ok(Shape {
+            texels,
+            is_half: scalar == Scalar::Float(16),
+            is_one: count == 1,
+        })
+    }
+
+    /// A texel of the shader as the source has it.
+    fn texel_read(&mut self, shape: &Shape, texel: Id) -> Id {
+        let mut part = self.texel(shape.texels);
+        let mut value = texel;
+        let count = if shape.is_one { 1 } else { 4 };
+        if shape.is_one {
+            value = self.extract(part, value, 0);
+        }
+        if shape.is_half {
+            part = self.float(16);
+            let ty = self.vector(part, count);
+            value = self.op(Op::FConvert, ty, &[value]);
+        }
+        if shape.texels == Texels::Signed {
+            part = self.int(32);
+            let ty = self.vector(part, count);
+            value = self.op(Op::Bitcast, ty, &[value]);
+        }
+        value
+    }
+
+    /// A texel of the source as the shader writes it.
+    fn texel_written(&mut self, shape: &Shape, value: Id) -> Id {
+        let part = self.texel(shape.texels);
+        let count = if shape.is_one { 1 } else { 4 };
+        let ty = self.vector(part, count);
+        let value = match shape {
+            Shape { is_half: true, .. } => self.op(Op::FConvert, ty, &[value]),
+            Shape {
+                texels: Texels::Signed,
+                ..
+            } => self.op(Op::Bitcast, ty, &[value]),
+            _ => value,
+        };
+        if !shape.is_one {
+            return value;
+        }
+        let all = self.vector(part, 4);
+        self.construct(all, vec![value; 4])
+    }
+
+    /// The components of a coordinate, and what they are.
+    fn coordinates(
+        &mut self,
+        source: Id,
+        picture: &Picture,
+    ) -> Result<(Scalar, Vec<Id>), Diagnostic> {
+        let (scalar, count) = self.scalars(source)?;
+        let wanted = picture.axes() + u32::from(picture.is_arrayed);
+        if count < wanted || !matches!(scalar, Scalar::Int(32) | Scalar::Float(32)) {
+            return Err(self.facts.refuse(source, "a coordinate of this type"));
+        }
+        let value = self.value(source)?;
+        if count == 1 {
+            return Ok((scalar, vec![value]));
+        }
+        let part = self.scalar(scalar);
+        let parts = (0..wanted).map(|n| self.extract(part, value, n));
+        Ok((scalar, parts.collect()))
+    }
+
+    /// The coordinate of an access without a sampler: integers.
+    fn texel_at(&mut self, source: Id, picture: &Picture) -> Lowered {
+        let (scalar, parts) = self.coordinates(source, picture)?;
+        if scalar != Scalar::Int(32) {
+            return Err(self
+                .facts
+                .refuse(source, "a coordinate of floats without a sampler"));
+        }
+        let part = self.int(32);
+        let ty = self.vector(part, parts.len() as u32);
+        Ok(self.construct(ty, parts))
+    }
+
+    /// A float constant.
+    fn float_number(&mut self, value: f32) -> Id {
+        let ty = self.float(32);
+        self.b.constant_bits(ty, 32, value.to_bits().into())
+    }
+
+    /// The coordinate of an access by a sampler, from 0 to 1.
+    fn sampled_at(
+        &mut self,
+        source: Id,
+        picture: &Picture,
+        image: Id,
+        sampler: Sampler,
+    ) -> Lowered {
+        let (scalar, mut parts) = self.coordinates(source, picture)?;
+        let is_int = scalar == Scalar::Int(32);
+        let float = self.float(32);
+        if is_int {
+            for part in &mut parts {
+                *part = self.op(Op::ConvertSToF, float, &[*part]);
+            }
+        }
+        let ty = self.vector(float, parts.len() as u32);
+        let is_normalized = match sampler {
+            Sampler::Constant { is_normalized, .. } => is_normalized && !is_int,
+            Sampler::Argument { .. } => false,
+        };
+        if is_normalized {
+            return Ok(self.construct(ty, parts));
+        }
+        let choices = match sampler {
+            // Integers are texels, whatever the sampler says.
+            Sampler::Argument { mask, .. } if !is_int => Some(self.choices(mask)),
+            _ => None,
+        };
+        let is_linear = matches!(
+            sampler,
+            Sampler::Constant {
+                is_linear: true,
+                ..
+            }
+        );
+        let sizes = self.size(picture, image);
+        let half = self.float_number(0.5);
+        for (n, part) in (0..picture.axes()).zip(&mut parts) {
+            let given = *part;
+            let whole = match is_int {
+                true => given,
+                false => self.glsl(glsl::FLOOR, float, &[given]),
+            };
+            let middle = self.op(Op::FAdd, float, &[whole, half]);
+            let texel = match choices {
+                Some([_, nearest]) => self.op(Op::Select, float, &[nearest, middle, given]),
+                None if is_linear && !is_int => given,
+                None => middle,
+            };
+            let size = sizes[n as usize];
+            let size = self.op(Op::ConvertUToF, float, &[size]);
+            let share = self.op(Op::FDiv, float, &[texel, size]);
+            *part = match choices {
+                Some([normalized, _]) => self.op(Op::Select, float, &[normalized, given, share]),
+                None => share,
+            };
+        }
+        Ok(self.construct(ty, parts))
+    }
+
+    /// Whether an argument's coordinates are from 0 to 1, and whether it takes the nearest texel.
+    fn choices(&mut self, at: u32) -> [Id; 2] {
+        let (word, truth) = (self.int(32), self.b.bool());
+        let pushed = self.pushed(Scalar::Int(32), at);
+        let zero = self.number(32, 0);
+        [mask::NORMALIZED, mask::NEAREST].map(|bit| {
+            let bit = self.number(32, bit.into());
+            let bit = self.op(Op::BitwiseAnd, word, &[pushed, bit]);
+            self.op(Op::INotEqual, truth, &[bit, zero])
+        })
+    }
+
+    /// The components of an image's size: its axes, and its layers.
+    fn size(&mut self, picture: &Picture, image: Id) -> Vec<Id> {
+        let word = self.int(32);
+        let count = picture.axes() + u32::from(picture.is_arrayed);
+        let ty = self.vector(word, count);
+        self.b.capability(Capability::ImageQuery);
+        let size = match picture.usage == Usage::Reads && picture.dim != Dim::Buffer {
+            true => {
+                let level = self.number(32, 0);
+                self.op(Op::ImageQuerySizeLod, ty, &[image, level])
+            }
+            false => self.op(Op::ImageQuerySize, ty, &[image]),
+        };
+        match count {
+            1 => vec![size],
+            _ => (0..count).map(|n| self.extract(word, size, n)).collect(),
+        }
+    }
+
+    /// Refuses a level of an image without samplers, but the first.
+    fn first_level(&self, inst: InstRef<'_>, lod: Option<Id>) -> Result<(), Diagnostic> {
+        match lod.is_none_or(|lod| self.facts.constant(lod) == Some(0)) {
+            true => Ok(()),
+            false => Err(self
+                .facts
+                .refuse(inst.id(0), "a level of an image that is written")),
+        }
+    }
+
+    /// A number that the launch says of an image.
+    fn told(&mut self, inst: InstRef<'_>, at: Option<u32>, first: u64) -> Lowered {
+        let at = at.ok_or_else(|| self.facts.refuse(inst.id(0), "what is asked of this image"))?;
+        let (word, first) = (self.int(32), self.number(32, first));
+        let told = self.pushed(Scalar::Int(32), at);
+        let number = self.op(Op::ISub, word, &[told, first]);
+        let (scalar, _) = self.scalars(result(inst))?;
+        Ok(self.resize(number, 32, scalar.size() * 8))
+    }
+}
+
+/// `OpImageSampleExplicitLod`, and the implicit one, whose level is the first in a kernel.
+pub fn sample(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let both = l.facts.def(super::descriptors::root(l.facts, inst.id(0)))?;
+    if both.op() != Op::SampledImage {
+        return Err(l
+            .facts
+            .refuse(inst.id(0), "an image with a sampler of its own"));
+    }
+    let extra = Extra::new(l, inst, 2)?;
+    let shape = l.texel_shape(result(inst), &extra)?;
+    let (source, sampler) = (l.picture(both.id(0))?, l.sampler(both.id(1))?);
+    let picture = source.1;
+    if picture.usage != Usage::Reads || picture.dim == Dim::Buffer {
+        return Err(l
+            .facts
+            .refuse(both.id(0), "a sampler for an image that is none to sample"));
+    }
+    let (image_type, image) = l.load_image(source, shape.texels);
+    let at = l.sampled_at(inst.id(1), &picture, image, sampler)?;
+    let sampler = l.load_sampler(sampler);
+    let combined = l.b.ty(Op::TypeSampledImage, &[image_type.word()]);
+    let combined = l.op(Op::SampledImage, combined, &[image, sampler]);
+    let mut words = vec![combined.word(), at.word()];
+    match extra.grad {
+        Some(grad) => {
+            words.push(ImageOperands::Grad.0);
+            for direction in grad {
+                words.push(l.value(direction)?.word());
+            }
+        }
+        None => {
+            let lod = match extra.lod {
+                Some(lod) => l.value(lod)?,
+                None => l.float_number(0.0),
+            };
+            words.extend([ImageOperands::Lod.0, lod.word()]);
+        }
+    }
+    let part = l.texel(shape.texels);
+    let ty = l.vector(part, 4);
+    let texel = l.b.value(Op::ImageSampleExplicitLod, ty, &words);
+    Ok(l.texel_read(&shape, texel))
+}
+
+/// `OpImageRead`.
+pub fn read(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let extra = Extra::new(l, inst, 2)?;
+    let shape = l.texel_shape(result(inst), &extra)?;
+    let source = l.picture(inst.id(0))?;
+    let picture = source.1;
+    let (_, image) = l.load_image(source, shape.texels);
+    let at = l.texel_at(inst.id(1), &picture)?;
+    let part = l.texel(shape.texels);
+    let ty = l.vector(part, 4);
+    let mut words = vec![image.word(), at.word()];
+    let op = match picture.usage {
+        Usage::Reads => {
+            if picture.dim != Dim::Buffer {
+                let lod = match extra.lod {
+                    Some(lod) => l.value(lod)?,
+                    None => l.number(32, 0),
+                };
+                words.extend([ImageOperands::Lod.0, lod.word()]);
+            }
+            Op::ImageFetch
+        }
+        Usage::Both | Usage::Writes => {
+            l.first_level(inst, extra.lod)?;
+            l.b.capability(Capability::StorageImageReadWithoutFormat);
+            words.push(ImageOperands::NonPrivateTexel.0);
+            Op::ImageRead
+        }
+    };
+    let texel = l.b.value(op, ty, &words);
+    Ok(l.texel_read(&shape, texel))
+}
+
+/// `OpImageWrite`.
+pub fn write(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+    let extra = Extra::new(l, inst, 3)?;
+    let shape = l.texel_shape(inst.id(2), &extra)?;
+    let source = l.picture(inst.id(0))?;
+    if source.1.usage == Usage::Reads {
+        return Err(l
+            .facts
+            .refuse(inst.id(0), "a store into an image that is only read"));
+    }
+    l.first_level(inst, extra.lod)?;
+    let (_, image) = l.load_image(source, shape.texels);
+    let at = l.texel_at(inst.id(1), &source.1)?;
+    let value = l.value(inst.id(2))?;
+    let texel = l.texel_written(&shape, value);
+    l.b.capability(Capability::StorageImageWriteWithoutFormat);
+    let mut words = vec![image.word(), at.word(), texel.word()];
+    if source.1.usage == Usage::Both {
+        words.push(ImageOperands::NonPrivateTexel.0);
+    }
+    l.b.effect(Op::ImageWrite, &words);
+    Ok(())
+}
+
+/// `OpImageQuerySizeLod` and `OpImageQuerySize`.
+pub fn size(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let source = l.picture(inst.id(0))?;
+    let picture = source.1;
+    let (_, image) = l.load_image(source, Texels::Floats);
+    let level = inst
+        .get_id(1)
+        .filter(|_| inst.op() == Op::ImageQuerySizeLod);
+    let is_first = level.is_none_or(|level| l.facts.constant(level) == Some(0));
+    let (scalar, count) = l.scalars(result(inst))?;
+    let mut parts = match (is_first, level) {
+        (false, Some(level)) => {
+            if picture.usage != Usage::Reads || picture.dim == Dim::Buffer {
+                return Err(l
+                    .facts
+                    .refuse(inst.id(0), "a level of an image that is written"));
+            }
+            l.b.capability(Capability::ImageQuery);
+            let (word, level) = (l.int(32), l.value(level)?);
+            let wanted = picture.axes() + u32::from(picture.is_arrayed);
+            let ty = l.vector(word, wanted);
+            let size = l.op(Op::ImageQuerySizeLod, ty, &[image, level]);
+            match wanted {
+                1 => vec![size],
+                _ => (0..wanted).map(|n| l.extract(word, size, n)).collect(),
+            }
+        }
+        _ => l.size(&picture, image),
+    };
+    if parts.len() != count as usize {
+        return Err(l.facts.refuse(result(inst), "a size of so many components"));
+    }
+    for part in &mut parts {
+        *part = l.resize(*part, 32, scalar.size() * 8);
+    }
+    let part = l.scalar(scalar);
+    let ty = l.vector(part, count);
+    Ok(l.construct(ty, parts))
+}
+
+/// `OpImageQueryLevels`.
+pub fn levels(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let source = l.picture(inst.id(0))?;
+    if source.1.usage != Usage::Reads || source.1.dim == Dim::Buffer {
+        return Ok(l.number(32, 1));
+    }
+    let (_, image) = l.load_image(source, Texels::Floats);
+    l.b.capability(Capability::ImageQuery);
+    let word = l.int(32);
+    Ok(l.op(Op::ImageQueryLevels, word, &[image]))
+}
+
+/// `OpImageQueryOrder`.
+pub fn order(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (_, picture) = l.picture(inst.id(0))?;
+    l.told(inst, picture.order, FIRST_ORDER)
+}
+
+/// `OpImageQueryFormat`.
+pub fn data_type(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (_, picture) = l.picture(inst.id(0))?;
+    l.told(inst, picture.data_type, FIRST_DATA_TYPE)
+}

@@ -1,0 +1,228 @@
+//! Kernels to compute shaders.
+//!
+//! Each kernel, all calls put in place, is written anew through the builder: blocks in reverse
+//! post-order, one row of a table for each instruction. Types keep their shape, but that vectors of
+//! more than four components become arrays and pointers numbers (see [`crate::classes`]). Control
+//! flow is left as it is; the structuriser comes after.
+
+mod access;
+mod arithmetic;
+mod atomics;
+mod barriers;
+mod bits;
+mod brains;
+mod builtins;
+mod carries;
+mod composites;
+mod constants;
+mod contents;
+mod control;
+mod convert;
+mod descriptors;
+mod extended;
+mod fields;
+mod generic;
+mod groups;
+mod images;
+mod interface;
+mod kernel;
+mod memory;
+mod packed;
+mod pointers;
+mod printf;
+mod push;
+mod reflection;
+mod rounding;
+mod table;
+mod type_names;
+mod types;
+
+pub use extended::has_instruction;
+
+use crate::Options;
+use crate::classes::{Class, Classes, Region};
+use crate::facts::Facts;
+use crate::program::Program;
+use interface::{Hidden, Plan};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
+use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Lowers every kernel of a module in which no calls are left.
+///
+/// # Errors
+/// The first thing in each kernel that Vulkan or this lowering does not have.
+pub fn lower(
+    facts: &Facts<'_>,
+    classes: &Classes,
+    program: &Program,
+    options: &Options,
+) -> Result<Module, Vec<Diagnostic>> {
+    let hidden = Hidden {
+        program: !classes.program().is_empty(),
+        printf: printf::is_used(facts),
+    };
+    let plan = Plan::new(facts, hidden).map_err(|d| vec![d])?;
+    let mut lower = Lower::new(facts, (classes, program), plan, options);
+    let mut faults = Vec::new();
+    for number in 0..lower.plan.kernels.len() {
+        faults.extend(lower.kernel(number).err());
+    }
+    match faults.is_empty() {
+        true => Ok(lower.finish()),
+        false => Err(faults),
+    }
+}
+
+struct Lower<'a> {
+    facts: &'a Facts<'a>,
+    classes: &'a Classes,
+    program: &'a Program,
+    plan: Plan,
+    b: Builder,
+    types: IdMap<Option<Id>>,
+    values: IdMap<Option<Id>>,
+    /// The parts that composites were made of here.
+    parts: FxHashMap<Id, Vec<Id>>,
+    /// Values of integer constants made here.
+    numbers: FxHashMap<Id, u64>,
+    /// The array of each class; those of a function's variables are forgotten at its end.
+    arrays: FxHashMap<(Class, Region), Id>,
+    /// Variables with built-in values, by number.
+    inputs: FxHashMap<u32, Id>,
+    /// Memory of workgroups that operations of groups need, by element type.
+    scratch: FxHashMap<Id, Id>,
+    descriptors: descriptors::Descriptors,
+    shared: Shared,
+    kernel: Current,
+}
+
+/// What all kernels of the module have in common once it is needed.
+#[derive(Default)]
+struct Shared {
+    glsl: Option<Id>,
+    push: Option<Id>,
+    /// The size of a workgroup as a constant of three components.
+    workgroup_size: Option<Id>,
+    /// Specialisation constants of 32 bits by `SpecId`.
+    specialised: FxHashMap<u32, Id>,
+    /// Whether a kernel asks for the number of dimensions.
+    has_dimensions: bool,
+    /// Texts that are printed.
+    texts: Vec<printf::Text>,
+}
+
+/// The kernel that is lowered.
+struct Current {
+    /// Global variables that it uses, in the order of their first use.
+    interface: Vec<Id>,
+    /// Phis still without operands, with those of the source.
+    phis: Vec<(Inst, Inst)>,
+    /// New label of each block, by its old one.
+    labels: FxHashMap<Id, Id>,
+    /// Label of the last block that an old one became.
+    exits: FxHashMap<Id, Id>,
+    /// Whether products and sums must not be contracted.
+    is_exact: bool,
+    /// Widths of floats that are computed with.
+    floats: u32,
+    /// The address of the buffer that is printed to.
+    printf: Option<Id>,
+    /// Label of the open block.
+    open: Id,
+}
+
+impl Current {
+    fn new(is_exact: bool) -> Current {
+        Current {
+            interface: Vec::new(),
+            phis: Vec::new(),
+            labels: FxHashMap::default(),
+            exits: FxHashMap::default(),
+            is_exact,
+            floats: 0,
+            printf: None,
+            open: Id::MAX,
+        }
+    }
+}
+
+impl<'a> Lower<'a> {
+    fn new(
+        facts: &'a Facts<'a>,
+        (classes, program): (&'a Classes, &'a Program),
+        plan: Plan,
+        options: &Options,
+    ) -> Self {
+        let mut b = Builder::new(options.target.version);
+        b.capability(Capability::Shader);
+        b.capability(Capability::VulkanMemoryModel);
+        b.capability(Capability::PhysicalStorageBufferAddresses);
+        b.memory_model(
+            AddressingModel::PhysicalStorageBuffer64,
+            MemoryModel::Vulkan,
+        );
+        Lower {
+            facts,
+            classes,
+            program,
+            plan,
+            b,
+            types: IdMap::new(facts.module.bound(), None),
+            values: IdMap::new(facts.module.bound(), None),
+            parts: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            arrays: FxHashMap::default(),
+            inputs: FxHashMap::default(),
+            scratch: FxHashMap::default(),
+            descriptors: descriptors::Descriptors::default(),
+            shared: Shared::default(),
+            kernel: Current::new(false),
+        }
+    }
+
+    fn finish(mut self) -> Module {
+        self.reflect_shared();
+        self.b.finish()
+    }
+
+    /// Appends an instruction with a result.
+    fn op(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+        let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+        let id = self.b.value(op, ty, &words);
+        let contracts = matches!(op, Op::FAdd | Op::FSub | Op::FMul);
+        if contracts && self.kernel.is_exact {
+            self.b.decorate(id, Decoration::NoContraction, &[]);
+        }
+        id
+    }
+
+    /// Appends an instruction without a result.
+    fn effect(&mut self, op: Op, operands: &[Id]) {
+        let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+        self.b.effect(op, &words);
+    }
+
+    /// An instruction of GLSL.std.450.
+    fn glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
+        let b = &mut self.b;
+        let set = *self
+            .shared
+            .glsl
+            .get_or_insert_with(|| b.import("GLSL.std.450"));
+        let words = [set.word(), number].into_iter();
+        let words: Vec<u32> = words.chain(operands.iter().map(|id| id.word())).collect();
+        self.b.value(Op::ExtInst, ty, &words)
+    }
+
+    /// Notes that the kernel uses a global variable.
+    fn uses(&mut self, variable: Id) {
+        if !self.kernel.interface.contains(&variable) {
+            self.kernel.interface.push(variable);
+        }
+    }
+}

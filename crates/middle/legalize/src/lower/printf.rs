@@ -1,0 +1,182 @@
+//! `printf`: records in a buffer, printed by the host after the launch.
+//!
+//! The buffer begins with the number of words that were asked for so far; a record is the number of its
+//! format and the words of the arguments, each scalar one word or two. Strings are numbers, too: of texts
+//! that are in the module, the only ones that there can be. A call whose record does not fit returns -1.
+
+use super::Lower;
+use super::memory::Place;
+use crate::classes::Region;
+use crate::facts::{Facts, Scalar};
+use crate::{initial, steps};
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::printf::Template;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::Scope;
+use spirula_spirv::grammar::{Op, opencl_std};
+use spirula_spirv::ir::InstRef;
+
+type Lowered = Result<Id, Diagnostic>;
+
+/// Bytes of the buffer.
+pub const BUFFER: u32 = 1 << 20;
+
+/// A format with the bytes that each argument has in a record, or a string, which has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    pub bytes: Vec<u8>,
+    pub sizes: Vec<u32>,
+}
+
+/// Whether anything is printed.
+pub fn is_used(facts: &Facts<'_>) -> bool {
+    facts.module.all_insts().any(|inst| {
+        let is_printf = inst.op() == Op::ExtInst && inst.word(1) == opencl_std::PRINTF;
+        is_printf
+            && facts
+                .ids
+                .set(inst)
+                .is_some_and(|set| set.name == "OpenCL.std")
+    })
+}
+
+/// `printf`.
+pub fn print(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let bytes = literal(l.facts, inst.id(2))?;
+    let template = Template::new(&bytes);
+    let wanted: Vec<_> = template.arguments().collect();
+    let (mut words, mut sizes) = (Vec::new(), Vec::new());
+    for (n, argument) in inst.ids(3).enumerate() {
+        let is_text = wanted.get(n).is_some_and(|w| w.is_text());
+        let made = match is_text {
+            true => vec![l.text_number(argument, 0)?],
+            false => l.printed_words(argument)?,
+        };
+        sizes.push(4 * made.len() as u32);
+        words.extend(made);
+    }
+    let number = l.text_id(Text { bytes, sizes });
+    words.insert(0, number);
+    l.record(inst, &words)
+}
+
+impl Lower<'_> {
+    /// The number of a text.
+    fn text_id(&mut self, text: Text) -> Id {
+        let texts = &mut self.shared.texts;
+        let number = texts.iter().position(|known| *known == text);
+        let number = number.unwrap_or_else(|| {
+            texts.push(text);
+            texts.len() - 1
+        });
+        self.number(32, number as u64)
+    }
+
+    /// The number of the string that a pointer is to.
+    fn text_number(&mut self, pointer: Id, depth: u32) -> Lowered {
+        let def = self.facts.def(pointer)?;
+        if def.op() == Op::Select && depth < 16 {
+            let (condition, ty) = (self.value(def.id(0))?, self.int(32));
+            let yes = self.text_number(def.id(1), depth + 1)?;
+            let no = self.text_number(def.id(2), depth + 1)?;
+            return Ok(self.op(Op::Select, ty, &[condition, yes, no]));
+        }
+        let bytes = literal(self.facts, pointer)?;
+        let sizes = Vec::new();
+        Ok(self.text_id(Text { bytes, sizes }))
+    }
+
+    /// An argument as words.
+    fn printed_words(&mut self, argument: Id) -> Result<Vec<Id>, Diagnostic> {
+        let word = Scalar::Int(32);
+        if self.facts.is_pointer(argument) {
+            if self.facts.is_nothing(argument) {
+                return Ok(vec![self.number(32, 0); 2]);
+            }
+            let class = self.class(argument)?;
+            let width = self.classes.memory(class).pointer_width();
+            let pointer = self.pointer(argument, class)?;
+            let pointer = self.resize(pointer, width, 64);
+            return Ok(self.split_pieces(pointer, Scalar::Int(64), word));
+        }
+        let (scalar, _) = self.scalars(argument)?;
+        let mut words = Vec::new();
+        for lane in self.lanes_of(argument)? {
+            words.extend(match scalar {
+                Scalar::Bool => {
+                    let (ty, one, zero) = (self.int(32), self.number(32, 1), self.number(32, 0));
+                    vec![self.op(Op::Select, ty, &[lane, one, zero])]
+                }
+                Scalar::Int(width) if width < 32 => vec![self.resize(lane, width, 32)],
+                Scalar::Float(16) => {
+                    let ty = self.float(32);
+                    let wide = self.op(Op::FConvert, ty, &[lane]);
+                    self.split_pieces(wide, Scalar::Float(32), word)
+                }
+                scalar => self.split_pieces(lane, scalar, word),
+            });
+        }
+        Ok(words)
+    }
+
+    /// Writes a record where there is room for it.
+    fn record(&mut self, inst: InstRef<'_>, words: &[Id]) -> Lowered {
+        let base = self.kernel.printf;
+        let base = base.ok_or_else(|| crate::facts::refuse(inst, "this printf"))?;
+        let count = words.len() as u32;
+        let most = (BUFFER / 4 - 1).checked_sub(count);
+        let most = most.ok_or_else(|| crate::facts::refuse(inst, "so much to print"))?;
+        let (word, truth) = (self.int(32), self.b.bool());
+        let place = Place {
+            class: 0,
+            pointer: base,
+            region: Some(Region::Buffer),
+            offset: 0,
+            align: 4,
+            is_volatile: false,
+        };
+        let counter = self.physical(place, word, 4);
+        // Records need no order, only places of their own.
+        let scope = self.number(32, Scope::QueueFamily.0.into());
+        let (relaxed, count) = (self.number(32, 0), self.number(32, count.into()));
+        let begin = self.op(Op::AtomicIAdd, word, &[counter, scope, relaxed, count]);
+        let most = self.number(32, most.into());
+        let fits = self.op(Op::ULessThanEqual, truth, &[begin, most]);
+        let [inside, after] = [(); 2].map(|()| self.b.fresh_id());
+        self.effect(Op::BranchConditional, &[fits, inside, after]);
+        self.begin(inside);
+        let (wide, size) = (self.int(64), self.number(64, 4));
+        let begin = self.op(Op::UConvert, wide, &[begin]);
+        let bytes = self.op(Op::IMul, wide, &[begin, size]);
+        let pointer = self.op(Op::IAdd, wide, &[base, bytes]);
+        for (n, value) in words.iter().enumerate() {
+            let place = Place {
+                pointer,
+                offset: 4 + 4 * n as u64,
+                ..place
+            };
+            self.store_physical(place, word, 4, 4, *value);
+        }
+        self.effect(Op::Branch, &[after]);
+        self.begin(after);
+        let (done, failed) = (self.number(32, 0), self.number(32, u32::MAX.into()));
+        Ok(self.op(Op::Select, word, &[fits, done, failed]))
+    }
+}
+
+/// The string that a pointer to a constant is to.
+fn literal(facts: &Facts<'_>, pointer: Id) -> Result<Vec<u8>, Diagnostic> {
+    let refused = || facts.refuse(pointer, "a string to print that is no constant");
+    let (variable, offset) = steps::origin(facts, pointer).map_err(|_| refused())?;
+    let initializer = facts.def(variable)?.get_id(1).ok_or_else(refused)?;
+    let ty = facts.pointee(variable)?;
+    let mut bytes = vec![0; usize::try_from(facts.layouts.get(ty).size).unwrap_or(0)];
+    initial::scalars(facts, initializer, ty, &mut |constant, scalar, at| {
+        let bits = facts.constant(constant).ok_or_else(refused)?;
+        initial::write(facts, constant, (bits, scalar), at, &mut bytes)
+    })?;
+    let begin = usize::try_from(offset).ok().filter(|at| *at <= bytes.len());
+    let text = bytes.split_off(begin.ok_or_else(refused)?);
+    let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
+    Ok(text[..end].to_vec())
+}

@@ -1,0 +1,203 @@
+//! `NonSemantic.ClspvReflection`: how a launch of a kernel becomes one of its shader.
+//!
+//! The contents of the program's variables are digits in base 16, as `clspv` has them. A string has an end,
+//! so that large contents are several instructions with one place for the address, in order.
+
+use super::Lower;
+use super::descriptors::{Picture, SET, Usage};
+use super::interface::Passed;
+use super::type_names::type_name;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::clspv_reflection as reflection;
+use spirula_spirv::grammar::enumerants::Dim;
+use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::ir::Section;
+
+/// Bytes of contents in a string.
+const CHUNK: usize = 1 << 16;
+
+impl Lower<'_> {
+    /// Writes the reflection of a kernel whose function is made.
+    pub fn reflect(&mut self, number: usize, function: Id) -> Result<(), Diagnostic> {
+        if self.b.module().version < Version::new(1, 6) {
+            self.b.extension("SPV_KHR_non_semantic_info");
+        }
+        let set = self.b.import("NonSemantic.ClspvReflection.5");
+        let kernel = &self.plan.kernels[number];
+        let (name, size) = (kernel.name.clone(), kernel.size);
+        let arguments = kernel.arguments.clone();
+        let name = self.text(name.as_bytes());
+        let count = self.b.constant_u32(arguments.len() as u32);
+        let kernel = self.say(set, reflection::KERNEL, &[function, name, count]);
+        for (ordinal, argument) in arguments.iter().enumerate() {
+            let named = self.facts.names.get(self.facts.module, argument.id);
+            let named = named.unwrap_or_default();
+            let called = type_name(self.facts, argument.id);
+            let texts = [named, called].map(|text| self.text(text.as_bytes()));
+            let info = self.say(set, reflection::ARGUMENT_INFO, &texts);
+            let ordinal = ordinal as u32;
+            let (what, a, b) = match argument.way {
+                Passed::Value { ty, at } | Passed::Copy { ty, at } => {
+                    let size = self.facts.layouts.get(ty).size as u32;
+                    (reflection::ARGUMENT_POD_PUSH_CONSTANT, at, size)
+                }
+                Passed::Address { at } => (reflection::ARGUMENT_POINTER_PUSH_CONSTANT, at, 8),
+                Passed::Workgroup { spec_id } => {
+                    let class = self.classes.of(argument.id);
+                    let element = class.map_or(1, |c| self.classes.memory(c).element().size());
+                    (reflection::ARGUMENT_WORKGROUP, spec_id, element)
+                }
+                Passed::Image(picture) => (descriptor_kind(&picture), SET, picture.binding),
+                Passed::Sampler { binding, .. } => (reflection::ARGUMENT_SAMPLER, SET, binding),
+            };
+            let numbers = [ordinal, a, b].map(|n| self.b.constant_u32(n));
+            self.say(
+                set,
+                what,
+                &[kernel, numbers[0], numbers[1], numbers[2], info],
+            );
+            for (what, at) in pushed_of(argument.way) {
+                let numbers = [ordinal, at, 4].map(|n| self.b.constant_u32(n));
+                self.say(set, what, &[kernel, numbers[0], numbers[1], numbers[2]]);
+            }
+        }
+        if let Some(size) = size {
+            let size = size.map(|n| self.b.constant_u32(n));
+            let what = reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE;
+            self.say(set, what, &[kernel, size[0], size[1], size[2]]);
+        }
+        Ok(())
+    }
+
+    /// Writes the reflection of what all kernels share.
+    pub fn reflect_shared(&mut self) {
+        let set = self.b.import("NonSemantic.ClspvReflection.5");
+        if self.plan.fixed_size.is_none() {
+            let first = self.plan.first_spec;
+            let ids = [0, 1, 2].map(|n| self.b.constant_u32(first + n));
+            self.say(set, reflection::SPEC_CONSTANT_WORKGROUP_SIZE, &ids);
+        }
+        if self.shared.has_dimensions {
+            let id = self.b.constant_u32(self.plan.first_spec + 3);
+            self.say(set, reflection::SPEC_CONSTANT_WORK_DIM, &[id]);
+        }
+        if self.shared.push.is_some() {
+            let numbers = [0, 12].map(|n| self.b.constant_u32(n));
+            self.say(set, reflection::PUSH_CONSTANT_GLOBAL_OFFSET, &numbers);
+        }
+        for (mask, binding) in self.descriptors.literal.clone() {
+            let numbers = [SET, binding, mask].map(|n| self.b.constant_u32(n));
+            self.say(set, reflection::LITERAL_SAMPLER, &numbers);
+        }
+        self.reflect_program(set);
+        self.reflect_texts(set);
+    }
+
+    /// Writes down the variables of the program.
+    fn reflect_program(&mut self, set: Id) {
+        let Some(at) = self.plan.program else { return };
+        let program = self.program;
+        let [at, size] = [at, 8].map(|n| self.b.constant_u32(n));
+        let mut zeros = None;
+        for chunk in program.bytes.chunks(CHUNK) {
+            let data = match (chunk.iter().all(|b| *b == 0), zeros) {
+                (true, Some((length, known))) if length == chunk.len() => known,
+                (is_zero, _) => {
+                    let made = self.hex(chunk);
+                    zeros = is_zero.then_some((chunk.len(), made)).or(zeros);
+                    made
+                }
+            };
+            let what = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_PUSH_CONSTANT;
+            self.say(set, what, &[at, size, data]);
+        }
+        for (to, at) in &program.pointers {
+            let [to, at] = [*to, *at].map(|n| self.b.constant_u32(n as u32));
+            let what = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION;
+            self.say(set, what, &[to, at, size]);
+        }
+    }
+
+    /// Writes down what is printed.
+    fn reflect_texts(&mut self, set: Id) {
+        let Some(at) = self.plan.printf else { return };
+        for (number, text) in std::mem::take(&mut self.shared.texts)
+            .into_iter()
+            .enumerate()
+        {
+            let number = self.b.constant_u32(number as u32);
+            let words = self.text(&text.bytes);
+            let mut operands = vec![number, words];
+            operands.extend(text.sizes.iter().map(|n| self.b.constant_u32(*n)));
+            self.say(set, reflection::PRINTF_INFO, &operands);
+        }
+        let numbers = [at, 8, super::printf::BUFFER].map(|n| self.b.constant_u32(n));
+        self.say(
+            set,
+            reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT,
+            &numbers,
+        );
+    }
+
+    fn hex(&mut self, bytes: &[u8]) -> Id {
+        let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
+        let digits: Vec<u8> = digits
+            .map(|d| b"0123456789abcdef"[usize::from(d)])
+            .collect();
+        self.text(&digits)
+    }
+
+    /// A string, up to its first zero.
+    fn text(&mut self, text: &[u8]) -> Id {
+        let bytes = text.split(|b| *b == 0).next().unwrap_or(&[]);
+        let mut words = Vec::new();
+        for chunk in bytes
+            .chunks(4)
+            .chain((bytes.len() % 4 == 0).then_some(&[][..]))
+        {
+            let mut word = [0; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            words.push(u32::from_le_bytes(word));
+        }
+        let id = self.b.fresh_id();
+        words.insert(0, id.word());
+        self.b.push(Section::Sources, Op::String, &words);
+        id
+    }
+
+    fn say(&mut self, set: Id, what: u32, operands: &[Id]) -> Id {
+        let (ty, id) = (self.b.void(), self.b.fresh_id());
+        let mut words = vec![ty.word(), id.word(), set.word(), what];
+        words.extend(operands.iter().map(|o| o.word()));
+        self.b.push(Section::Trailer, Op::ExtInst, &words);
+        id
+    }
+}
+
+/// What kind of descriptor an image is.
+fn descriptor_kind(picture: &Picture) -> u32 {
+    match (picture.usage == Usage::Reads, picture.dim == Dim::Buffer) {
+        (true, false) => reflection::ARGUMENT_SAMPLED_IMAGE,
+        (true, true) => reflection::ARGUMENT_UNIFORM_TEXEL_BUFFER,
+        (false, false) => reflection::ARGUMENT_STORAGE_IMAGE,
+        (false, true) => reflection::ARGUMENT_STORAGE_TEXEL_BUFFER,
+    }
+}
+
+/// What is pushed of an image or a sampler, and where.
+fn pushed_of(way: Passed) -> Vec<(u32, u32)> {
+    match way {
+        Passed::Image(picture) => {
+            let order = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_ORDER_PUSH_CONSTANT;
+            let data_type = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT;
+            let both = [(order, picture.order), (data_type, picture.data_type)];
+            let both = both.into_iter();
+            both.filter_map(|(what, at)| Some((what, at?))).collect()
+        }
+        Passed::Sampler { mask, .. } => {
+            vec![(reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT, mask)]
+        }
+        _ => Vec::new(),
+    }
+}

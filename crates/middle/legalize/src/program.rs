@@ -1,0 +1,112 @@
+//! Memory of the program: variables at program scope in global memory.
+//!
+//! They are in one buffer that all kernels of a module share, whose address is among the push constants.
+//! Where each variable is follows from the module that is compiled, whichever kernels are, so that kernels
+//! compiled one by one find the same things at the same places; constants have a place in it, too, as
+//! pointers may lead to either. The reflection has the initial contents, by which the buffer is filled once,
+//! and where pointers to its own memory belong in it.
+
+use crate::facts::{Facts, Scalar};
+use crate::{initial, steps};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::ir::{Module, Section};
+
+/// Most bytes of a module's variables.
+const MOST: u64 = 1 << 26;
+
+/// Least alignment of a variable.
+const ALIGN: u64 = 16;
+
+/// The program's buffer.
+#[derive(Default)]
+pub struct Program {
+    /// Variables with their places, by id.
+    offsets: Vec<(Id, u64)>,
+    /// Initial contents.
+    pub bytes: Vec<u8>,
+    /// Pointers in it to its own memory: what they point to, and where they are.
+    pub pointers: Vec<(u64, u64)>,
+}
+
+impl Program {
+    /// The buffer for all variables of a module.
+    ///
+    /// # Errors
+    /// When they are too many bytes, or an initial value is none that can be written down.
+    pub fn new(module: &Module) -> Result<Program, Diagnostic> {
+        let facts = Facts::new(module)?;
+        let variables = module.section(Section::Globals).filter(|i| {
+            let class = StorageClass(i.operands().first().copied().unwrap_or(u32::MAX));
+            let is_here = [StorageClass::CrossWorkgroup, StorageClass::UniformConstant];
+            i.op() == Op::Variable && is_here.contains(&class)
+        });
+        let mut program = Program::default();
+        let (mut end, mut initial) = (0_u64, Vec::new());
+        for variable in variables {
+            let Some(id) = variable.result() else {
+                continue;
+            };
+            let Ok(ty) = facts.pointee(id) else { continue };
+            let layout = facts.layouts.get(ty);
+            let offset = end.next_multiple_of(u64::from(layout.align).max(ALIGN));
+            end = offset.saturating_add(layout.size);
+            if end > MOST {
+                return Err(facts.refuse(id, "so much memory at program scope"));
+            }
+            program.offsets.push((id, offset));
+            initial.extend(variable.get_id(1).map(|value| (value, ty, offset)));
+        }
+        program.offsets.sort_unstable();
+        program.bytes = vec![0; end.next_multiple_of(ALIGN) as usize];
+        for (value, ty, offset) in initial {
+            initial::scalars(&facts, value, ty, &mut |constant, scalar, at| {
+                program.write(&facts, constant, scalar, offset + at)
+            })?;
+        }
+        Ok(program)
+    }
+
+    /// Where a variable begins.
+    pub fn offset(&self, variable: Id) -> Option<u64> {
+        let found = self
+            .offsets
+            .binary_search_by_key(&variable, |(id, _)| *id)
+            .ok()?;
+        Some(self.offsets[found].1)
+    }
+
+    fn write(
+        &mut self,
+        facts: &Facts<'_>,
+        constant: Id,
+        scalar: Scalar,
+        at: u64,
+    ) -> Result<(), Diagnostic> {
+        if facts.is_nothing(constant) {
+            return Ok(());
+        }
+        if let Some(bits) = facts.constant(constant) {
+            return initial::write(facts, constant, (bits, scalar), at, &mut self.bytes);
+        }
+        let def = facts.def(constant)?;
+        let pointer = match def.op() {
+            Op::SpecConstantOp if Op(def.word(0) as u16) == Op::ConvertPtrToU => def.id(1),
+            _ => constant,
+        };
+        if !facts.is_pointer(pointer) || scalar.size() != 8 {
+            return Err(facts.refuse(constant, "this initial value"));
+        }
+        let (variable, bytes) = steps::origin(facts, pointer)?;
+        let begin = self.offset(variable);
+        let begin = begin.ok_or_else(|| facts.refuse(constant, "this initial value"))?;
+        let to = begin.wrapping_add_signed(bytes);
+        if to > self.bytes.len() as u64 {
+            return Err(facts.refuse(constant, "a pointer to other memory"));
+        }
+        self.pointers.push((to, at));
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! The bytes from a pointer to another one that is derived of it.
+
+use crate::facts::{Facts, Scalar};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Most operations of a constant pointer.
+const DEEPEST: u32 = 64;
+
+/// The way from a pointer to another one: bytes, and indices with their strides.
+pub struct Steps {
+    /// Bytes by what is constant.
+    pub bytes: i64,
+    /// What is not.
+    pub indices: Vec<(Id, u64)>,
+}
+
+impl Steps {
+    /// The steps of an access chain.
+    ///
+    /// # Errors
+    /// When an index leads nowhere.
+    pub fn new(facts: &Facts<'_>, op: Op, base: Id, indices: &[Id]) -> Result<Steps, Diagnostic> {
+        let mut steps = Steps {
+            bytes: 0,
+            indices: Vec::new(),
+        };
+        let mut indices = indices.iter().copied();
+        let mut ty = facts.pointee(base)?;
+        if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+            let layout = facts.layouts.get(ty);
+            let stride = layout.size.next_multiple_of(layout.align.into());
+            if let Some(index) = indices.next() {
+                steps.step(facts, index, stride);
+            }
+        }
+        for index in indices {
+            let def = facts.def(ty)?;
+            match def.op() {
+                Op::TypeStruct => {
+                    let n = facts.constant(index).unwrap_or(u64::MAX);
+                    let member = def.get_id(usize::try_from(n).unwrap_or(usize::MAX));
+                    ty = member.ok_or_else(|| facts.refuse(index, "this index of a structure"))?;
+                    let structure = def.result().unwrap_or(ty);
+                    let offset = facts.layouts.member(structure, n as u32).offset;
+                    steps.bytes = steps.bytes.wrapping_add(offset as i64);
+                }
+                Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector => {
+                    let outer = def.result().unwrap_or(ty);
+                    steps.step(facts, index, facts.layouts.get(outer).stride);
+                    ty = def.id(0);
+                }
+                op => return Err(facts.refuse(ty, &format!("a pointer into {op}"))),
+            }
+        }
+        Ok(steps)
+    }
+
+    fn step(&mut self, facts: &Facts<'_>, index: Id, stride: u64) {
+        let ty = facts.type_of(index).and_then(|ty| facts.scalar(ty));
+        match (facts.constant(index), ty) {
+            (Some(value), Some(Scalar::Int(width))) => {
+                let unused = 64 - width;
+                let signed = (value << unused) as i64 >> unused;
+                self.bytes = self.bytes.wrapping_add(signed.wrapping_mul(stride as i64));
+            }
+            _ => self.indices.push((index, stride)),
+        }
+    }
+}
+
+/// The variable that a pointer is derived of by constants alone, and the bytes from its beginning;
+/// a function's instructions count as much as constant expressions.
+///
+/// # Errors
+/// When it is derived of something else, or by what is no constant.
+pub fn origin(facts: &Facts<'_>, pointer: Id) -> Result<(Id, i64), Diagnostic> {
+    let (mut at, mut offset) = (pointer, 0_i64);
+    for _ in 0..DEEPEST {
+        let def = facts.def(at)?;
+        let first = usize::from(def.op() == Op::SpecConstantOp);
+        let op = match first {
+            1 => Op(def.word(0) as u16),
+            _ => def.op(),
+        };
+        match op {
+            Op::Variable => return Ok((at, offset)),
+            Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::CopyObject => {}
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain => {
+                let indices: Vec<Id> = def.ids(first + 1).collect();
+                let steps = Steps::new(facts, op, def.id(first), &indices)?;
+                if !steps.indices.is_empty() {
+                    return Err(facts.refuse(pointer, "this constant pointer"));
+                }
+                offset = offset.wrapping_add(steps.bytes);
+            }
+            op => return Err(facts.refuse(pointer, &format!("a constant pointer by {op}"))),
+        }
+        at = def.id(first);
+    }
+    Err(facts.refuse(pointer, "so deep a constant expression"))
+}

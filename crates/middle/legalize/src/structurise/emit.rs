@@ -1,0 +1,464 @@
+//! Structured control flow from the dominator tree.
+
+use super::DEEPEST;
+use super::graph::{Edge, Graph, NONE};
+use super::numbers::Numbers;
+use super::repair::Slots;
+use super::writing::{Move, Selector};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::Id;
+use spirula_spirv::analysis::Cfg;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Func, IdWords, Module};
+
+/// Targets that paths through a part have still to reach, in increasing order. Where there are any,
+/// a block is open, to which all of these paths come.
+type Pending = Vec<u32>;
+
+/// What was emitted of a node or loop, and what is to follow.
+struct Part {
+    pending: Pending,
+    /// Nodes that it dominates, in the order in which they may follow.
+    below: Vec<u32>,
+    /// The node that comes at once, to which the last block branches.
+    next: Option<u32>,
+}
+
+/// How an edge is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Its target is an arm of its own.
+    Arm,
+    /// To the end of the construct.
+    Fall,
+    /// To a label of the loop around: its continue target or merge block.
+    Leave(Id),
+}
+
+/// Labels of a loop's construct.
+#[derive(Clone, Copy)]
+struct Labels {
+    header: Id,
+    next: Id,
+    merge: Id,
+}
+
+pub(super) struct Emitter<'a> {
+    pub(super) module: &'a mut Module,
+    pub(super) ids: &'a IdWords,
+    pub(super) func: Func,
+    pub(super) cfg: &'a Cfg,
+    pub(super) graph: Graph,
+    pub(super) slots: &'a mut Slots,
+    /// Blocks in the order in which they come.
+    pub(super) order: Vec<Block>,
+    /// The open block.
+    pub(super) current: Option<Block>,
+    /// Labels of dispatchers.
+    dispatchers: Vec<Id>,
+    /// Variables that dispatchers read.
+    pub(super) notes: Vec<Id>,
+    loops: Vec<Labels>,
+    /// What edges write, by the label that they come from.
+    pub(super) moves: FxHashMap<Id, Vec<Move>>,
+    /// The variable that says which target is meant, once it is needed.
+    pub(super) target: Option<Id>,
+    pub(super) numbers: Numbers,
+    depth: u32,
+}
+
+/// Gives a function structured control flow; its phis become variables.
+///
+/// # Errors
+/// When constructs would nest too deeply.
+pub fn emit(
+    module: &mut Module,
+    ids: &IdWords,
+    func: Func,
+    cfg: &Cfg,
+    slots: &mut Slots,
+) -> Result<(), Diagnostic> {
+    let graph = Graph::new(cfg);
+    let extra = graph.edges.len() - cfg.len();
+    let numbers = Numbers::new(module);
+    let dispatchers = (0..extra).map(|_| module.fresh_id()).collect();
+    let notes = (0..extra).map(|_| slots.variable(module, numbers.ty));
+    let notes = notes.collect();
+    let loops = graph.loops.iter().map(|_| Labels {
+        header: module.fresh_id(),
+        next: module.fresh_id(),
+        merge: module.fresh_id(),
+    });
+    let loops = loops.collect();
+    let mut emitter = Emitter {
+        ids,
+        func,
+        cfg,
+        slots,
+        order: Vec::with_capacity(cfg.len()),
+        current: None,
+        dispatchers,
+        notes,
+        loops,
+        moves: FxHashMap::default(),
+        target: None,
+        numbers,
+        depth: 0,
+        graph,
+        module,
+    };
+    emitter.phis();
+    let root = emitter.graph.root();
+    let pending = emitter.item(root, NONE)?;
+    if !pending.is_empty() {
+        let text = "control flow could not be structured";
+        return Err(Diagnostic::error(Place::Unknown, text));
+    }
+    let order = emitter.order;
+    module.set_block_order(func, order);
+    Ok(())
+}
+
+impl Emitter<'_> {
+    /// A node with all that it dominates within the loop `around`; a loop where the node heads one
+    /// that is not `around`. What comes one after the other does not nest, nor recur.
+    fn item(&mut self, node: u32, around: u32) -> Result<Pending, Diagnostic> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            let text = format!("control flow nests deeper than {DEEPEST} constructs");
+            return Err(Diagnostic::error(Place::Unknown, text));
+        }
+        let mut next = Some(node);
+        let mut pending = Vec::new();
+        // Nodes dominated by those that were emitted, the latest of these last.
+        let mut below = Vec::new();
+        loop {
+            if let Some(node) = next {
+                let part = match self.graph.headed_by(node) {
+                    Some(inner) if inner != around => self.a_loop(inner, around),
+                    _ => self.node(node, around),
+                }?;
+                (pending, next) = (part.pending, part.next);
+                below.push(part.below.into_iter());
+                continue;
+            }
+            let Some(nodes) = below.last_mut() else {
+                break;
+            };
+            match nodes.next() {
+                None => _ = below.pop(),
+                Some(node) => next = self.following(node, &mut pending, around)?,
+            }
+        }
+        self.depth -= 1;
+        Ok(pending)
+    }
+
+    /// A loop construct, and what follows it within the loop `around`.
+    fn a_loop(&mut self, inner: u32, around: u32) -> Result<Part, Diagnostic> {
+        let Labels {
+            header,
+            next,
+            merge,
+        } = self.loops[inner as usize];
+        let first = self.graph.loops[inner as usize].header;
+        self.open(header);
+        self.append(Op::LoopMerge, &[merge.word(), next.word(), 0]);
+        let body = self.own_label(first);
+        self.branch(body);
+        let left = self.item(first, inner)?;
+        if !left.is_empty() {
+            let text = "a loop could not be structured";
+            return Err(Diagnostic::error(Place::Unknown, text));
+        }
+        self.open(next);
+        self.branch(header);
+        self.open(merge);
+        let exits = self.graph.loops[inner as usize].exits.clone();
+        let below = self.graph.loops[inner as usize].below.clone();
+        let (only, mut pending) = (exits.len() == 1, Vec::new());
+        for exit in exits {
+            let way = self.way(exit, around);
+            match way {
+                Way::Leave(label) if only => {
+                    if self.is_named_at(label, around) {
+                        self.mean(exit);
+                    }
+                    self.branch(label);
+                }
+                Way::Leave(label) => {
+                    let after = self.module.fresh_id();
+                    self.test(exit, label, after);
+                    self.open(after);
+                }
+                _ => {
+                    if only {
+                        self.mean(exit);
+                    }
+                    pending.push(exit);
+                }
+            }
+        }
+        pending.sort_unstable();
+        if pending.is_empty() && self.current.is_some() {
+            self.append(Op::Unreachable, &[]);
+            self.current = None;
+        }
+        Ok(Part {
+            pending,
+            below,
+            next: None,
+        })
+    }
+
+    /// A node, its arms, and what follows them.
+    fn node(&mut self, node: u32, around: u32) -> Result<Part, Diagnostic> {
+        let label = self.own_label(node);
+        let block = if self.graph.is_dispatcher(node) {
+            self.open(label)
+        } else {
+            let block = self.cfg.block(node);
+            self.order.push(block);
+            self.current = Some(block);
+            block
+        };
+        let edges = self.graph.edges[node as usize].clone();
+        let arm = |e: &&Edge| self.way_of(node, **e, around) == Way::Arm;
+        let arms: Vec<u32> = edges.iter().filter(arm).map(|e| e.to).collect();
+        let (pending, next) = match edges[..] {
+            [] => {
+                self.current = None;
+                (Vec::new(), None)
+            }
+            [edge] => self.jump(node, block, edge, around),
+            _ => self.choice(node, block, &edges, around)?,
+        };
+        let below = self.graph.below[node as usize].iter().copied();
+        Ok(Part {
+            pending,
+            below: below.filter(|n| !arms.contains(n)).collect(),
+            next,
+        })
+    }
+
+    /// The only edge of a node.
+    fn jump(&mut self, node: u32, block: Block, edge: Edge, around: u32) -> (Pending, Option<u32>) {
+        if !self.graph.is_dispatcher(node) {
+            self.take_terminator(block);
+        }
+        self.writes(node, edge);
+        match self.way_of(node, edge, around) {
+            Way::Arm => {
+                let label = self.entry_label(edge.to);
+                self.branch(label);
+                (Vec::new(), Some(edge.to))
+            }
+            Way::Fall => {
+                self.mean(edge.to);
+                (vec![edge.to], None)
+            }
+            Way::Leave(label) => {
+                if self.is_named_at(label, around) {
+                    self.mean(edge.to);
+                }
+                self.branch(label);
+                (Vec::new(), None)
+            }
+        }
+    }
+
+    /// A node with several edges: a selection construct.
+    fn choice(
+        &mut self,
+        node: u32,
+        block: Block,
+        edges: &[Edge],
+        around: u32,
+    ) -> Result<(Pending, Option<u32>), Diagnostic> {
+        let (op, selector) = self.selector(node, block);
+        let merge = self.module.fresh_id();
+        // Inner constructs first, the largest last: where no other arm comes to the merge block, it
+        // goes on there, so that what follows `if (c) return;` is not nested.
+        let mut order: Vec<usize> = (0..edges.len()).collect();
+        order.sort_by_key(|at| match self.way_of(node, edges[*at], around) {
+            Way::Arm => 1 + self.graph.sizes[edges[*at].to as usize],
+            _ => 0,
+        });
+        let mut pending = Vec::new();
+        let mut labels = vec![merge; edges.len()];
+        let mut rest = None;
+        for (number, &at) in order.iter().enumerate() {
+            let edge = edges[at];
+            let way = self.way_of(node, edge, around);
+            if way == Way::Arm && number + 1 == edges.len() && pending.is_empty() {
+                rest = Some(edge);
+                break;
+            }
+            let (label, left) = self.arm(node, edge, merge, around)?;
+            labels[at] = label;
+            join(&mut pending, &left);
+        }
+        self.current = Some(block);
+        self.append(Op::SelectionMerge, &[merge.word(), 0]);
+        let words = self.selected(selector, edges, &labels);
+        self.append(op, &words);
+        self.open(merge);
+        if let Some(edge) = rest {
+            self.writes(node, edge);
+            let label = self.entry_label(edge.to);
+            self.branch(label);
+        } else if pending.is_empty() {
+            self.append(Op::Unreachable, &[]);
+            self.current = None;
+        }
+        Ok((pending, rest.map(|e| e.to)))
+    }
+
+    /// What an edge of a selection leads to up to its merge block: the label to branch to, and what
+    /// is still to be reached.
+    fn arm(
+        &mut self,
+        node: u32,
+        edge: Edge,
+        merge: Id,
+        around: u32,
+    ) -> Result<(Id, Pending), Diagnostic> {
+        let way = self.way_of(node, edge, around);
+        let is_plain = way == Way::Arm && !self.has_writes(node, edge);
+        let label = match is_plain {
+            true => self.entry_label(edge.to),
+            false => {
+                let label = self.module.fresh_id();
+                self.open(label);
+                self.writes(node, edge);
+                label
+            }
+        };
+        let left = match way {
+            Way::Arm => {
+                if !is_plain {
+                    let label = self.entry_label(edge.to);
+                    self.branch(label);
+                }
+                let left = self.item(edge.to, around)?;
+                if !left.is_empty() {
+                    self.branch(merge);
+                }
+                left
+            }
+            Way::Fall => {
+                self.mean(edge.to);
+                self.branch(merge);
+                vec![edge.to]
+            }
+            Way::Leave(label) => {
+                if self.is_named_at(label, around) {
+                    self.mean(edge.to);
+                }
+                self.branch(label);
+                Vec::new()
+            }
+        };
+        Ok((label, left))
+    }
+
+    /// The words of a selector with the labels that its edges have now.
+    fn selected(&self, mut selector: Selector, edges: &[Edge], labels: &[Id]) -> Vec<u32> {
+        for (edge, label) in edges.iter().zip(labels) {
+            let old = match edge.origin {
+                NONE => self.own_label(edge.to),
+                origin => self.module.label(self.cfg.block(origin)),
+            };
+            for target in &selector.targets {
+                if target.1 == old {
+                    selector.words[target.0] = label.word();
+                }
+            }
+        }
+        selector.words
+    }
+
+    /// A node that others dominate, where paths come to it: the next one where all of them do, else
+    /// behind a test.
+    fn following(
+        &mut self,
+        node: u32,
+        pending: &mut Pending,
+        around: u32,
+    ) -> Result<Option<u32>, Diagnostic> {
+        let Ok(at) = pending.binary_search(&node) else {
+            return Ok(None);
+        };
+        pending.remove(at);
+        let label = self.entry_label(node);
+        if pending.is_empty() {
+            self.branch(label);
+            return Ok(Some(node));
+        }
+        let after = self.module.fresh_id();
+        self.test(node, label, after);
+        let left = self.item(node, around)?;
+        if !left.is_empty() {
+            self.branch(after);
+        }
+        self.open(after);
+        join(pending, &left);
+        Ok(None)
+    }
+
+    /// How the edge of a node is taken within the loop `around`.
+    fn way_of(&self, node: u32, edge: Edge, around: u32) -> Way {
+        match self.way(edge.to, around) {
+            Way::Fall
+                if self.graph.entries[edge.to as usize] == 1
+                    && self.graph.below[node as usize].contains(&edge.to) =>
+            {
+                Way::Arm
+            }
+            way => way,
+        }
+    }
+
+    fn way(&self, to: u32, around: u32) -> Way {
+        if around == NONE {
+            return Way::Fall;
+        }
+        let labels = self.loops[around as usize];
+        if self.graph.loops[around as usize].header == to {
+            Way::Leave(labels.next)
+        } else if self.graph.contains(around, to) {
+            Way::Fall
+        } else {
+            Way::Leave(labels.merge)
+        }
+    }
+
+    /// Whether one of several targets has to be noted on the way to a label of the loop `around`.
+    fn is_named_at(&self, label: Id, around: u32) -> bool {
+        around != NONE
+            && self.loops[around as usize].merge == label
+            && self.graph.loops[around as usize].exits.len() > 1
+    }
+
+    /// The label under which a node is entered from outside of the loop that it heads.
+    fn entry_label(&self, node: u32) -> Id {
+        match self.graph.headed_by(node) {
+            Some(inner) => self.loops[inner as usize].header,
+            None => self.own_label(node),
+        }
+    }
+
+    pub(super) fn own_label(&self, node: u32) -> Id {
+        match node.checked_sub(self.graph.blocks) {
+            Some(at) => self.dispatchers[at as usize],
+            None => self.module.label(self.cfg.block(node)),
+        }
+    }
+}
+
+fn join(pending: &mut Pending, more: &[u32]) {
+    pending.extend(more);
+    pending.sort_unstable();
+    pending.dedup();
+}

@@ -1,0 +1,138 @@
+//! Variables for what cannot be a value while control flow changes: phis, and values that do not
+//! reach their uses.
+
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::ir::{Func, IdWords, Inst, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Variables of a function that were made for values.
+pub struct Slots {
+    /// Pointer type by pointee.
+    pointers: FxHashMap<Id, Id>,
+    /// Pointer type and id of each variable.
+    made: Vec<(Id, Id)>,
+    /// Variable of each value.
+    of: IdMap<Option<Id>>,
+}
+
+impl Slots {
+    /// None yet.
+    pub fn new(module: &Module) -> Slots {
+        let mut pointers = FxHashMap::default();
+        for inst in module.section(Section::Globals) {
+            let is_pointer =
+                inst.op() == Op::TypePointer && inst.word(0) == StorageClass::Function.0;
+            if let Some(id) = inst.result().filter(|_| is_pointer) {
+                pointers.insert(inst.id(1), id);
+            }
+        }
+        Slots {
+            pointers,
+            made: Vec::new(),
+            of: IdMap::new(module.bound(), None),
+        }
+    }
+
+    /// A new variable for values of a type.
+    pub fn variable(&mut self, module: &mut Module, ty: Id) -> Id {
+        let pointer = *self.pointers.entry(ty).or_insert_with(|| {
+            let id = module.fresh_id();
+            let words = [id.word(), StorageClass::Function.0, ty.word()];
+            let inst = module.create(Op::TypePointer, &words);
+            module.append(Section::Globals.list(), inst);
+            id
+        });
+        let id = module.fresh_id();
+        self.made.push((pointer, id));
+        id
+    }
+
+    /// The variable of a value, made when it is first asked for.
+    pub fn of_value(&mut self, module: &mut Module, value: Id, ty: Id) -> Id {
+        if let Some(known) = self.of[value] {
+            return known;
+        }
+        let id = self.variable(module, ty);
+        self.of.set(value, Some(id));
+        id
+    }
+
+    /// Puts all variables into the entry block, and gives their ids.
+    pub fn finish(self, module: &mut Module, func: Func) -> Vec<Id> {
+        let entry = module.function(func).blocks[0];
+        for &(pointer, id) in &self.made {
+            let words = [pointer.word(), id.word(), StorageClass::Function.0];
+            let variable = module.create(Op::Variable, &words);
+            let first = module.body(entry).next().map(|i| i.handle());
+            match first {
+                Some(first) => module.insert_before(first, variable),
+                None => module.append(module.block(entry).body, variable),
+            }
+        }
+        self.made.into_iter().map(|(_, id)| id).collect()
+    }
+}
+
+/// Has values that do not dominate all of their uses go through variables. The function has no phis.
+///
+/// # Errors
+/// When a branch leads to no block.
+pub fn demote(module: &mut Module, func: Func, slots: &mut Slots) -> Result<(), Diagnostic> {
+    let ids = IdWords::new(module);
+    let definitions = Definitions::compute(module);
+    let cfg = Cfg::compute(module, &definitions, func)?;
+    let dominators = Dominators::compute(&cfg);
+    let mut home = IdMap::new(module.bound(), u32::MAX);
+    for at in 0..cfg.len() as u32 {
+        for inst in module.body(cfg.block(at)) {
+            if let Some(id) = inst.result() {
+                home.set(id, at);
+            }
+        }
+    }
+    let mut uses: Vec<(Inst, Id)> = Vec::new();
+    for at in 0..cfg.len() as u32 {
+        for inst in module.body(cfg.block(at)) {
+            ids.visit(inst, |_, id| {
+                let from = home[id];
+                if from != u32::MAX && from != at && !dominators.dominates(from, at) {
+                    uses.push((inst.handle(), id));
+                }
+            });
+        }
+    }
+    uses.dedup();
+    let mut stored = IdMap::new(module.bound(), false);
+    for (user, value) in uses {
+        let Some(def) = definitions.get(module, value) else {
+            continue;
+        };
+        let Some(ty) = def.result_type() else {
+            continue;
+        };
+        let def = def.handle();
+        let slot = slots.of_value(module, value, ty);
+        if !stored[value] {
+            stored.set(value, true);
+            let store = module.create(Op::Store, &[slot.word(), value.word()]);
+            module.insert_after(def, store);
+        }
+        let id = module.fresh_id();
+        let words = [ty.word(), id.word(), slot.word()];
+        let load = module.create(Op::Load, &words);
+        // A merge instruction has to stay before its branch.
+        let before = module.previous(user).map(|p| module.inst(p));
+        let merges = |op| matches!(op, Op::LoopMerge | Op::SelectionMerge);
+        let at = match before {
+            Some(merge) if merges(merge.op()) => merge.handle(),
+            _ => user,
+        };
+        module.insert_before(at, load);
+        ids.rewrite(module, user, |used| if used == value { id } else { used });
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Modules of the corpus, and whether what is made of them is valid.
+
+use spirula_legalize::Options;
+use spirula_spirv::ir::Module;
+use spirula_spirv::verify;
+use spirula_testing::{Validator, corpus, files};
+
+/// The corpus' modules with their names, those that are meant; none where there is no corpus.
+pub fn modules(
+    is_meant: impl Fn(&Module) -> bool,
+) -> Option<impl Iterator<Item = (String, Module)>> {
+    let all = files(&corpus("spirv/modules")?, ".spv").into_iter();
+    let read = all.filter_map(|file| {
+        let module = Module::from_bytes(&std::fs::read(&file).unwrap()).ok()?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Some((name.into_owned(), module))
+    });
+    Some(read.filter(move |(_, module)| is_meant(module)))
+}
+
+/// Checks modules for Vulkan.
+pub struct Checks {
+    /// What our verifier is told.
+    pub options: verify::Options,
+    validator: Option<Validator>,
+    /// Of so many one is given to the validator, as starting a process takes longer than the rest.
+    every: usize,
+    /// Modules that were made.
+    pub made: usize,
+    /// Modules that were refused.
+    pub refused: usize,
+    /// What is wrong.
+    pub wrong: Vec<String>,
+}
+
+impl Checks {
+    /// None yet.
+    pub fn new(every: usize) -> Checks {
+        Checks {
+            options: verify::Options {
+                target: Options::default().target,
+                ..verify::Options::default()
+            },
+            validator: Validator::find(),
+            every,
+            made: 0,
+            refused: 0,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Checks what was made of a module, by our verifier and now and then by Khronos'.
+    pub fn check(&mut self, name: &str, made: &Module) {
+        self.made += 1;
+        if let Err(faults) = verify::module(made, &self.options) {
+            self.wrong.push(format!("{name}: {}", faults[0]));
+        }
+        let validator = self.validator.as_ref();
+        if let Some(validator) = validator.filter(|_| self.made.is_multiple_of(self.every)) {
+            let said = validator.check(&made.to_bytes(), "vulkan1.3");
+            self.wrong
+                .extend(said.err().map(|text| format!("{name}: {text}")));
+        }
+    }
+
+    /// At least so many were made, and all of them are right.
+    pub fn finish(self, least: usize) {
+        let (made, refused) = (self.made, self.refused);
+        eprintln!("{made} made, {refused} refused");
+        assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
+        assert!(made >= least, "{made} made");
+    }
+}

@@ -1,0 +1,59 @@
+//! Every shader of the corpus without small and 64-bit types: what is made is valid and declares none.
+
+mod common;
+
+use common::{Checks, modules};
+use spirula_legalize::emulate::{Lacking, emulate};
+use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::verify;
+
+const LACKED: &[Capability] = &[
+    Capability::Int8,
+    Capability::Int16,
+    Capability::Int64,
+    Capability::Float16,
+    Capability::StorageBuffer8BitAccess,
+    Capability::StorageBuffer16BitAccess,
+];
+
+fn lacking(module: &Module) -> Lacking {
+    Lacking::of(module, |c| !LACKED.contains(&c))
+}
+
+fn is_meant(module: &Module) -> bool {
+    let mut points = module.section(Section::EntryPoints);
+    points.all(|p| p.word(0) == ExecutionModel::GLCompute.0)
+        && lacking(module) != Lacking::default()
+}
+
+#[test]
+fn shaders_of_the_corpus() {
+    let Some(modules) = modules(is_meant) else {
+        return;
+    };
+    let mut checks = Checks::new(4);
+    for (name, module) in modules {
+        match emulate(&module, lacking(&module)) {
+            Err(faults) => {
+                checks.refused += 1;
+                eprintln!("{name}: {}", faults[0]);
+            }
+            Ok(emulated) => {
+                let declared = emulated.section(Section::Capabilities);
+                for capability in declared.map(|c| Capability(c.word(0))) {
+                    if LACKED.contains(&capability) {
+                        let text = format!("{name}: {capability} is still declared");
+                        checks.wrong.push(text);
+                    }
+                }
+                match verify::module(&module, &checks.options).is_ok() {
+                    true => checks.check(&name, &emulated),
+                    // Some need options for their layouts.
+                    false => checks.made += 1,
+                }
+            }
+        }
+    }
+    checks.finish(123);
+}

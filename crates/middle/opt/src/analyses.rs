@@ -1,0 +1,229 @@
+//! The analyses that passes share: computed when first asked for, dropped when a pass that does not
+//! keep them has changed the module.
+
+use crate::gvn::Memory;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::{CallGraph, Cfg, Definitions, Dominators};
+use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
+use std::rc::Rc;
+
+/// A set of analyses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Analyses(u8);
+
+impl Analyses {
+    /// None.
+    pub const NONE: Analyses = Analyses(0);
+    /// Control-flow graph and dominators of each function.
+    pub const FLOW: Analyses = Analyses(1);
+    /// Defining instructions. A pass keeps them that gives no instruction another result.
+    pub const DEFINITIONS: Analyses = Analyses(2);
+    /// The call graph.
+    pub const CALLS: Analyses = Analyses(4);
+    /// What is known of values: definitions, types, constants and decorations. A pass keeps it that
+    /// deletes no globals and takes back no decorations of what stays.
+    pub const FACTS: Analyses = Analyses(8);
+
+    /// Both sets.
+    pub const fn and(self, other: Analyses) -> Analyses {
+        Analyses(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are in this set.
+    pub const fn contains(self, other: Analyses) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A function's control flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Blocks and edges.
+    pub cfg: Cfg,
+    /// Dominator tree.
+    pub dominators: Dominators,
+}
+
+/// Defining instructions of those that there were at a time.
+#[derive(Debug)]
+struct Known {
+    definitions: Rc<Definitions>,
+    count: usize,
+}
+
+impl Flow {
+    /// Whether every block can be reached.
+    pub fn is_all_reachable(&self) -> bool {
+        self.cfg.reverse_postorder().len() == self.cfg.len()
+    }
+}
+
+/// Analyses of a module that are right for it as it is.
+#[derive(Debug, Default)]
+pub struct Cache {
+    ids: Option<Rc<IdWords>>,
+    definitions: Option<Known>,
+    calls: Option<Rc<CallGraph>>,
+    flows: Vec<Option<Rc<Flow>>>,
+    facts: Option<Box<Facts>>,
+    memory: Option<Box<Memory>>,
+}
+
+impl Cache {
+    /// Nothing computed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which words of instructions are ids.
+    pub fn ids(&mut self, module: &Module) -> Rc<IdWords> {
+        let made = || Rc::new(IdWords::new(module));
+        self.ids.get_or_insert_with(made).clone()
+    }
+
+    /// Defining instructions.
+    pub fn definitions(&mut self, module: &Module) -> Rc<Definitions> {
+        let count = module.inst_count();
+        let known = self.definitions.get_or_insert_with(|| Known {
+            definitions: Rc::new(Definitions::compute(module)),
+            count,
+        });
+        if known.count < count {
+            Rc::make_mut(&mut known.definitions).learn(module, known.count);
+            known.count = count;
+        }
+        known.definitions.clone()
+    }
+
+    /// The call graph.
+    pub fn calls(&mut self, module: &Module) -> Rc<CallGraph> {
+        let made = || Rc::new(CallGraph::compute(module));
+        self.calls.get_or_insert_with(made).clone()
+    }
+
+    /// What is known of values, to be given back by [`Cache::put_facts`].
+    pub(crate) fn take_facts(&mut self, module: &Module) -> Box<Facts> {
+        match self.facts.take() {
+            Some(mut known) => {
+                known.catch_up(module);
+                known
+            }
+            None => Box::new(Facts::new(module)),
+        }
+    }
+
+    /// Takes back what [`Cache::take_facts`] gave.
+    pub(crate) fn put_facts(&mut self, facts: Box<Facts>) {
+        self.facts = Some(facts);
+    }
+
+    /// What is known of memory, to be given back by [`Cache::put_memory`].
+    pub(crate) fn take_memory(&mut self, module: &Module, facts: &Facts) -> Box<Memory> {
+        let known = self.memory.take();
+        known.unwrap_or_else(|| Box::new(Memory::new(module, facts)))
+    }
+
+    /// Takes back what [`Cache::take_memory`] gave.
+    pub(crate) fn put_memory(&mut self, memory: Box<Memory>) {
+        self.memory = Some(memory);
+    }
+
+    /// A function's control flow.
+    ///
+    /// # Errors
+    /// When a branch goes to what is no label of the function.
+    pub fn flow(&mut self, module: &Module, func: Func) -> Result<Rc<Flow>, Diagnostic> {
+        if let Some(Some(flow)) = self.flows.get(func.index()) {
+            return Ok(flow.clone());
+        }
+        let ids = self.ids(module);
+        self.flow_by(module, &ids, func)
+    }
+
+    /// The same for who knows which words are ids.
+    pub(crate) fn flow_by(
+        &mut self,
+        module: &Module,
+        ids: &IdWords,
+        func: Func,
+    ) -> Result<Rc<Flow>, Diagnostic> {
+        if let Some(Some(flow)) = self.flows.get(func.index()) {
+            return Ok(flow.clone());
+        }
+        let cfg = Cfg::with_ids(module, ids, func)?;
+        let dominators = Dominators::compute(&cfg);
+        let flow = Rc::new(Flow { cfg, dominators });
+        if self.flows.len() <= func.index() {
+            self.flows.resize(func.index() + 1, None);
+        }
+        self.flows[func.index()] = Some(flow.clone());
+        Ok(flow)
+    }
+
+    /// Drops a function's control flow, which a pass has changed.
+    pub fn drop_flow(&mut self, func: Func) {
+        if let Some(flow) = self.flows.get_mut(func.index()) {
+            *flow = None;
+        }
+    }
+
+    /// Drops all but the analyses that are kept.
+    pub fn keep(&mut self, kept: Analyses) {
+        self.ids = None;
+        self.memory = None;
+        if !kept.contains(Analyses::FACTS) {
+            self.facts = None;
+        }
+        if !kept.contains(Analyses::DEFINITIONS) {
+            self.definitions = None;
+        }
+        if !kept.contains(Analyses::CALLS) {
+            self.calls = None;
+        }
+        if !kept.contains(Analyses::FLOW) {
+            self.flows.clear();
+        }
+    }
+
+    /// Whether what is in the cache is what would be computed now.
+    ///
+    /// # Errors
+    /// The name of the first analysis that is not.
+    pub fn verify(&mut self, module: &Module) -> Result<(), &'static str> {
+        if let Some(facts) = &mut self.facts {
+            facts.catch_up(module);
+            if facts.differing(module).is_some() {
+                return Err("values");
+            }
+        }
+        let definitions = Definitions::compute(module);
+        if self.definitions.is_some() {
+            let known = self.definitions(module);
+            let mut all = module.all_insts().filter_map(InstRef::result);
+            if all.any(|id| known.handle(id) != definitions.handle(id)) {
+                return Err("definitions");
+            }
+        }
+        if self
+            .calls
+            .as_ref()
+            .is_some_and(|c| **c != CallGraph::compute(module))
+        {
+            return Err("call graph");
+        }
+        for func in module.functions() {
+            if let Some(Some(known)) = self.flows.get(func.index()) {
+                let cfg = Cfg::compute(module, &definitions, *func);
+                let right = cfg.is_ok_and(|cfg| {
+                    let dominators = Dominators::compute(&cfg);
+                    **known == Flow { cfg, dominators }
+                });
+                if !right {
+                    return Err("control flow");
+                }
+            }
+        }
+        Ok(())
+    }
+}

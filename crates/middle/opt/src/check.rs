@@ -1,0 +1,161 @@
+//! Structural rules that every pass keeps, checked between passes. The verifier of modules knows
+//! more; these are the ones that editing breaks first:
+//!
+//! 1. Every id that is used is defined, and none twice.
+//! 2. A phi has exactly one value for each block that leads to its own.
+//! 3. A definition in a function dominates its uses; a phi's values reach the ends of their blocks.
+//! 4. Every target of names and decorations is defined.
+
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Checks the rules.
+///
+/// # Errors
+/// The first breach.
+pub fn module(module: &Module) -> Result<(), Diagnostic> {
+    let ids = IdWords::new(module);
+    let definitions = Definitions::compute(module);
+    let mut seen = IdMap::new(module.bound(), false);
+    for inst in module.all_insts() {
+        if let Some(id) = inst.result()
+            && std::mem::replace(seen.get_mut(id), true)
+        {
+            return Err(breach(inst, format!("{id} is defined twice")));
+        }
+    }
+    for inst in module.all_insts() {
+        let mut missing = None;
+        ids.visit(inst, |_, id| {
+            if !seen[id] {
+                missing = Some(id);
+            }
+        });
+        if let Some(id) = missing {
+            return Err(breach(inst, format!("{id} is not defined")));
+        }
+    }
+    let mut places = IdMap::new(module.bound(), None);
+    for func in module.functions() {
+        function(module, &ids, &definitions, *func, &mut places)?;
+    }
+    Ok(())
+}
+
+/// Function, block and number of an instruction.
+type Places = IdMap<Option<(Func, u32, u32)>>;
+
+fn function(
+    module: &Module,
+    ids: &IdWords,
+    definitions: &Definitions,
+    func: Func,
+    places: &mut Places,
+) -> Result<(), Diagnostic> {
+    let cfg = Cfg::compute(module, definitions, func)?;
+    let dominators = Dominators::compute(&cfg);
+    for block in 0..cfg.len() as u32 {
+        for (at, inst) in module.body(cfg.block(block)).enumerate() {
+            if let Some(id) = inst.result() {
+                places.set(id, Some((func, block, at as u32)));
+            }
+        }
+    }
+    for block in 0..cfg.len() as u32 {
+        for (at, inst) in module.body(cfg.block(block)).enumerate() {
+            let use_ = Use {
+                func,
+                block,
+                at: at as u32,
+            };
+            if inst.op() == Op::Phi {
+                phi(module, &cfg, &dominators, inst, &use_, places)?;
+            } else if dominators.is_reachable(block) {
+                let mut wrong = None;
+                ids.visit(inst, |_, id| {
+                    if !use_.is_dominated(&dominators, places[id]) {
+                        wrong = Some(id);
+                    }
+                });
+                if let Some(id) = wrong {
+                    return Err(breach(inst, format!("{id} does not dominate its use")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Use {
+    func: Func,
+    block: u32,
+    at: u32,
+}
+
+impl Use {
+    fn is_dominated(&self, dominators: &Dominators, place: Option<(Func, u32, u32)>) -> bool {
+        let Some((func, block, at)) = place else {
+            return true;
+        };
+        func == self.func
+            && if block == self.block {
+                at < self.at
+            } else {
+                dominators.dominates(block, self.block)
+            }
+    }
+}
+
+fn phi(
+    module: &Module,
+    cfg: &Cfg,
+    dominators: &Dominators,
+    inst: InstRef<'_>,
+    use_: &Use,
+    places: &Places,
+) -> Result<(), Diagnostic> {
+    let mut sources = cfg.predecessors(use_.block).to_vec();
+    sources.sort_unstable();
+    sources.dedup();
+    let pairs = inst.operands().chunks_exact(2);
+    let mut parents: Vec<u32> = pairs
+        .clone()
+        .filter_map(|p| cfg.position(Id::new(p[1])?))
+        .collect();
+    parents.sort_unstable();
+    if parents != sources {
+        let label = module.label(cfg.block(use_.block));
+        return Err(breach(
+            inst,
+            format!("the phi does not have the predecessors of {label}"),
+        ));
+    }
+    for pair in pairs {
+        let (Some(value), Some(label)) = (Id::new(pair[0]), Id::new(pair[1])) else {
+            continue;
+        };
+        let Some(parent) = cfg.position(label).filter(|p| dominators.is_reachable(*p)) else {
+            continue;
+        };
+        let end = Use {
+            func: use_.func,
+            block: parent,
+            at: u32::MAX,
+        };
+        if !end.is_dominated(dominators, places[value]) {
+            return Err(breach(
+                inst,
+                format!("{value} does not reach the end of {label}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn breach(inst: InstRef<'_>, message: String) -> Diagnostic {
+    let result = inst.result().map_or(String::new(), |id| format!("{id} = "));
+    Diagnostic::error(inst.place(), format!("{result}{}: {message}", inst.op()))
+}

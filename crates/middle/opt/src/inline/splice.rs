@@ -1,0 +1,537 @@
+//! Copying functions to where they are called.
+//!
+//! The block of a call is split behind the call; the copy's blocks go between the two parts. A
+//! loop's header keeps its merge instruction, which stands in the first part. The calls of a block
+//! are taken from the last to the first, so that each instruction moves once.
+
+use super::callees::{Body, Callees};
+use super::scopes::{self, Kind, Site};
+use super::told::{InstRefId, Told};
+use crate::merge_return::Merger;
+use crate::structure;
+use rustc_hash::FxHashSet;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::{Cfg, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, List, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Puts functions in the place of calls.
+pub struct Splicer {
+    ids: IdWords,
+    callees: Callees,
+    told: Told,
+    /// What each id of the function that is copied is in the copy.
+    copy: IdMap<Option<Id>>,
+    /// What takes the place of the result of a call.
+    replaced: IdMap<Option<Id>>,
+    /// Blocks by label.
+    blocks: IdMap<Option<Block>>,
+    structured: bool,
+    words: Vec<u32>,
+    /// Makes the returns of callees one.
+    pub merger: Merger,
+    /// Calls that are no more.
+    pub inlined: usize,
+    /// Functions that took the place of a call.
+    copied: Vec<Func>,
+}
+
+/// A call with what was told before it.
+struct Call {
+    inst: Inst,
+    callee: Func,
+    body: Body,
+    site: Site,
+}
+
+impl Splicer {
+    pub fn new(module: &Module, callees: Callees) -> Self {
+        let mut blocks = IdMap::new(module.bound(), None);
+        for func in module.functions() {
+            for block in &module.function(*func).blocks {
+                blocks.set(module.label(*block), Some(*block));
+            }
+        }
+        Splicer {
+            ids: IdWords::new(module),
+            callees,
+            told: Told::new(module),
+            copy: IdMap::new(module.bound(), None),
+            replaced: IdMap::new(module.bound(), None),
+            blocks,
+            structured: module.is_structured(),
+            words: Vec::new(),
+            merger: Merger::new(module),
+            inlined: 0,
+            copied: Vec::new(),
+        }
+    }
+
+    /// Replaces the calls of a function whose callees are as they shall be copied.
+    pub fn function(
+        &mut self,
+        module: &mut Module,
+        func: Func,
+        erased: &mut Erased,
+    ) -> Result<(), Diagnostic> {
+        let blocks = module.function(func).blocks.clone();
+        let has_call = |b: &Block| module.body(*b).any(|i| i.op() == Op::FunctionCall);
+        let calling: Vec<bool> = blocks.iter().map(has_call).collect();
+        if !calling.contains(&true) {
+            return Ok(());
+        }
+        let mut continuing = None;
+        let mut order = Vec::with_capacity(blocks.len());
+        let before = self.inlined;
+        for (block, calling) in blocks.iter().zip(calling) {
+            order.push(*block);
+            if !calling {
+                continue;
+            }
+            let calls = self.calls(module, *block, erased);
+            let mut behind: Vec<Vec<Block>> = Vec::new();
+            for call in calls.into_iter().rev() {
+                if call.body.ends && self.structured {
+                    if continuing.is_none() {
+                        continuing = Some(self.continuing(module, func)?);
+                    }
+                    if continuing.as_ref().is_some_and(|c| c.contains(block)) {
+                        continue;
+                    }
+                }
+                behind.extend(self.splice(module, func, *block, &call, erased));
+            }
+            order.extend(behind.into_iter().rev().flatten());
+        }
+        if self.inlined > before {
+            module.set_block_order(func, order);
+            self.rename(module, func);
+        }
+        Ok(())
+    }
+
+    /// Deletes the functions that took the place of all of their calls, and are named by nothing else but
+    /// what is said of them; returns their number.
+    pub fn drop_uncalled(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+        self.copied.sort_unstable();
+        self.copied.dedup();
+        self.copied.retain(|f| !self.callees.is_seen_outside(*f));
+        if self.copied.is_empty() {
+            return 0;
+        }
+        let mut dead: IdMap<bool> = IdMap::new(module.bound(), false);
+        for func in &self.copied {
+            dead.set(module.function_id(*func), true);
+        }
+        for inst in module.all_insts().filter(|i| !i.op().is_about_ids()) {
+            self.ids.visit(inst, |_, id| {
+                if dead[id] {
+                    dead.set(id, false);
+                }
+            });
+        }
+        self.copied.retain(|f| dead[module.function_id(*f)]);
+        let gone = &self.copied;
+        module.erase_functions(|f| gone.binary_search(&f).is_ok(), erased);
+        gone.len()
+    }
+
+    fn calls(&mut self, module: &mut Module, block: Block, erased: &mut Erased) -> Vec<Call> {
+        let mut site = Site::default();
+        let mut found: Vec<(Inst, Id, Site)> = Vec::new();
+        for inst in module.body(block) {
+            site.note(&self.ids, inst);
+            if inst.op() == Op::FunctionCall {
+                found.push((inst.handle(), inst.id(0), site));
+            }
+        }
+        let mut calls = Vec::new();
+        for (inst, function, site) in found {
+            let (merger, ids) = (&mut self.merger, &self.ids);
+            let single =
+                |module: &mut Module, func| merger.run(module, ids, func, erased).unwrap_or(false);
+            if let Some((callee, body)) = self.callees.choose(module, function, single) {
+                calls.push(Call {
+                    inst,
+                    callee,
+                    body,
+                    site,
+                });
+            }
+        }
+        calls
+    }
+
+    /// Gives the ids of a callee new names, or those of the arguments.
+    fn name(&mut self, module: &mut Module, call: &Call) -> bool {
+        let arguments: Vec<Id> = module.inst(call.inst).ids(1).collect();
+        let function = module.function(call.callee);
+        let params: Vec<Id> = module
+            .insts(function.params)
+            .filter_map(InstRef::result)
+            .collect();
+        if params.len() != arguments.len() {
+            return false;
+        }
+        for (param, argument) in params.into_iter().zip(arguments) {
+            self.copy.set(param, Some(argument));
+        }
+        let mut results: Vec<InstRefId> = Vec::new();
+        for block in &function.blocks {
+            let label = module.inst(module.block(*block).label);
+            results.extend(InstRefId::of(label));
+            let body = module.body(*block);
+            let copied = body.filter(|i| !self.ids.is_unknown_remark(*i));
+            results.extend(copied.filter_map(InstRefId::of));
+        }
+        for old in results {
+            let new = module.fresh_id();
+            self.copy.set(old.id, Some(new));
+            self.told.copy(module, old, new);
+        }
+        true
+    }
+
+    /// A copy of an instruction, in no list.
+    fn copied(&mut self, module: &mut Module, inst: Inst) -> Inst {
+        let source = module.inst(inst);
+        self.words.clear();
+        self.words.extend_from_slice(source.words());
+        let (words, copy) = (&mut self.words, &self.copy);
+        self.ids.visit(source, |at, id| {
+            if let Some(new) = copy[id] {
+                words[at] = new.word();
+            }
+        });
+        if let Some(new) = source.result().and_then(|id| copy[id]) {
+            let at = source.words().len() - source.operands().len() - 1;
+            words[at] = new.word();
+        }
+        let new = module.create(source.op(), words);
+        self.ids.learn(module.inst(new));
+        new
+    }
+
+    /// The blocks that are in the continue construct of a loop.
+    fn continuing(&self, module: &Module, func: Func) -> Result<FxHashSet<Block>, Diagnostic> {
+        let cfg = Cfg::with_ids(module, &self.ids, func)?;
+        let within = structure::continuing(module, &cfg, &Dominators::compute(&cfg));
+        let blocks = (0..cfg.len() as u32).map(|at| cfg.block(at));
+        Ok(blocks.zip(within).filter(|b| b.1).map(|b| b.0).collect())
+    }
+
+    /// Puts a copy in the place of a call; returns the blocks that come behind the call's, in their
+    /// order.
+    fn splice(
+        &mut self,
+        module: &mut Module,
+        func: Func,
+        block: Block,
+        call: &Call,
+        erased: &mut Erased,
+    ) -> Option<Vec<Block>> {
+        let blocks = module.function(call.callee).blocks.clone();
+        let single = blocks.len() == 1
+            && matches!(
+                module.terminator(blocks[0]).op(),
+                Op::Return | Op::ReturnValue
+            );
+        if !single && self.is_undivided(module, block) || !self.name(module, call) {
+            return None;
+        }
+        self.inlined += 1;
+        self.copied.push(call.callee);
+        let mut place = Place::new(self, module, func, call);
+        if single {
+            let value = place.body(module, self, blocks[0], At::Before(call.inst));
+            place.restore(module, At::Before(call.inst));
+            self.result(module, call, value, erased);
+            return Some(Vec::new());
+        }
+        let post = self.split(module, func, block, call.inst);
+        let mut made = Vec::with_capacity(blocks.len() + 1);
+        let mut returned: Vec<(Id, Option<Id>)> = Vec::new();
+        let entry_label = module.label(blocks[0]);
+        let own_entry = module
+            .insts(module.block(block).body)
+            .next_back()
+            .is_some_and(|i| i.op() == Op::LoopMerge)
+            || module
+                .merge(blocks[0])
+                .is_some_and(|m| m.op() == Op::LoopMerge);
+        if !own_entry {
+            self.copy.set(entry_label, Some(module.label(block)));
+        }
+        for (at, source) in blocks.iter().enumerate() {
+            let target = if at == 0 && !own_entry {
+                block
+            } else {
+                let label = self.copy[module.label(*source)].unwrap_or(Id::MAX);
+                let target = module.create_block(func, label);
+                self.blocks.set(label, Some(target));
+                made.push(target);
+                target
+            };
+            if at == 0 && own_entry {
+                let branch = module.create(Op::Branch, &[module.label(target).word()]);
+                module.append(module.block(block).body, branch);
+            }
+            let list = module.block(target).body;
+            let value = place.body(module, self, *source, At::End(list));
+            let returns = matches!(
+                module.terminator(*source).op(),
+                Op::Return | Op::ReturnValue
+            );
+            if returns {
+                let branch = module.create(Op::Branch, &[module.label(post).word()]);
+                module.append(list, branch);
+                returned.push((module.label(target), value));
+            }
+        }
+        let first = module.first_after_phis(post);
+        place.restore(module, At::Before(first));
+        self.join(module, call, post, &returned, erased);
+        made.push(post);
+        Some(made)
+    }
+
+    /// Whether a block cannot be split: it heads a loop, and its branch would need a merge
+    /// instruction of its own.
+    fn is_undivided(&self, module: &Module, block: Block) -> bool {
+        let Some(merge) = module.merge(block).filter(|m| m.op() == Op::LoopMerge) else {
+            return false;
+        };
+        let terminator = module.terminator(block);
+        let leaves = |id: Id| id == merge.id(0) || id == merge.id(1);
+        self.structured
+            && match terminator.op() {
+                Op::BranchConditional => !leaves(terminator.id(1)) && !leaves(terminator.id(2)),
+                Op::Switch => true,
+                _ => false,
+            }
+    }
+
+    /// Moves what stands behind a call into a block of its own, but for a loop's merge instruction.
+    /// The first part is left without a terminator.
+    fn split(&mut self, module: &mut Module, func: Func, block: Block, call: Inst) -> Block {
+        let label = module.fresh_id();
+        let post = module.create_block(func, label);
+        self.blocks.set(label, Some(post));
+        let merge = module.merge(block).filter(|m| m.op() == Op::LoopMerge);
+        let merge = merge.map(InstRef::handle);
+        let (old, new) = (module.block(block).body, module.block(post).body);
+        let mut next = module.next(call);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            module.remove(inst);
+            let list = if Some(inst) == merge { old } else { new };
+            module.append(list, inst);
+        }
+        let own = module.label(block);
+        if let Some(merge) = merge
+            && module.inst(merge).id(1) == own
+        {
+            // A loop of one block: its end is where it continues now.
+            module.words_mut(merge)[1] = label.word();
+        }
+        for (_, target) in module.targets(&self.ids, post) {
+            if let Some(target) = self.blocks[target] {
+                module.rename_phi_parent(target, own, label);
+            }
+        }
+        post
+    }
+
+    /// Has what the call gave come from where the copy returns.
+    fn join(
+        &mut self,
+        module: &mut Module,
+        call: &Call,
+        post: Block,
+        returned: &[(Id, Option<Id>)],
+        erased: &mut Erased,
+    ) {
+        let values: Vec<(Id, Id)> = returned.iter().filter_map(|r| Some((r.1?, r.0))).collect();
+        let inst = module.inst(call.inst);
+        let (ty, result) = (inst.words()[0], inst.words()[1]);
+        if values.len() < 2 {
+            let value = match (values.first(), returned.is_empty()) {
+                (Some((value, _)), _) => Some(*value),
+                (None, true) => self.undefined(module, ty),
+                (None, false) => None,
+            };
+            return self.result(module, call, value, erased);
+        }
+        let pairs = values.iter().flat_map(|(v, l)| [v.word(), l.word()]);
+        let words: Vec<u32> = [ty, result].into_iter().chain(pairs).collect();
+        let phi = module.create(Op::Phi, &words);
+        let first = module.body(post).next().map(InstRef::handle);
+        if let Some(first) = first {
+            module.insert_before(first, phi);
+        }
+        module.remove(call.inst);
+    }
+
+    /// What a function that never returns gives; nothing for `void`.
+    fn undefined(&self, module: &mut Module, ty: u32) -> Option<Id> {
+        let ty = Id::new(ty)?;
+        let globals = module.section(spirula_spirv::ir::Section::Globals);
+        let is_void = globals
+            .filter(|i| i.op() == Op::TypeVoid)
+            .any(|i| i.result() == Some(ty));
+        (!is_void).then(|| module.undef(ty))
+    }
+
+    fn result(&mut self, module: &mut Module, call: &Call, value: Option<Id>, erased: &mut Erased) {
+        if let (Some(result), Some(value)) = (module.inst(call.inst).result(), value) {
+            self.replaced.set(result, Some(value));
+        }
+        module.erase(call.inst, erased);
+    }
+
+    fn resolve(&self, mut id: Id) -> Id {
+        while let Some(next) = self.replaced[id] {
+            id = next;
+        }
+        id
+    }
+
+    fn rename(&self, module: &mut Module, func: Func) {
+        for block in module.function(func).blocks.clone() {
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                self.ids.rewrite(module, inst, |id| self.resolve(id));
+            }
+        }
+    }
+}
+
+/// Where copies of instructions go.
+#[derive(Clone, Copy)]
+enum At {
+    Before(Inst),
+    End(List),
+}
+
+impl At {
+    fn put(self, module: &mut Module, inst: Inst) {
+        match self {
+            At::Before(at) => module.insert_before(at, inst),
+            At::End(list) => module.append(list, inst),
+        }
+    }
+}
+
+/// A copy that is being made.
+struct Place {
+    /// The first instruction of the caller, before which variables go.
+    variables: Inst,
+    site: Site,
+    inlined_at: Option<Id>,
+    /// Whether lines and scopes of the callee were copied.
+    lines: bool,
+    scopes: bool,
+}
+
+impl Place {
+    fn new(splicer: &Splicer, module: &mut Module, func: Func, call: &Call) -> Self {
+        let entry = module.function(func).blocks[0];
+        let first = module.body(entry).next().map(InstRef::handle);
+        Place {
+            variables: first.unwrap_or(call.inst),
+            site: call.site,
+            inlined_at: call.site.inlined_at(&splicer.ids, module),
+            lines: false,
+            scopes: false,
+        }
+    }
+
+    /// Copies the instructions of a block; returns what it returns.
+    fn body(
+        &mut self,
+        module: &mut Module,
+        splicer: &mut Splicer,
+        source: Block,
+        at: At,
+    ) -> Option<Id> {
+        let mut value = None;
+        let mut next = module.body(source).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            let i = module.inst(inst);
+            match (i.op(), scopes::kind(&splicer.ids, i)) {
+                (Op::Return, _) | (_, Some(Kind::Definition)) => {}
+                _ if splicer.ids.is_unknown_remark(i) => {}
+                (Op::ReturnValue, _) => {
+                    let id = i.id(0);
+                    value = Some(splicer.copy[id].unwrap_or(id));
+                }
+                (Op::Variable, _) => self.variable(module, splicer, inst, at),
+                (_, Some(Kind::Scope)) => self.scope(module, splicer, inst, at),
+                (op, kind) => {
+                    self.lines |= op.is_line() || kind == Some(Kind::Line);
+                    let copy = splicer.copied(module, inst);
+                    at.put(module, copy);
+                }
+            }
+        }
+        value
+    }
+
+    /// Variables go to the caller's begin; what they begin with they get where the copy begins, as
+    /// it may stand in a loop.
+    fn variable(&mut self, module: &mut Module, splicer: &mut Splicer, inst: Inst, at: At) {
+        let copy = splicer.copied(module, inst);
+        let words = module.inst(copy).words().to_vec();
+        if let [ty, id, class, initial] = words[..] {
+            module.replace_words(copy, &[ty, id, class]);
+            let store = module.create(Op::Store, &[id, initial]);
+            at.put(module, store);
+        }
+        module.insert_before(self.variables, copy);
+    }
+
+    fn scope(&mut self, module: &mut Module, splicer: &mut Splicer, inst: Inst, at: At) {
+        let Some(mut site) = self.inlined_at else {
+            return;
+        };
+        let copy = splicer.copied(module, inst);
+        let mut words = module.inst(copy).words().to_vec();
+        if words.len() >= 5 {
+            if let Some(inner) = words.get(5).copied().and_then(Id::new) {
+                let Some(chain) = scopes::chained(module, inner, site, 0) else {
+                    return;
+                };
+                site = chain;
+            }
+            words.truncate(5);
+            words.push(site.word());
+            module.replace_words(copy, &words);
+        }
+        at.put(module, copy);
+        self.scopes = true;
+    }
+
+    /// Tells debuggers that what follows is the caller's again.
+    fn restore(&self, module: &mut Module, at: At) {
+        let told = [
+            self.site.line.filter(|_| self.lines),
+            self.site.scope.filter(|_| self.scopes),
+        ];
+        for inst in told.into_iter().flatten() {
+            let mut words = module.inst(inst).words().to_vec();
+            let op = module.inst(inst).op();
+            if op == Op::ExtInst {
+                words[1] = module.fresh_id().word();
+            }
+            let copy = module.create(op, &words);
+            at.put(module, copy);
+        }
+        if self.lines && self.site.line.is_none() {
+            let none = module.create(Op::NoLine, &[]);
+            at.put(module, none);
+        }
+    }
+}

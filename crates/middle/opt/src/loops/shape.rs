@@ -1,0 +1,200 @@
+//! Loops of which rounds can be copied: entered from one block, gone round by one edge, left by one
+//! branch that every round comes to.
+
+use crate::analyses::{Cache, Flow};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Constructs, Loops};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Func, IdWords, Module};
+
+/// A loop.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The block that alone leads into the loop, by `OpBranch`.
+    pub entry: Block,
+    /// The block through which it is entered.
+    pub header: Block,
+    /// The block that leads back to the header.
+    pub latch: Block,
+    /// The block that leads out of it.
+    pub exit: Block,
+    /// Where that goes to within the loop.
+    pub stays: Id,
+    /// Where it goes to outside.
+    pub leaves: Id,
+    /// Whether it stays where the condition holds.
+    pub stays_when: bool,
+    /// All blocks, the header first, in reverse post-order.
+    pub blocks: Vec<Block>,
+}
+
+/// Has every loop of a function be entered from one block that leads nowhere else; returns the
+/// number of blocks made.
+pub fn prepare(
+    module: &mut Module,
+    cache: &mut Cache,
+    ids: &IdWords,
+    func: Func,
+) -> Result<usize, Diagnostic> {
+    let flow = cache.flow(module, func)?;
+    let cfg = &flow.cfg;
+    let loops = Loops::compute(cfg, &flow.dominators);
+    let mut named = vec![false; cfg.len()];
+    for at in 0..cfg.len() as u32 {
+        if let Some(merge) = module.merge(cfg.block(at)) {
+            let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+            for label in merge.ids(0).take(count).filter_map(|l| cfg.position(l)) {
+                named[label as usize] |= label != at;
+            }
+        }
+    }
+    let mut made = 0;
+    for (at, l) in loops.loops().iter().enumerate() {
+        let mut outside: Vec<u32> = cfg.predecessors(l.header).to_vec();
+        outside.retain(|p| !loops.contains(at as u32, *p));
+        outside.dedup();
+        let plain = match outside[..] {
+            [only] => module.terminator(cfg.block(only)).op() == Op::Branch,
+            _ => false,
+        };
+        // Pre-headers of loops that this one leads to may have changed who leads here.
+        if plain && !named[l.header as usize] {
+            continue;
+        }
+        let header = cfg.block(l.header);
+        let label = module.label(header);
+        let outside: Vec<Block> = module
+            .function(func)
+            .blocks
+            .iter()
+            .copied()
+            .filter(|b| {
+                let leads = module.targets(ids, *b).iter().any(|t| t.1 == label);
+                let at_block = cfg.position(module.label(*b));
+                leads && !at_block.is_some_and(|b| loops.contains(at as u32, b))
+            })
+            .collect();
+        made += usize::from(module.create_pre_header(ids, header, &outside).is_ok());
+    }
+    if made > 0 {
+        cache.drop_flow(func);
+    }
+    Ok(made)
+}
+
+/// The loops of a function that have this shape, inner ones first.
+pub fn shapes(module: &Module, flow: &Flow, structured: bool) -> Vec<Shape> {
+    let loops = Loops::compute(&flow.cfg, &flow.dominators);
+    if loops.loops().is_empty() {
+        return Vec::new();
+    }
+    let members = loops.members(flow.cfg.reverse_postorder());
+    let constructs = structured.then(|| Constructs::compute(module, &flow.cfg, &flow.dominators));
+    (0..loops.loops().len())
+        .filter_map(|at| shape(module, flow, constructs.as_ref(), &loops, at, &members[at]))
+        .collect()
+}
+
+fn shape(
+    module: &Module,
+    flow: &Flow,
+    constructs: Option<&Constructs>,
+    loops: &Loops,
+    at: usize,
+    members: &[u32],
+) -> Option<Shape> {
+    let cfg = &flow.cfg;
+    let l = &loops.loops()[at];
+    let [latch] = l.latches[..] else { return None };
+    let own = at as u32;
+    let mut outside = cfg.predecessors(l.header).to_vec();
+    outside.retain(|p| !loops.contains(own, *p));
+    let [entry] = outside[..] else { return None };
+    if module.terminator(cfg.block(entry)).op() != Op::Branch {
+        return None;
+    }
+    let mut edges = Vec::new();
+    for &block in members {
+        let out = cfg.successors(block).iter();
+        edges.extend(
+            out.filter(|s| !loops.contains(own, **s))
+                .map(|s| (block, *s)),
+        );
+        // What returns or ends leaves the loop as well.
+        if cfg.successors(block).is_empty() {
+            return None;
+        }
+    }
+    let [(exit, target)] = edges[..] else {
+        return None;
+    };
+    let branch = module.terminator(cfg.block(exit));
+    let [yes, no] = [1, 2].map(|n| branch.get_id(n).and_then(|l| cfg.position(l)));
+    if branch.op() != Op::BranchConditional || yes == no || !flow.dominators.dominates(exit, latch)
+    {
+        return None;
+    }
+    if let Some(constructs) = constructs
+        && !(is_plain(module, flow, constructs, l.header, exit, target)
+            && merges_inside(module, flow, members, l.header))
+    {
+        return None;
+    }
+    let stays_when = no == Some(target);
+    let [stays, leaves] = if stays_when { [1, 2] } else { [2, 1] };
+    Some(Shape {
+        entry: cfg.block(entry),
+        header: cfg.block(l.header),
+        latch: cfg.block(latch),
+        exit: cfg.block(exit),
+        stays: branch.id(stays),
+        leaves: branch.id(leaves),
+        stays_when,
+        blocks: members.iter().map(|b| cfg.block(*b)).collect(),
+    })
+}
+
+/// Whether a structured loop is left to its merge block and continued by branches that stand in no
+/// construct within it, so that its rounds can do without its merge instruction.
+fn is_plain(
+    module: &Module,
+    flow: &Flow,
+    constructs: &Constructs,
+    header: u32,
+    exit: u32,
+    target: u32,
+) -> bool {
+    let cfg = &flow.cfg;
+    let Some(own) = constructs.headed_by(header) else {
+        return false;
+    };
+    let construct = constructs.constructs()[own as usize];
+    let Some(continues) = construct.continues else {
+        return false;
+    };
+    let directly = |block: u32| block == header || constructs.around(block) == Some(own);
+    let selects = module.merge(cfg.block(exit)).map(|m| m.op()) == Some(Op::SelectionMerge);
+    let mut sources = cfg.predecessors(continues).to_vec();
+    sources.retain(|s| flow.dominators.is_reachable(*s));
+    let continued = match sources[..] {
+        [only] => directly(only),
+        // A loop of one block, or one whose header is all that continues.
+        _ => continues == header,
+    };
+    construct.merge == target && directly(exit) && !selects && continued
+}
+
+/// Whether what the merge instructions of blocks name is among them, but for those of a header: a copy
+/// would name it as well.
+pub fn merges_inside(module: &Module, flow: &Flow, blocks: &[u32], header: u32) -> bool {
+    let cfg = &flow.cfg;
+    let inside = |label: Id| cfg.position(label).is_some_and(|at| blocks.contains(&at));
+    blocks.iter().filter(|b| **b != header).all(|b| {
+        let Some(merge) = module.merge(cfg.block(*b)) else {
+            return true;
+        };
+        let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+        merge.ids(0).take(count).all(inside)
+    })
+}

@@ -1,0 +1,174 @@
+//! Going over the loops of a module's functions. What passes over loops need of the whole module is
+//! made once, at the first function that has something for them, and kept up while loops change, so
+//! that they take time linear in the module.
+
+use super::{Copier, Shape, Trips, prepare, shapes};
+use crate::analyses::{Analyses, Cache, Flow};
+use crate::gvn::Memory;
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::Loops;
+use spirula_spirv::ir::{Block, Erased, Func, Module};
+
+/// A pass over loops.
+pub trait LoopPass {
+    /// What it changes at a time: a loop, or several.
+    type Found;
+
+    /// Times that it goes over a function, as long as it changes something there.
+    const LEVELS: usize = 1;
+
+    /// Whether it may find something in a function, once the loops there have blocks of their own
+    /// through which they are entered.
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        !shapes(module, flow, tools.structured).is_empty()
+    }
+
+    /// What it would change in a function.
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Self::Found>;
+
+    /// The blocks of what it would change. Of what shares blocks, only the first is changed.
+    fn blocks<'a>(&self, found: &'a Self::Found) -> &'a [Block];
+
+    /// Changes it, or says no. It touches blocks that are not its own through [`Tools::touch`].
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, found: &Self::Found) -> bool;
+}
+
+/// What passes over loops need.
+pub struct Tools {
+    /// Whether the module's control flow is structured.
+    pub structured: bool,
+    /// What is known of values.
+    pub facts: Box<Facts>,
+    /// What is known of how often loops run.
+    pub trips: Trips,
+    memory: Option<Memory>,
+    copier: Option<Copier>,
+    /// The last time that each block was touched.
+    touched: Vec<u32>,
+    time: u32,
+}
+
+impl Tools {
+    fn new(module: &Module, cache: &mut Cache, structured: bool) -> Self {
+        Tools {
+            structured,
+            facts: cache.take_facts(module),
+            trips: Trips::new(module),
+            memory: None,
+            copier: None,
+            touched: Vec::new(),
+            time: 0,
+        }
+    }
+
+    /// What is known of memory, and of values.
+    pub fn memory(&mut self, module: &Module) -> (&Memory, &Facts) {
+        let facts = &*self.facts;
+        let memory = self
+            .memory
+            .get_or_insert_with(|| Memory::new(module, facts));
+        (memory, facts)
+    }
+
+    /// What copies blocks.
+    pub fn copier(&mut self, module: &Module) -> &mut Copier {
+        self.copier.get_or_insert_with(|| Copier::new(module))
+    }
+
+    /// Says that a block is not what it was when the function was gone over.
+    pub fn touch(&mut self, block: Block) {
+        if self.touched.len() <= block.index() {
+            self.touched.resize(block.index() + 1, 0);
+        }
+        self.touched[block.index()] = self.time;
+    }
+
+    fn is_touched(&self, block: Block) -> bool {
+        self.touched.get(block.index()) == Some(&self.time)
+    }
+
+    /// Takes note of what was made.
+    fn catch_up(&mut self, module: &Module) {
+        self.facts.catch_up(module);
+    }
+}
+
+/// Has a pass change the loops of a module. What it does is counted under `what`.
+pub fn walk<P: LoopPass>(
+    module: &mut Module,
+    cache: &mut Cache,
+    pass: &mut P,
+    what: &'static str,
+) -> Result<Outcome, Diagnostic> {
+    let structured = module.is_structured();
+    let (mut changed, mut made) = (0, 0);
+    let mut erased = Erased::new();
+    let mut tools = None;
+    for func in module.functions().to_vec() {
+        let flow = cache.flow(module, func)?;
+        if !Loops::are_in(&flow.cfg, &flow.dominators) {
+            continue;
+        }
+        let tools = tools.get_or_insert_with(|| Tools::new(module, cache, structured));
+        for _ in 0..P::LEVELS {
+            let flow = cache.flow_by(module, &tools.facts.ids, func)?;
+            if !pass.is_worth(tools, module, &flow) {
+                break;
+            }
+            let entries = prepare(module, cache, &tools.facts.ids, func)?;
+            if entries > 0 {
+                tools.catch_up(module);
+                made += entries;
+            }
+            let here = level(module, cache, tools, pass, func)?;
+            if here == 0 {
+                break;
+            }
+            changed += here;
+            module.remove_unreachable(&tools.facts.ids, func, &mut erased);
+            module.order_blocks(&tools.facts.ids, func);
+            tools.catch_up(module);
+            cache.drop_flow(func);
+            cache.keep(Analyses::FLOW);
+        }
+    }
+    module.sweep(&erased);
+    if let Some(tools) = tools {
+        cache.put_facts(tools.facts);
+    }
+    Ok(Outcome {
+        statistics: vec![(what, changed), ("pre-headers made", made)],
+    })
+}
+
+/// Goes over a function once; returns how much was changed.
+fn level<P: LoopPass>(
+    module: &mut Module,
+    cache: &mut Cache,
+    tools: &mut Tools,
+    pass: &mut P,
+    func: Func,
+) -> Result<usize, Diagnostic> {
+    let flow = cache.flow_by(module, &tools.facts.ids, func)?;
+    tools.time += 1;
+    let mut changed = 0;
+    for found in pass.find(tools, module, &flow) {
+        let blocks = pass.blocks(&found);
+        if blocks.iter().any(|b| tools.is_touched(*b)) || !pass.change(tools, module, &found) {
+            continue;
+        }
+        for block in pass.blocks(&found) {
+            tools.touch(*block);
+        }
+        changed += 1;
+    }
+    Ok(changed)
+}
+
+/// Rounds of a loop before it leaves, where that is known and at most `limit`.
+pub fn count(tools: &mut Tools, module: &Module, shape: &Shape, limit: u32) -> Option<u32> {
+    let Tools { trips, facts, .. } = tools;
+    trips.count(facts, module, shape, limit)
+}

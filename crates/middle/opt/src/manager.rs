@@ -1,0 +1,187 @@
+//! Running pipelines.
+
+use crate::analyses::Cache;
+use crate::check;
+use crate::pass::{Outcome, Pass, Run};
+use crate::pipeline::Pipeline;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::Module;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Who is told of each pass: printers, clocks.
+pub trait Observer {
+    /// Before a pass runs.
+    fn before(&mut self, _pass: &Pass, _module: &Module) {}
+
+    /// After it has run.
+    fn after(&mut self, _pass: &Pass, _module: &Module, _outcome: &Outcome) {}
+}
+
+/// How a pipeline is run.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Check the module and what is kept of analyses after each pass.
+    pub verify_each: bool,
+    /// Told of each pass.
+    pub observer: Option<&'a mut dyn Observer>,
+}
+
+/// One run of a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassRun {
+    /// Its name.
+    pub name: &'static str,
+    /// What it did.
+    pub outcome: Outcome,
+}
+
+/// What a pipeline did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Its passes in the order in which they ran.
+    pub runs: Vec<PassRun>,
+    /// The module was left as it is: it has instructions that the tables do not know, whose ids
+    /// cannot be told from their numbers.
+    pub skipped: bool,
+    /// The module became larger under a pipeline that does not allow it, and was left as it was.
+    pub reverted: bool,
+}
+
+impl Report {
+    /// Whether any pass changed the module.
+    pub fn changed(&self) -> bool {
+        !self.reverted && self.runs.iter().any(|r| r.outcome.changed())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.skipped {
+            writeln!(f, "left as it is: it has instructions that are not known")?;
+        }
+        if self.reverted {
+            writeln!(f, "left as it is: it would become larger")?;
+        }
+        for run in &self.runs {
+            write!(f, "{:>14}", run.name)?;
+            for (what, number) in run.outcome.statistics.iter().filter(|(_, n)| *n > 0) {
+                write!(f, "  {number} {what}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a pipeline stopped.
+#[derive(Debug)]
+pub enum Error {
+    /// The module is malformed.
+    Module(Box<Diagnostic>),
+    /// A pass made the module break a rule, or claims to keep an analysis that it does not: a
+    /// fault of the pass.
+    Pass {
+        /// Its name.
+        pass: &'static str,
+        /// What is wrong.
+        fault: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Module(error) => error.fmt(f),
+            Error::Pass { pass, fault } => write!(f, "after the pass {pass}: {fault}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Diagnostic> for Error {
+    fn from(error: Diagnostic) -> Self {
+        Error::Module(Box::new(error))
+    }
+}
+
+/// Ids that a module may have numbers for beyond 16 for each instruction.
+const SPARE_IDS: usize = 1 << 16;
+
+/// Runs a pipeline over a module. Modules with instructions that the tables do not know are left as
+/// they are. Where the pipeline has modules never become larger, one that would is put back. Ids of which
+/// few are used are compacted first, by a run of that pass, since passes have tables of all.
+///
+/// # Errors
+/// When the module is malformed, or, with [`Options::verify_each`], a pass is at fault.
+pub fn optimise(
+    module: &mut Module,
+    pipeline: &Pipeline,
+    options: &mut Options<'_>,
+) -> Result<Report, Error> {
+    let mut report = Report::default();
+    if !module.is_known() {
+        report.skipped = true;
+        return Ok(report);
+    }
+    let before = pipeline.is_never_larger().then(|| module.to_words());
+    let mut cache = Cache::new();
+    let mut pipeline = Cow::Borrowed(pipeline);
+    let is_sparse = module.bound() as usize > SPARE_IDS + 16 * module.inst_count();
+    if is_sparse
+        && !pipeline.steps().is_empty()
+        && let Some(compaction) = Pass::by_name("compact-ids")
+    {
+        pipeline.to_mut().push_front(compaction);
+    }
+    for step in pipeline.steps() {
+        let pass = step.pass;
+        if let Some(observer) = &mut options.observer {
+            observer.before(pass, module);
+        }
+        let outcome = match pass.run {
+            Run::Plain(run) => run(module, &mut cache)?,
+            Run::With(_, run) => run(module, &mut cache, &step.argument)?,
+        };
+        if outcome.changed() {
+            cache.keep(pass.keeps);
+        }
+        if let Some(observer) = &mut options.observer {
+            observer.after(pass, module, &outcome);
+        }
+        if options.verify_each {
+            verify(pass, module, &mut cache)?;
+        }
+        report.runs.push(PassRun {
+            name: pass.name,
+            outcome,
+        });
+    }
+    if let Some(before) = before
+        && before.len() < module.to_words().len()
+    {
+        *module = Module::from_words(before)?;
+        report.reverted = true;
+    }
+    Ok(report)
+}
+
+fn verify(pass: &Pass, module: &Module, cache: &mut Cache) -> Result<(), Error> {
+    let fault = |fault| Error::Pass {
+        pass: pass.name,
+        fault,
+    };
+    check::module(module).map_err(|e| fault(e.to_string()))?;
+    cache
+        .verify(module)
+        .map_err(|name| fault(format!("the {name} kept is not what it would be now")))?;
+    let words = module.to_words();
+    let again = Module::from_words(words.clone()).map_err(|e| fault(e.to_string()))?;
+    if again.to_words() != words {
+        return Err(fault(
+            "the module changes when it is written and read".to_owned(),
+        ));
+    }
+    Ok(())
+}

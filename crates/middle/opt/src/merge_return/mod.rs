@@ -1,0 +1,258 @@
+//! Making the returns of a structured function one: where each return goes instead, and the values
+//! that do not reach their uses any more after that.
+
+mod plan;
+mod repair;
+
+use crate::inline::{DebugKind, debug_kind};
+use crate::pool::Pool;
+use plan::Plan;
+use repair::Repair;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::{Cfg, Constructs, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{SelectionControl, StorageClass};
+use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Makes returns one, function by function.
+pub struct Merger {
+    pool: Option<Pool>,
+    repair: Repair,
+    void: IdMap<bool>,
+    /// Functions that were given one return.
+    pub merged: usize,
+    /// Functions that lost unreachable blocks.
+    pub trimmed: usize,
+}
+
+/// What a function gets: variables, and the block that returns.
+struct Parts {
+    /// The value that is returned.
+    value: Option<(Id, Id)>,
+    /// Whether the function has returned, with the type and the constant for yes.
+    done: Option<(Id, Id, Id)>,
+    end: Block,
+}
+
+impl Merger {
+    pub fn new(module: &Module) -> Self {
+        let mut void = IdMap::new(0, false);
+        for ty in module.section(Section::Globals) {
+            if let Some(id) = ty.result().filter(|_| ty.op() == Op::TypeVoid) {
+                void.set(id, true);
+            }
+        }
+        Merger {
+            pool: None,
+            repair: Repair::new(module),
+            void,
+            merged: 0,
+            trimmed: 0,
+        }
+    }
+
+    /// Has a function return at one place at most, outside of all constructs. Returns whether it
+    /// does.
+    ///
+    /// # Errors
+    /// When a branch goes to what is no label of the function.
+    pub fn run(
+        &mut self,
+        module: &mut Module,
+        ids: &IdWords,
+        func: Func,
+        erased: &mut Erased,
+    ) -> Result<bool, Diagnostic> {
+        self.trimmed += usize::from(module.remove_unreachable(ids, func, erased));
+        let cfg = Cfg::with_ids(module, ids, func)?;
+        let dominators = Dominators::compute(&cfg);
+        let constructs = Constructs::compute(module, &cfg, &dominators);
+        let returns = plan::returns(module, &cfg, &dominators);
+        if returns.is_empty() || returns.len() == 1 && constructs.around(returns[0]).is_none() {
+            return Ok(true);
+        }
+        let Some(plan) = Plan::new(module, &cfg, &dominators, &constructs, returns) else {
+            return Ok(false);
+        };
+        if !self.repair.is_possible(module, ids, &cfg) {
+            return Ok(false);
+        }
+        let entry = cfg.block(0);
+        let Some(first) = module.body(entry).find(|i| i.op() != Op::Variable) else {
+            return Ok(false);
+        };
+        let first = first.handle();
+        let definition = module
+            .body(entry)
+            .find(|i| debug_kind(ids, *i) == Some(DebugKind::Definition));
+        let definition = definition.map(InstRef::handle);
+        if module.split_block(ids, entry, first).is_err() {
+            return Ok(false);
+        }
+        // Debuggers are told in its first block where a function is defined.
+        if let Some(definition) = definition {
+            let end = module.terminator(entry).handle();
+            module.move_before(end, definition);
+        }
+        let mut pool = self.pool.take().unwrap_or_else(|| Pool::new(module));
+        self.edit(module, ids, func, &cfg, &plan, &mut pool);
+        self.repair.run(module, ids, func, &mut pool)?;
+        self.pool = Some(pool);
+        self.merged += 1;
+        Ok(true)
+    }
+
+    fn edit(
+        &mut self,
+        module: &mut Module,
+        ids: &IdWords,
+        func: Func,
+        cfg: &Cfg,
+        plan: &Plan,
+        pool: &mut Pool,
+    ) {
+        let parts = self.parts(module, func, plan, pool);
+        self.wrap(module, func, &parts, pool);
+        for exit in &plan.returns {
+            self.leave(module, cfg, exit.block, exit.target, &parts, pool);
+        }
+        for exit in &plan.merges {
+            self.pass_on(module, ids, cfg, exit, &parts, pool);
+        }
+    }
+
+    fn parts(&self, module: &mut Module, func: Func, plan: &Plan, pool: &mut Pool) -> Parts {
+        let label = module.fresh_id();
+        let end = module.create_block(func, label);
+        let list = module.block(end).body;
+        let result = module.inst(module.function(func).def).result_type();
+        let value = result.filter(|ty| !self.void[*ty]).map(|ty| {
+            let variable = variable(module, func, ty, pool);
+            let loaded = module.fresh_id();
+            let words = [ty, loaded, variable].map(Id::word);
+            let load = module.create(Op::Load, &words);
+            let give = module.create(Op::ReturnValue, &[loaded.word()]);
+            module.append(list, load);
+            module.append(list, give);
+            (ty, variable)
+        });
+        if value.is_none() {
+            let give = module.create(Op::Return, &[]);
+            module.append(list, give);
+        }
+        let done = (!plan.merges.is_empty()).then(|| {
+            let ty = pool.bool(module);
+            let variable = variable(module, func, ty, pool);
+            let yes = pool.truth(module, ty, true);
+            (ty, variable, yes)
+        });
+        Parts { value, done, end }
+    }
+
+    /// Puts the body into a switch of one case, so that it can be left from within selections.
+    fn wrap(&self, module: &mut Module, func: Func, parts: &Parts, pool: &mut Pool) {
+        let entry = module.function(func).blocks[0];
+        let terminator = module.terminator(entry);
+        let (branch, body) = (terminator.handle(), terminator.id(0));
+        if let Some((ty, variable, _)) = parts.done {
+            let no = pool.truth(module, ty, false);
+            let store = module.create(Op::Store, &[variable.word(), no.word()]);
+            module.insert_before(branch, store);
+        }
+        let end = module.label(parts.end);
+        let merge = [end.word(), SelectionControl::None.0];
+        let merge = module.create(Op::SelectionMerge, &merge);
+        module.insert_before(branch, merge);
+        let zero = pool.u32(module, 0);
+        module.set_terminator(entry, Op::Switch, &[zero.word(), body.word()]);
+    }
+
+    /// Has a block branch out of its construct where it returned.
+    fn leave(
+        &self,
+        module: &mut Module,
+        cfg: &Cfg,
+        block: u32,
+        target: Option<u32>,
+        parts: &Parts,
+        pool: &mut Pool,
+    ) {
+        let block = cfg.block(block);
+        let terminator = module.terminator(block);
+        let (at, value) = (terminator.handle(), terminator.get_id(0));
+        if let (Some((_, variable)), Some(value)) = (parts.value, value) {
+            let store = module.create(Op::Store, &[variable.word(), value.word()]);
+            module.insert_before(at, store);
+        }
+        if let (Some((_, variable, yes)), Some(_)) = (parts.done, target) {
+            let store = module.create(Op::Store, &[variable.word(), yes.word()]);
+            module.insert_before(at, store);
+        }
+        let target = target.map_or(parts.end, |t| cfg.block(t));
+        let label = module.label(target);
+        module.set_terminator(block, Op::Branch, &[label.word()]);
+        extend_phis(module, target, block, pool);
+    }
+
+    /// Has the merge block of a construct go on to what is around it when the function returned.
+    fn pass_on(
+        &self,
+        module: &mut Module,
+        ids: &IdWords,
+        cfg: &Cfg,
+        exit: &plan::Exit,
+        parts: &Parts,
+        pool: &mut Pool,
+    ) {
+        let block = cfg.block(exit.block);
+        let target = exit.target.map_or(parts.end, |t| cfg.block(t));
+        let label = module.label(target);
+        let Some((ty, variable, _)) = parts.done else {
+            return;
+        };
+        if exit.only {
+            module.set_terminator(block, Op::Branch, &[label.word()]);
+            extend_phis(module, target, block, pool);
+            return;
+        }
+        let first = module.first_after_phis(block);
+        let Ok(rest) = module.split_block(ids, block, first) else {
+            return;
+        };
+        let rest = module.label(rest);
+        let done = module.fresh_id();
+        let load = module.create(Op::Load, &[ty, done, variable].map(Id::word));
+        let branch = module.terminator(block).handle();
+        module.insert_before(branch, load);
+        let words = [done, label, rest].map(Id::word);
+        module.set_terminator(block, Op::BranchConditional, &words);
+        extend_phis(module, target, block, pool);
+    }
+}
+
+/// The phis of a block take nothing in particular from a new predecessor.
+fn extend_phis(module: &mut Module, block: Block, parent: Block, pool: &mut Pool) {
+    let parent = module.label(parent);
+    let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
+    for phi in phis {
+        if let Some(ty) = module.inst(phi).result_type() {
+            let undef = pool.undef(module, ty);
+            module.set_phi_value(phi, parent, undef);
+        }
+    }
+}
+
+/// A new variable of a function.
+fn variable(module: &mut Module, func: Func, ty: Id, pool: &mut Pool) -> Id {
+    let pointer = pool.local_pointer(module, ty);
+    let id = module.fresh_id();
+    let words = [pointer.word(), id.word(), StorageClass::Function.0];
+    let inst = module.create(Op::Variable, &words);
+    let entry = module.function(func).blocks[0];
+    let first = module.body(entry).next().map(InstRef::handle);
+    if let Some(first) = first {
+        module.insert_before(first, inst);
+    }
+    id
+}

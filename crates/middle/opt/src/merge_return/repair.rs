@@ -1,0 +1,258 @@
+//! Values that no longer dominate their uses: they go through a variable, and addresses and handles
+//! are made again where they are used.
+
+use crate::pool::Pool;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Function and block of a definition.
+type Place = Option<(Func, u32)>;
+
+/// Tables that serve all functions of a module.
+pub struct Repair {
+    definitions: Definitions,
+    places: IdMap<Place>,
+    /// The variable that a value goes through.
+    variables: IdMap<Option<Id>>,
+}
+
+/// A use that its definition does not reach.
+struct Broken {
+    user: Inst,
+    at: usize,
+    id: Id,
+    /// Before which instruction the value must be there.
+    before: Inst,
+    /// Block of that instruction.
+    block: u32,
+}
+
+impl Repair {
+    pub fn new(module: &Module) -> Self {
+        Repair {
+            definitions: Definitions::compute(module),
+            places: IdMap::new(module.bound(), None),
+            variables: IdMap::new(0, None),
+        }
+    }
+
+    /// Whether every value of a function could be brought to its uses in other blocks.
+    pub fn is_possible(&mut self, module: &Module, ids: &IdWords, cfg: &Cfg) -> bool {
+        // Blocks of definitions that cannot be brought anywhere.
+        let mut fixed: Vec<(Id, u32)> = Vec::new();
+        for at in 0..cfg.len() as u32 {
+            for inst in module.body(cfg.block(at)) {
+                let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
+                    continue;
+                };
+                let again = inst.op() == Op::Variable || self.can_be_made_again(module, inst);
+                if !again && !self.is_storable(module, ty) {
+                    fixed.push((id, at));
+                }
+            }
+        }
+        if fixed.is_empty() {
+            return true;
+        }
+        fixed.sort_unstable();
+        (0..cfg.len() as u32).all(|at| {
+            module.body(cfg.block(at)).all(|inst| {
+                let mut fits = true;
+                ids.visit(inst, |_, id| {
+                    if let Ok(known) = fixed.binary_search_by_key(&id, |f| f.0) {
+                        fits &= fixed[known].1 == at;
+                    }
+                });
+                fits
+            })
+        })
+    }
+
+    fn is_storable(&self, module: &Module, ty: Id) -> bool {
+        let mut work = vec![ty];
+        let mut seen = 0;
+        while let Some(ty) = work.pop() {
+            let Some(inst) = self.definitions.get(module, ty) else {
+                return false;
+            };
+            seen += 1;
+            match inst.op() {
+                Op::TypeVoid | Op::TypeBool | Op::TypeInt | Op::TypeFloat => {}
+                Op::TypeVector | Op::TypeMatrix | Op::TypeCooperativeMatrixKHR => {}
+                Op::TypeArray if seen < 1000 => work.push(inst.id(0)),
+                Op::TypeStruct if seen < 1000 => work.extend(inst.ids(0)),
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn can_be_made_again(&self, module: &Module, inst: InstRef<'_>) -> bool {
+        match inst.op() {
+            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => true,
+            // Handles are loaded from what nothing writes.
+            Op::Load => inst.result_type().is_some_and(|ty| {
+                let ty = self.definitions.op(module, ty);
+                matches!(
+                    ty,
+                    Some(
+                        Op::TypeImage
+                            | Op::TypeSampler
+                            | Op::TypeSampledImage
+                            | Op::TypeAccelerationStructureKHR
+                    )
+                )
+            }),
+            _ => false,
+        }
+    }
+
+    /// Repairs a function whose edges have changed.
+    pub fn run(
+        &mut self,
+        module: &mut Module,
+        ids: &IdWords,
+        func: Func,
+        pool: &mut Pool,
+    ) -> Result<(), Diagnostic> {
+        let cfg = Cfg::with_ids(module, ids, func)?;
+        let dominators = Dominators::compute(&cfg);
+        module.order_blocks_by(func, &cfg, &dominators);
+        let mut homes = Vec::new();
+        for at in 0..cfg.len() as u32 {
+            for inst in module.body(cfg.block(at)) {
+                if let Some(id) = inst.result() {
+                    self.places.set(id, Some((func, at)));
+                    homes.push((id, inst.handle()));
+                }
+            }
+        }
+        homes.sort_unstable_by_key(|h| h.0);
+        let mut broken = Vec::new();
+        for at in 0..cfg.len() as u32 {
+            if dominators.is_reachable(at) {
+                for inst in module.body(cfg.block(at)) {
+                    self.uses(
+                        module,
+                        ids,
+                        &cfg,
+                        &dominators,
+                        func,
+                        (at, inst),
+                        &mut broken,
+                    );
+                }
+            }
+        }
+        while let Some(use_) = broken.pop() {
+            let home = homes.binary_search_by_key(&use_.id, |h| h.0);
+            let Ok(home) = home.map(|at| homes[at].1) else {
+                continue;
+            };
+            let inst = module.inst(home);
+            let again = self.can_be_made_again(module, inst);
+            let (op, mut words) = (inst.op(), inst.words().to_vec());
+            let fresh = module.fresh_id();
+            words[1] = fresh.word();
+            if again {
+                let copy = module.create(op, &words);
+                module.insert_before(use_.before, copy);
+                let copied = module.inst(copy);
+                let (block, before) = (use_.block, copy);
+                ids.visit(copied, |at, id| {
+                    if !self.reaches(&dominators, func, block, id) {
+                        broken.push(Broken {
+                            user: copy,
+                            at,
+                            id,
+                            before,
+                            block,
+                        });
+                    }
+                });
+            } else {
+                let variable = self.variable(module, func, home, use_.id, pool);
+                let load = [words[0], fresh.word(), variable.word()];
+                let load = module.create(Op::Load, &load);
+                module.insert_before(use_.before, load);
+            }
+            module.words_mut(use_.user)[use_.at] = fresh.word();
+        }
+        Ok(())
+    }
+
+    /// The variable of a value, which is stored where it is defined.
+    fn variable(
+        &mut self,
+        module: &mut Module,
+        func: Func,
+        home: Inst,
+        id: Id,
+        pool: &mut Pool,
+    ) -> Id {
+        if let Some(known) = self.variables[id] {
+            return known;
+        }
+        let inst = module.inst(home);
+        let (op, ty) = (inst.op(), inst.result_type());
+        let variable = super::variable(module, func, ty.unwrap_or(id), pool);
+        self.variables.set(id, Some(variable));
+        let mut at = module.next(home);
+        while let Some(next) = at.filter(|n| op == Op::Phi && module.inst(*n).op() == Op::Phi) {
+            at = module.next(next);
+        }
+        let store = module.create(Op::Store, &[variable.word(), id.word()]);
+        if let Some(at) = at {
+            module.insert_before(at, store);
+        }
+        variable
+    }
+
+    fn uses(
+        &self,
+        module: &Module,
+        ids: &IdWords,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        func: Func,
+        (block, inst): (u32, InstRef<'_>),
+        broken: &mut Vec<Broken>,
+    ) {
+        let user = inst.handle();
+        let is_phi = inst.op() == Op::Phi;
+        ids.visit(inst, |at, id| {
+            let (block, before) = if is_phi && at >= 2 && at % 2 == 0 {
+                let parent = inst.words().get(at + 1).copied().and_then(Id::new);
+                let parent = parent.and_then(|l| cfg.position(l));
+                let Some(parent) = parent.filter(|p| dominators.is_reachable(*p)) else {
+                    return;
+                };
+                (parent, module.before_end(cfg.block(parent)))
+            } else if inst.op().is_terminator() {
+                (block, module.before_end(cfg.block(block)))
+            } else {
+                (block, user)
+            };
+            // Within a block nothing has changed.
+            if !self.reaches(dominators, func, block, id) {
+                broken.push(Broken {
+                    user,
+                    at,
+                    id,
+                    before,
+                    block,
+                });
+            }
+        });
+    }
+
+    fn reaches(&self, dominators: &Dominators, func: Func, block: u32, id: Id) -> bool {
+        match self.places[id] {
+            Some((home, from)) if home == func => dominators.dominates(from, block),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Aggressive dead-code elimination: everything is taken to be dead until something that matters
+//! needs it (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
+//! Dependence Graph", 1991, section 7.1).
+//!
+//! What matters by itself is what others see: writes to their memory, atomics, barriers, calls of
+//! functions that have effects, leaving a function. Instructions matter by their uses, branches by
+//! the blocks that they decide on, stores to a variable of a function by the variable being read,
+//! functions by being called, globals by being used; interface variables that nothing uses leave the
+//! entry points, outputs excepted, and in compute shaders what has a binding (which goes, too, by
+//! `adce-bindings`), so that a launch that fits still does. Loops that do nothing are taken to end.
+//!
+//! Before:
+//! ```text
+//!       OpSelectionMerge %m None
+//!       OpBranchConditional %c %a %m
+//! %a  = OpLabel
+//! %k  = OpFMul %float %x %x
+//!       OpBranch %m
+//! %m  = OpLabel
+//!       OpReturn
+//! ```
+//! After:
+//! ```text
+//!       OpBranch %m
+//! %m  = OpLabel
+//!       OpReturn
+//! ```
+
+use crate::adce::{marks::Marks, sweep};
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::{Erased, Module, Section};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let launched = is_launched(module);
+    with(module, cache, launched)
+}
+
+/// Whether the module's entry points are launched, with arguments for what it has, rather than parts of
+/// a pipeline whose layout the host knows.
+fn is_launched(module: &Module) -> bool {
+    let models = [ExecutionModel::GLCompute.0, ExecutionModel::Kernel.0];
+    let entries = module.section(Section::EntryPoints);
+    let mut entries = entries.filter(|e| e.op() == Op::EntryPoint).peekable();
+    entries.peek().is_none() || entries.any(|e| models.contains(&e.word(0)))
+}
+
+/// Variables with a binding go as well: launches give the module less than it took.
+pub fn run_bindings(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, false)
+}
+
+fn with(module: &mut Module, cache: &mut Cache, bindings: bool) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let mut erased = Erased::new();
+    let mut unreachable = 0;
+    for func in module.functions().to_vec() {
+        if !cache.flow(module, func)?.is_all_reachable()
+            && module.remove_unreachable(&ids, func, &mut erased)
+        {
+            unreachable += 1;
+            cache.drop_flow(func);
+        }
+    }
+    if unreachable > 0 {
+        module.sweep(&erased);
+        cache.keep(crate::Analyses::FLOW);
+    }
+    let marks = Marks::compute(module, cache, bindings)?;
+    let mut outcome = sweep::run(module, &marks);
+    outcome
+        .statistics
+        .push(("functions freed of unreachable blocks", unreachable));
+    Ok(outcome)
+}

@@ -1,0 +1,24 @@
+//! Compaction of ids: they get the smallest numbers in the order of their definitions, and the bound
+//! is set to one more than the largest. Consumers size tables by the bound.
+//!
+//! Before: `%7 = OpTypeVoid` and `%90 = OpTypeFunction %7`, bound 91. After: `%1 = OpTypeVoid` and
+//! `%2 = OpTypeFunction %1`, bound 3.
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::ir::Module;
+
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let bound = module.bound();
+    let new = module.compact_ids();
+    let olds = (1..bound).filter_map(Id::new);
+    let moved = olds
+        .filter(|old| new[*old].is_some_and(|n| n != *old))
+        .count();
+    let saved = bound.saturating_sub(module.bound()) as usize;
+    Ok(Outcome {
+        statistics: vec![("ids renumbered", moved), ("numbers freed", saved)],
+    })
+}

@@ -1,0 +1,314 @@
+//! Copy propagation of arrays and structures: a variable of a function that is set once, to what was
+//! loaded from elsewhere, is read there instead (Wegman and Zadeck's copy propagation, for memory;
+//! Muchnick, "Advanced Compiler Design and Implementation", 1997, section 12.5).
+//!
+//! The source must be as it was when it was read: memory that nothing writes while the module runs,
+//! or a variable of the function whose every write comes before on every way. Copies that were made
+//! part by part, because the types differ in their layout, are seen through.
+//!
+//! Before:
+//! ```text
+//! %v = OpLoad %array %source
+//!      OpStore %copy %v
+//! %p = OpAccessChain %function_float %copy %i
+//! %x = OpLoad %float %p
+//! ```
+//! After:
+//! ```text
+//! %p = OpAccessChain %uniform_float %source %i
+//! %x = OpLoad %float %p
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::gvn::{Kind, Memory, is_chain, is_plain};
+use crate::pass::Outcome;
+use crate::sroa::{Accesses, Variable};
+use crate::structure::has_variables;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+
+/// Parts of which a copy may be put together.
+const MOST_PARTS: usize = 256;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
+        return Ok(Outcome::default());
+    }
+    let mut facts = cache.take_facts(module);
+    let memory = cache.take_memory(module, &facts);
+    let mut accesses = Accesses::new(module);
+    let mut places = vec![(0, 0); module.inst_count()];
+    let mut erased = Erased::new();
+    let mut copies = 0;
+    for func in module.functions().to_vec() {
+        let variables = accesses.gather(&facts, module, func);
+        if variables.is_empty() {
+            continue;
+        }
+        let flow = cache.flow(module, func)?;
+        note_places(module, &flow, &mut places);
+        for variable in variables {
+            let search = Search {
+                facts: &facts,
+                memory: &memory,
+                accesses: &accesses,
+                flow: &flow,
+                places: &places,
+                func,
+            };
+            if let Some(copy) = search.copy(module, &variable) {
+                read_source(module, &mut facts, &accesses, &copy);
+                module.erase(copy.store, &mut erased);
+                copies += 1;
+            }
+        }
+    }
+    module.sweep(&erased);
+    cache.put_facts(facts);
+    cache.put_memory(memory);
+    Ok(Outcome {
+        statistics: vec![("copies read at their source", copies)],
+    })
+}
+
+/// Block and number of each instruction of a function.
+fn note_places(module: &Module, flow: &Flow, places: &mut [(u32, u32)]) {
+    for block in 0..flow.cfg.len() as u32 {
+        for (at, inst) in module.body(flow.cfg.block(block)).enumerate() {
+            if let Some(place) = places.get_mut(inst.handle().index()) {
+                *place = (block, at as u32);
+            }
+        }
+    }
+}
+
+/// A variable that is a copy.
+struct Copy {
+    store: Inst,
+    /// Where it was copied from.
+    source: Id,
+    /// Constant indices from there.
+    path: Vec<u32>,
+    /// The chains into the copy, with the types of what they lead to.
+    chains: Vec<(Inst, Id)>,
+}
+
+struct Search<'a> {
+    facts: &'a Facts,
+    memory: &'a Memory,
+    accesses: &'a Accesses,
+    flow: &'a Flow,
+    places: &'a [(u32, u32)],
+    func: Func,
+}
+
+impl Search<'_> {
+    fn copy(&self, module: &Module, variable: &Variable) -> Option<Copy> {
+        if module.inst(variable.inst).operands().len() > 1 {
+            return None;
+        }
+        let mut store = None;
+        let mut chains = Vec::new();
+        for user in self.accesses.users(variable.id) {
+            let inst = module.inst(*user);
+            match inst.op() {
+                Op::Store if inst.id(0) == variable.id && inst.id(1) != variable.id => {
+                    let plain = is_plain(inst.operands().get(2));
+                    if !plain || store.replace(*user).is_some() {
+                        return None;
+                    }
+                }
+                Op::AccessChain | Op::InBoundsAccessChain => chains.push(*user),
+                _ => return None,
+            }
+        }
+        let store = store?;
+        let mut left = MOST_PARTS;
+        let (load, path) = self.origin(module, module.inst(store).id(1), &mut left, 0)?;
+        let load = module.inst(load);
+        let source = load.id(0);
+        if !chains.iter().all(|c| self.is_before(store, *c)) || chains.is_empty() {
+            return None;
+        }
+        self.is_kept(module, source, load.handle()).then_some(())?;
+        let pointee = self.pointee(module, self.facts.type_of(module, source)?)?;
+        let top = self.walk(module, pointee, path.iter().map(|_| None).zip(&path))?;
+        let mut typed = Vec::with_capacity(chains.len());
+        for chain in chains {
+            let inst = module.inst(chain);
+            if !self.is_only_read(module, inst.result()?) {
+                return None;
+            }
+            let indices = inst.ids(1).map(Some).zip(std::iter::repeat(&0));
+            let leaf = self.walk(module, top, indices)?;
+            let own = self.pointee(module, inst.result_type()?)?;
+            // What is read of another layout would be of another type.
+            if leaf != own {
+                return None;
+            }
+            typed.push((chain, leaf));
+        }
+        Some(Copy {
+            store,
+            source,
+            path,
+            chains: typed,
+        })
+    }
+
+    /// The load that a value is all of, or a part of at constant indices.
+    fn origin(
+        &self,
+        module: &Module,
+        value: Id,
+        left: &mut usize,
+        depth: u32,
+    ) -> Option<(Inst, Vec<u32>)> {
+        *left = left.checked_sub(1)?;
+        let inst = self.facts.def(module, value)?;
+        match inst.op() {
+            Op::Load if is_plain(inst.operands().get(1)) => Some((inst.handle(), Vec::new())),
+            Op::CopyLogical | Op::CopyObject if depth < 8 => {
+                self.origin(module, inst.id(0), left, depth + 1)
+            }
+            Op::CompositeExtract if depth < 8 => {
+                let (load, mut path) = self.origin(module, inst.id(0), left, depth + 1)?;
+                path.extend_from_slice(&inst.operands()[1..]);
+                Some((load, path))
+            }
+            Op::CompositeConstruct if depth < 8 => {
+                let ty = inst.result_type()?;
+                let vector = self.facts.op(module, ty) == Op::TypeVector;
+                let count = self.facts.part_count(module, ty)?;
+                let mut whole: Option<(Inst, Vec<u32>)> = None;
+                for (at, part) in inst.ids(0).enumerate() {
+                    let (load, mut path) = self.origin(module, part, left, depth + 1)?;
+                    let last = path.pop()?;
+                    let known = whole.get_or_insert_with(|| (load, path.clone()));
+                    if last != at as u32 || known.0 != load || known.1 != path {
+                        return None;
+                    }
+                }
+                let whole = whole.filter(|_| !vector && count as usize == inst.operands().len())?;
+                let source = self.type_at(module, &whole)?;
+                (self.facts.part_count(module, source)? == count).then_some(whole)
+            }
+            _ => None,
+        }
+    }
+
+    fn type_at(&self, module: &Module, origin: &(Inst, Vec<u32>)) -> Option<Id> {
+        let mut ty = module.inst(origin.0).result_type()?;
+        for at in &origin.1 {
+            ty = self.facts.part_type(module, ty, *at)?;
+        }
+        Some(ty)
+    }
+
+    fn pointee(&self, module: &Module, pointer: Id) -> Option<Id> {
+        Some(self.facts.def_of(module, pointer, Op::TypePointer)?.id(1))
+    }
+
+    /// The type that indices, values or numbers, lead to.
+    fn walk<'n>(
+        &self,
+        module: &Module,
+        mut ty: Id,
+        indices: impl Iterator<Item = (Option<Id>, &'n u32)>,
+    ) -> Option<Id> {
+        for (index, number) in indices {
+            let at = match index {
+                None => *number,
+                Some(index) if self.facts.op(module, ty) == Op::TypeStruct => {
+                    self.facts.scalar(module, index)?.bits as u32
+                }
+                Some(_) => 0,
+            };
+            ty = self.facts.part_type(module, ty, at)?;
+        }
+        Some(ty)
+    }
+
+    /// Whether an address is used to load, and nothing else.
+    fn is_only_read(&self, module: &Module, address: Id) -> bool {
+        let mut work = vec![address];
+        while let Some(address) = work.pop() {
+            for user in self.accesses.users(address) {
+                let inst = module.inst(*user);
+                match inst.op() {
+                    Op::Load if is_plain(inst.operands().get(1)) => {}
+                    // A chain of a chain would have to get another type as well.
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether one instruction runs before another whenever that runs.
+    fn is_before(&self, first: Inst, second: Inst) -> bool {
+        let (a, b) = (self.places[first.index()], self.places[second.index()]);
+        if a.0 == b.0 {
+            a.1 < b.1
+        } else {
+            self.flow.dominators.dominates(a.0, b.0)
+        }
+    }
+
+    /// Whether what is at a place stays as it is from when it is loaded.
+    fn is_kept(&self, module: &Module, source: Id, load: Inst) -> bool {
+        let place = self.memory.place(self.facts, module, source);
+        if place.kind == Kind::ReadOnly {
+            return true;
+        }
+        let Some(base) = place.base.filter(|_| place.kind == Kind::Local) else {
+            return false;
+        };
+        let writes = |i: InstRef<'_>| {
+            let target = match i.op() {
+                Op::Store | Op::CopyMemory | Op::LifetimeStart | Op::LifetimeStop => i.id(0),
+                op if is_chain(op) || op == Op::Load || op == Op::Variable => return false,
+                _ => return false,
+            };
+            self.memory.place(self.facts, module, target).base == Some(base)
+        };
+        module
+            .function_insts(self.func)
+            .filter(|i| writes(*i))
+            .all(|i| self.is_before(i.handle(), load))
+    }
+}
+
+/// Has the chains into a copy lead into its source.
+fn read_source(module: &mut Module, facts: &mut Facts, accesses: &Accesses, copy: &Copy) {
+    let pointer = facts.type_of(module, copy.source);
+    let class = pointer
+        .and_then(|ty| facts.def(module, ty))
+        .map_or(0, |ty| ty.word(0));
+    let prefix: Vec<u32> = copy
+        .path
+        .iter()
+        .map(|at| facts.pool.u32(module, *at).word())
+        .collect();
+    for (chain, leaf) in &copy.chains {
+        let ty = facts
+            .pool
+            .ty(module, Op::TypePointer, &[class, leaf.word()]);
+        let inst = module.inst(*chain);
+        let [_, id] = [inst.words()[0], inst.words()[1]];
+        let head = [ty.word(), id, copy.source.word()];
+        let words = [&head[..], &prefix, &inst.operands()[1..]].concat();
+        module.replace_words(*chain, &words);
+        let loads = Id::new(id).map_or(&[][..], |id| accesses.users(id));
+        for load in loads {
+            // What was known of the copy's place does not hold for the source's.
+            if module.inst(*load).operands().len() > 1 {
+                let words = module.inst(*load).words()[..3].to_vec();
+                module.replace_words(*load, &words);
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Dead components: of a vector only the components that something needs are computed. Which those
+//! are is followed backwards through shuffles, constructions, insertions, phis and operations that
+//! work component by component (a backward analysis by bit vectors, as in Muchnick, "Advanced
+//! Compiler Design and Implementation", 1997, chapter 8).
+//!
+//! What is not needed of a construction becomes undefined, and an insertion that is not needed goes;
+//! what computed it is left to `adce`.
+//!
+//! Before:
+//! ```text
+//! %v = OpCompositeConstruct %v2 %x %y
+//! %w = OpFMul %v2 %v %v
+//! %z = OpCompositeExtract %float %w 0
+//! ```
+//! After: `OpUndef` in the place of `%y`.
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::values::{Facts, first_value};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let made = |i: InstRef<'_>| matches!(i.op(), Op::CompositeConstruct | Op::CompositeInsert);
+    if !module.all_insts().any(made) {
+        return Ok(Outcome::default());
+    }
+    let mut facts = cache.take_facts(module);
+    let mut need = Need {
+        components: IdMap::new(module.bound(), 0),
+        work: Vec::new(),
+    };
+    let mut erased = Erased::new();
+    let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let (mut freed, mut dropped) = (0, 0);
+    for func in module.functions().to_vec() {
+        need.function(module, &facts, func);
+        let insts: Vec<Inst> = module.function_insts(func).map(InstRef::handle).collect();
+        let before = dropped;
+        for inst in &insts {
+            match module.inst(*inst).op() {
+                Op::CompositeConstruct => freed += free(module, &mut facts, &need, *inst),
+                Op::CompositeInsert => {
+                    if let Some((id, into)) = passed(module, &facts, &need, *inst) {
+                        replaced.set(id, Some(into));
+                        module.erase(*inst, &mut erased);
+                        dropped += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if dropped > before {
+            for inst in insts {
+                facts.ids.rewrite(module, inst, |mut id| {
+                    while let Some(next) = replaced[id] {
+                        id = next;
+                    }
+                    id
+                });
+            }
+        }
+    }
+    module.sweep(&erased);
+    cache.put_facts(facts);
+    Ok(Outcome {
+        statistics: vec![("components freed", freed), ("insertions dropped", dropped)],
+    })
+}
+
+const ALL: u32 = u32::MAX;
+
+/// A component; none for a number that no vector has.
+fn bit(component: u32) -> u32 {
+    1u32.checked_shl(component).unwrap_or(0)
+}
+
+/// The components of each value that something needs, as bits.
+struct Need {
+    components: IdMap<u32>,
+    work: Vec<Id>,
+}
+
+impl Need {
+    fn function(&mut self, module: &Module, facts: &Facts, func: Func) {
+        for inst in module.function_insts(func) {
+            if !is_followed(module, facts, inst) {
+                facts.ids.visit(inst, |_, id| self.add(id, ALL));
+            }
+        }
+        while let Some(id) = self.work.pop() {
+            if let Some(inst) = facts.def(module, id) {
+                self.through(module, facts, inst, self.components[id]);
+            }
+        }
+    }
+
+    fn add(&mut self, id: Id, components: u32) {
+        let known = self.components.get_mut(id);
+        if *known | components != *known {
+            *known |= components;
+            self.work.push(id);
+        }
+    }
+
+    /// What an instruction needs where these components of its result are needed.
+    fn through(&mut self, module: &Module, facts: &Facts, inst: InstRef<'_>, needed: u32) {
+        if !is_followed(module, facts, inst) {
+            return;
+        }
+        let op = inst.op();
+        match op {
+            Op::CompositeExtract => self.add(inst.id(0), bit(inst.word(1))),
+            Op::CompositeInsert => {
+                let bit = bit(inst.word(2));
+                if needed & bit != 0 {
+                    self.add(inst.id(0), ALL);
+                }
+                self.add(inst.id(1), needed & !bit);
+            }
+            Op::CompositeConstruct => {
+                for (at, part) in inst.ids(0).enumerate() {
+                    if needed & bit(at as u32) != 0 {
+                        self.add(part, ALL);
+                    }
+                }
+            }
+            Op::VectorShuffle => {
+                let first = width(module, facts, inst.id(0)).unwrap_or(0);
+                for (at, from) in inst.operands()[2..].iter().enumerate() {
+                    if needed & bit(at as u32) == 0 {
+                        continue;
+                    }
+                    match from.checked_sub(first) {
+                        None => self.add(inst.id(0), bit(*from)),
+                        Some(from) => self.add(inst.id(1), bit(from)),
+                    }
+                }
+            }
+            Op::Phi => {
+                for pair in inst.operands().chunks_exact(2) {
+                    if let Some(value) = Id::new(pair[0]) {
+                        self.add(value, needed);
+                    }
+                }
+            }
+            _ => {
+                for id in inst.ids(first_value(op)) {
+                    let vector = width(module, facts, id).is_some();
+                    self.add(id, if vector { needed } else { ALL });
+                }
+            }
+        }
+    }
+}
+
+/// The components of a vector.
+fn width(module: &Module, facts: &Facts, id: Id) -> Option<u32> {
+    let ty = facts.type_of(module, id)?;
+    let vector = facts.def_of(module, ty, Op::TypeVector)?;
+    Some(vector.word(1)).filter(|n| *n <= 16)
+}
+
+/// Whether what an instruction needs depends on which of its components are needed. All others need
+/// all of everything.
+fn is_followed(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
+    let Some(id) = inst.result() else {
+        return false;
+    };
+    let own = width(module, facts, id);
+    match inst.op() {
+        Op::CompositeExtract => {
+            inst.operands().len() == 2 && width(module, facts, inst.id(0)).is_some()
+        }
+        Op::CompositeInsert => inst.operands().len() == 3 && own.is_some(),
+        Op::CompositeConstruct => own.is_some_and(|n| n as usize == inst.operands().len()),
+        Op::VectorShuffle | Op::Phi => own.is_some(),
+        Op::ExtInst => own.is_some() && facts.is_foldable(inst),
+        // What is undefined for some operands must not get others.
+        op => {
+            let pure = op.effects().is_pure() && op != Op::Bitcast;
+            own.is_some() && facts.is_foldable(inst) && pure
+        }
+    }
+}
+
+/// Has what is not needed of a construction be undefined; returns how much that is.
+fn free(module: &mut Module, facts: &mut Facts, need: &Need, inst: Inst) -> usize {
+    let i = module.inst(inst);
+    let needed = i.result().map_or(ALL, |id| need.components[id]);
+    if needed == ALL || !is_followed(module, facts, i) {
+        return 0;
+    }
+    let parts: Vec<Id> = i.ids(0).collect();
+    let mut freed = 0;
+    for (at, part) in parts.into_iter().enumerate() {
+        let idle = needed & bit(at as u32) == 0;
+        let cheap = facts.is_constant(module, part) || facts.op(module, part) == Op::Undef;
+        let ty = facts.type_of(module, part).filter(|_| idle && !cheap);
+        if let Some(ty) = ty {
+            let undefined = facts.constant(module, Op::Undef, ty, &[]);
+            let first = module.inst(inst).words().len() - module.inst(inst).operands().len();
+            module.words_mut(inst)[first + at] = undefined.word();
+            freed += 1;
+        }
+    }
+    freed
+}
+
+/// The vector that is left as it is where it matters.
+fn passed(module: &Module, facts: &Facts, need: &Need, inst: Inst) -> Option<(Id, Id)> {
+    let i = module.inst(inst);
+    let id = i.result()?;
+    let plain = is_followed(module, facts, i) && facts.marks(id).is_some();
+    let idle = plain && need.components[id] & bit(i.word(2)) == 0;
+    idle.then(|| (id, i.id(1)))
+}

@@ -1,0 +1,360 @@
+//! Dead members: structures that are only reached through addresses lose the members that nothing
+//! reaches. Those that are left keep their places in memory, so that buffers are laid out as before
+//! (cf. Debray et al., "Compiler Techniques for Code Compaction", 2000, on dead data).
+//!
+//! A structure stays whole where a value of it exists: loaded, stored, constructed, constant; where
+//! a variable of it is no buffer, since stages must agree on what they pass on; and where its address is used otherwise than by access chains. Push constants keep their last member, and with it their size. Modules that are
+//! linked keep everything.
+//!
+//! Before:
+//! ```text
+//!      OpMemberDecorate %s 0 Offset 0
+//!      OpMemberDecorate %s 1 Offset 16
+//! %s = OpTypeStruct %v4 %float
+//! %p = OpAccessChain %floatp %buffer %int_1
+//! ```
+//! After:
+//! ```text
+//!      OpMemberDecorate %s 0 Offset 16
+//! %s = OpTypeStruct %float
+//! %p = OpAccessChain %floatp %buffer %int_0
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::pool::Pool;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
+use spirula_spirv::grammar::{Class, Op};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+use std::rc::Rc;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut deleted = 0;
+    if !is_excluded(module) {
+        let definitions = cache.definitions(module);
+        let ids = cache.ids(module);
+        let mut members = Members::new(module, &definitions, &ids);
+        members.globals(module);
+        let funcs = module.functions().to_vec();
+        for func in &funcs {
+            for inst in module.function_insts(*func) {
+                members.inst(module, inst);
+            }
+        }
+        deleted = members.delete(module);
+    }
+    Ok(Outcome {
+        statistics: vec![("members deleted", deleted)],
+    })
+}
+
+/// Whether others see the module's types, or say things of members that cannot be followed.
+fn is_excluded(module: &Module) -> bool {
+    let excluded = [Capability::Linkage.0, Capability::Kernel.0];
+    let mut capabilities = module.section(Section::Capabilities);
+    capabilities.any(|c| c.op() == Op::Capability && excluded.contains(&c.word(0)))
+        || module
+            .section(Section::Annotations)
+            .any(|d| matches!(d.op(), Op::GroupMemberDecorate | Op::MemberDecorateIdEXT))
+}
+
+struct Members<'a> {
+    definitions: Rc<Definitions>,
+    ids: &'a IdWords,
+    /// Types all of which stays.
+    whole: IdMap<bool>,
+    /// Members that are reached, by structure.
+    reached: IdMap<Vec<bool>>,
+    /// Chains and lengths, whose indices change.
+    chains: Vec<Inst>,
+}
+
+impl<'a> Members<'a> {
+    fn new(module: &Module, definitions: &Rc<Definitions>, ids: &'a IdWords) -> Self {
+        let mut members = Members {
+            definitions: definitions.clone(),
+            ids,
+            whole: IdMap::new(module.bound(), false),
+            reached: IdMap::new(module.bound(), Vec::new()),
+            chains: Vec::new(),
+        };
+        for ty in module.section(Section::Globals) {
+            if let Some(id) = ty.result().filter(|_| ty.op() == Op::TypeStruct) {
+                members.reached.set(id, vec![false; ty.operands().len()]);
+            }
+        }
+        members
+    }
+
+    fn globals(&mut self, module: &Module) {
+        for inst in module.section(Section::Globals) {
+            match inst.op() {
+                Op::Variable => match StorageClass(inst.word(0)) {
+                    StorageClass::Uniform | StorageClass::StorageBuffer => {}
+                    StorageClass::PushConstant => self.keep_size(module, inst.result_type()),
+                    _ => self.keep_pointee(module, inst.result_type()),
+                },
+                Op::TypePointer => {
+                    // Memory that is reached by addresses is shared with others.
+                    if inst.word(0) == StorageClass::PhysicalStorageBuffer.0 {
+                        self.keep(module, inst.id(1));
+                    }
+                }
+                op if op.info().is_some_and(|i| i.class == Class::TypeDeclaration) => {}
+                _ => self.keep_value(module, inst),
+            }
+        }
+    }
+
+    /// A value of a type is there.
+    fn keep_value(&mut self, module: &Module, inst: InstRef<'_>) {
+        let Some(ty) = inst.result_type() else { return };
+        match self.definitions.op(module, ty) {
+            Some(Op::TypePointer | Op::TypeVoid | Op::TypeFunction) => {}
+            _ => self.keep(module, ty),
+        }
+    }
+
+    fn keep_pointee(&mut self, module: &Module, pointer: Option<Id>) {
+        let pointer = pointer.and_then(|p| self.definitions.get(module, p));
+        if let Some(ty) = pointer.filter(|p| p.op() == Op::TypePointer) {
+            self.keep(module, ty.id(1));
+        }
+    }
+
+    /// Keeps the last member of a structure, which says how large it is.
+    fn keep_size(&mut self, module: &Module, pointer: Option<Id>) {
+        let pointer = pointer.and_then(|p| self.definitions.get(module, p));
+        let ty = pointer
+            .filter(|p| p.op() == Op::TypePointer)
+            .map(|p| p.id(1));
+        let Some(inst) = ty.and_then(|ty| self.definitions.get(module, ty)) else {
+            return;
+        };
+        let last = inst.operands().len().saturating_sub(1);
+        match (inst.op(), inst.result(), inst.get_id(last)) {
+            (Op::TypeStruct, Some(id), Some(member)) => {
+                self.reach(id, last as u32);
+                self.keep(module, member);
+            }
+            _ => self.keep_pointee(module, pointer.and_then(InstRef::result)),
+        }
+    }
+
+    fn keep(&mut self, module: &Module, ty: Id) {
+        let mut work = vec![ty];
+        while let Some(ty) = work.pop() {
+            let Some(inst) = self.definitions.get(module, ty) else {
+                continue;
+            };
+            let parts = match inst.op() {
+                Op::TypeArray | Op::TypeRuntimeArray => 1,
+                Op::TypeStruct => inst.operands().len(),
+                _ => continue,
+            };
+            if !std::mem::replace(self.whole.get_mut(ty), true) {
+                work.extend(inst.ids(0).take(parts));
+            }
+        }
+    }
+
+    fn inst(&mut self, module: &Module, inst: InstRef<'_>) {
+        match inst.op() {
+            Op::Variable => self.keep_pointee(module, inst.result_type()),
+            Op::AccessChain | Op::InBoundsAccessChain => self.chain(module, inst),
+            Op::ArrayLength => {
+                let base = self.type_of(module, inst.id(0));
+                let base = base.and_then(|b| self.definitions.get(module, b));
+                if let Some(ty) = base.filter(|b| b.op() == Op::TypePointer).map(|b| b.id(1)) {
+                    self.reach(ty, inst.word(1));
+                    self.chains.push(inst.handle());
+                }
+            }
+            Op::Load => self.keep_value(module, inst),
+            Op::Store | Op::FunctionCall => {
+                self.keep_value(module, inst);
+            }
+            Op::ExtInst if self.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {}
+            op if op.is_line() => {}
+            _ => {
+                self.keep_value(module, inst);
+                let mut used = Vec::new();
+                self.ids.visit(inst, |_, id| used.push(id));
+                for id in used {
+                    let ty = self.type_of(module, id);
+                    self.keep_pointee(module, ty);
+                }
+            }
+        }
+    }
+
+    fn type_of(&self, module: &Module, id: Id) -> Option<Id> {
+        self.definitions.get(module, id)?.result_type()
+    }
+
+    fn reach(&mut self, ty: Id, member: u32) {
+        if let Some(reached) = self.reached.get_mut(ty).get_mut(member as usize) {
+            *reached = true;
+        }
+    }
+
+    /// Marks the members that a chain passes.
+    fn chain(&mut self, module: &Module, chain: InstRef<'_>) {
+        self.chains.push(chain.handle());
+        let mut passed = Vec::new();
+        walk(module, &self.definitions, chain, |_, ty, member| {
+            passed.push((ty, member));
+        });
+        for (ty, member) in passed {
+            self.reach(ty, member);
+        }
+    }
+
+    /// Deletes what is not reached; returns the number of members.
+    fn delete(&mut self, module: &mut Module) -> usize {
+        let mut new: IdMap<Option<Rc<[u32]>>> = IdMap::new(0, None);
+        let mut deleted = 0;
+        let structs: Vec<Inst> = module
+            .section(Section::Globals)
+            .filter(|i| i.op() == Op::TypeStruct)
+            .map(InstRef::handle)
+            .collect();
+        let mut changed = Vec::new();
+        for inst in structs {
+            let Some(id) = module.inst(inst).result() else {
+                continue;
+            };
+            let reached = &self.reached[id];
+            if self.whole[id] || reached.iter().all(|r| *r) || !reached.contains(&true) {
+                continue;
+            }
+            let mut next = 0;
+            let numbers = reached.iter().map(|r| {
+                let own = if *r { next } else { GONE };
+                next += u32::from(*r);
+                own
+            });
+            new.set(id, Some(numbers.collect()));
+            deleted += reached.len() - next as usize;
+            changed.push((inst, id));
+        }
+        if deleted == 0 {
+            return 0;
+        }
+        // Chains are walked by the types as they were.
+        self.renumber_chains(module, &new);
+        for (inst, id) in changed {
+            let Some(numbers) = &new[id] else { continue };
+            let kept = module.inst(inst).operands().iter().zip(numbers.iter());
+            let kept = kept.filter(|(_, n)| **n != GONE).map(|(w, _)| *w);
+            let words: Vec<u32> = std::iter::once(id.word()).chain(kept).collect();
+            module.replace_words(inst, &words);
+        }
+        told(module, &new);
+        deleted
+    }
+
+    fn renumber_chains(&self, module: &mut Module, new: &IdMap<Option<Rc<[u32]>>>) {
+        let mut pool = Pool::new(module);
+        for chain in &self.chains {
+            let inst = module.inst(*chain);
+            if inst.op() == Op::ArrayLength {
+                let base = self.type_of(module, inst.id(0));
+                let pointee = base
+                    .and_then(|b| self.definitions.get(module, b))
+                    .map(|b| b.id(1));
+                let number = pointee.and_then(|ty| new[ty].as_ref());
+                if let Some(number) = number.and_then(|n| n.get(inst.word(1) as usize).copied()) {
+                    module.words_mut(*chain)[3] = number;
+                }
+                continue;
+            }
+            let mut changes = Vec::new();
+            walk(module, &self.definitions, inst, |at, ty, member| {
+                let number = new[ty]
+                    .as_ref()
+                    .and_then(|n| n.get(member as usize).copied());
+                changes.extend(number.filter(|n| *n != member).map(|n| (at, n)));
+            });
+            for (at, number) in changes {
+                let old = module.inst(*chain).id(at);
+                let ty = self.type_of(module, old);
+                if let Some(ty) = ty {
+                    let wide = self
+                        .definitions
+                        .get(module, old)
+                        .map(|c| c.operands().len());
+                    let words = &[number, 0][..wide.unwrap_or(1).clamp(1, 2)];
+                    let constant = pool.constant(module, Op::Constant, ty, words);
+                    module.words_mut(*chain)[2 + at] = constant.word();
+                }
+            }
+        }
+    }
+}
+
+/// A member that is no more.
+const GONE: u32 = u32::MAX;
+
+/// Visits the structures that a chain goes into: position of the index among the operands, type and
+/// member.
+fn walk(
+    module: &Module,
+    definitions: &Definitions,
+    chain: InstRef<'_>,
+    mut visit: impl FnMut(usize, Id, u32),
+) {
+    let base = definitions.get(module, chain.id(0));
+    let pointer = base.and_then(InstRef::result_type);
+    let pointer = pointer.and_then(|p| definitions.get(module, p));
+    let Some(pointer) = pointer.filter(|p| p.op() == Op::TypePointer) else {
+        return;
+    };
+    let mut ty = pointer.id(1);
+    for (at, index) in chain.ids(0).enumerate().skip(1) {
+        let Some(inst) = definitions.get(module, ty) else {
+            return;
+        };
+        match inst.op() {
+            Op::TypeStruct => {
+                let Some(member) = definitions.constant(module, index) else {
+                    return;
+                };
+                visit(at, ty, member as u32);
+                let Some(next) = inst.get_id(member as usize) else {
+                    return;
+                };
+                ty = next;
+            }
+            _ => match inst.get_id(0) {
+                Some(next) => ty = next,
+                None => return,
+            },
+        }
+    }
+}
+
+/// Names and decorations of members follow them.
+fn told(module: &mut Module, new: &IdMap<Option<Rc<[u32]>>>) {
+    for section in [Section::Names, Section::Annotations] {
+        let insts: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
+        for inst in insts {
+            let i = module.inst(inst);
+            let of_member = matches!(
+                i.op(),
+                Op::MemberName | Op::MemberDecorate | Op::MemberDecorateString
+            );
+            let target = i.get_id(0).filter(|_| of_member);
+            let Some(numbers) = target.and_then(|t| new[t].as_ref()) else {
+                continue;
+            };
+            match numbers.get(i.word(1) as usize) {
+                Some(&GONE) | None => module.remove(inst),
+                Some(&number) => module.words_mut(inst)[1] = number,
+            }
+        }
+    }
+}

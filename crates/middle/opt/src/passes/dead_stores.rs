@@ -1,0 +1,173 @@
+//! Dead-store elimination across blocks: what is stored to a variable of a function and not read on
+//! any way from there, before it is stored anew or the function is left, is not stored (Muchnick,
+//! "Advanced Compiler Design and Implementation", 1997, section 18.10; liveness as in section 14.1.3).
+//!
+//! Variables are looked at as a whole: reading any part of one keeps what was stored to every part,
+//! and only storing the whole makes what was there before dead.
+//!
+//! Before:
+//! ```text
+//! %p = OpAccessChain %ptr %array %i
+//!      OpStore %p %x
+//!      OpReturn
+//! ```
+//! After: no store.
+
+use crate::analyses::{Cache, Flow};
+use crate::gvn::{Kind, Memory, is_plain};
+use crate::pass::Outcome;
+use crate::structure::has_variables;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Variables of a function that are looked at: one bit of a set each.
+const MOST: usize = 64;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
+        return Ok(Outcome::default());
+    }
+    let facts = cache.take_facts(module);
+    let memory = cache.take_memory(module, &facts);
+    let mut erased = Erased::new();
+    let mut deleted = 0;
+    let mut bits: IdMap<u64> = IdMap::new(module.bound(), 0);
+    for func in module.functions().to_vec() {
+        if note_variables(module, &facts, func, &mut bits) == 0 {
+            continue;
+        }
+        let flow = cache.flow(module, func)?;
+        let stores = Stores {
+            facts: &facts,
+            memory: &memory,
+            bits: &bits,
+            flow: &flow,
+        };
+        for store in stores.dead(module) {
+            module.erase(store, &mut erased);
+            deleted += 1;
+        }
+    }
+    module.sweep(&erased);
+    cache.put_facts(facts);
+    cache.put_memory(memory);
+    Ok(Outcome {
+        statistics: vec![("stores deleted", deleted)],
+    })
+}
+
+/// Gives each variable of a function that stays a variable a bit; returns their number.
+fn note_variables(module: &Module, facts: &Facts, func: Func, bits: &mut IdMap<u64>) -> usize {
+    let entry = module.function(func).blocks.first().copied();
+    let insts = entry.into_iter().flat_map(|b| module.body(b));
+    let variables = insts.filter(|i| i.op() == Op::Variable);
+    let plain = variables
+        .filter_map(|v| v.result())
+        .filter(|id| facts.marks(*id).is_some());
+    let mut found = 0;
+    for id in plain.take(MOST) {
+        bits.set(id, 1 << found);
+        found += 1;
+    }
+    found
+}
+
+/// What an instruction does to the variables.
+#[derive(Clone, Copy, Default)]
+struct Access {
+    reads: u64,
+    /// The variable that it writes to, wholly or in part.
+    writes: u64,
+    whole: bool,
+}
+
+struct Stores<'a> {
+    facts: &'a Facts,
+    memory: &'a Memory,
+    bits: &'a IdMap<u64>,
+    flow: &'a Flow,
+}
+
+impl Stores<'_> {
+    fn bit(&self, module: &Module, pointer: Id) -> u64 {
+        let place = self.memory.place(self.facts, module, pointer);
+        let local = place.kind == Kind::Local;
+        place
+            .base
+            .filter(|_| local)
+            .map_or(0, |base| self.bits[base])
+    }
+
+    fn access(&self, module: &Module, inst: InstRef<'_>) -> Access {
+        let mut access = Access::default();
+        match inst.op() {
+            Op::Load => access.reads = self.bit(module, inst.id(0)),
+            Op::Store => {
+                access.writes = self.bit(module, inst.id(0));
+                access.whole = self.bits[inst.id(0)] != 0;
+                if !is_plain(inst.operands().get(2)) {
+                    access.reads = access.writes;
+                }
+            }
+            Op::CopyMemory => {
+                access.reads = self.bit(module, inst.id(1));
+                if inst.operands().len() == 2 {
+                    access.writes = self.bit(module, inst.id(0));
+                    access.whole = self.bits[inst.id(0)] != 0;
+                } else {
+                    access.reads |= self.bit(module, inst.id(0));
+                }
+            }
+            _ => {}
+        }
+        access
+    }
+
+    /// What is read behind an instruction, going backwards past it.
+    fn past(access: Access, live: u64) -> u64 {
+        let killed = if access.whole { access.writes } else { 0 };
+        live & !killed | access.reads
+    }
+
+    fn dead(&self, module: &Module) -> Vec<Inst> {
+        let cfg = &self.flow.cfg;
+        let mut before = vec![0u64; cfg.len()];
+        let after = |before: &[u64], at: u32| {
+            let next = cfg.successors(at).iter();
+            next.fold(0, |live, s| live | before[*s as usize])
+        };
+        let accesses: Vec<Vec<(Inst, Access)>> = (0..cfg.len() as u32)
+            .map(|at| {
+                let body = module.body(cfg.block(at));
+                let known = body.map(|i| (i.handle(), self.access(module, i)));
+                known.filter(|(_, a)| a.reads | a.writes != 0).collect()
+            })
+            .collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &at in cfg.reverse_postorder().iter().rev() {
+                let mut live = after(&before, at);
+                for (_, access) in accesses[at as usize].iter().rev() {
+                    live = Self::past(*access, live);
+                }
+                changed |= std::mem::replace(&mut before[at as usize], live) != live;
+            }
+        }
+        let mut dead = Vec::new();
+        for at in 0..cfg.len() as u32 {
+            let mut live = after(&before, at);
+            for (inst, access) in accesses[at as usize].iter().rev() {
+                if access.writes != 0 && (live | access.reads) & access.writes == 0 {
+                    dead.push(*inst);
+                    continue;
+                }
+                live = Self::past(*access, live);
+            }
+        }
+        dead
+    }
+}

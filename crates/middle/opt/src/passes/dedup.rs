@@ -1,0 +1,129 @@
+//! Makes equal types and constants one. Of equal ones the first stays. What is decorated, by itself
+//! or in its members, is equal to nothing; specialisation constants are never joined. Composites of
+//! zeros become `OpConstantNull`, which is shorter.
+//!
+//! Before: `%1 = OpConstant %uint 4` and `%2 = OpConstant %uint 4`. After: the first, used twice.
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::{Class, Op, ResultForm};
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let mut decorated = IdMap::new(module.bound(), false);
+    for inst in module.section(Section::Annotations) {
+        ids.visit(inst, |_, id| decorated.set(id, true));
+    }
+    // A pointer that was declared forward is used before it is defined.
+    for inst in module
+        .section(Section::Globals)
+        .filter(|i| i.op() == Op::TypeForwardPointer)
+    {
+        decorated.set(inst.id(0), true);
+    }
+    let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let mut known: FxHashMap<Box<[u32]>, Id> = FxHashMap::default();
+    // Constants without a bit that is set.
+    let mut zeros: IdMap<bool> = IdMap::new(0, false);
+    let mut nulls = 0;
+    let mut equal = Vec::new();
+    let globals: Vec<Inst> = module
+        .section(Section::Globals)
+        .map(InstRef::handle)
+        .collect();
+    for inst in globals {
+        if !equal.is_empty() {
+            ids.rewrite(module, inst, |id| new[id].unwrap_or(id));
+        }
+        let i = module.inst(inst);
+        let Some(id) = i
+            .result()
+            .filter(|id| can_be_joined(i.op()) && !decorated[*id])
+        else {
+            continue;
+        };
+        if is_zero(i) {
+            zeros.set(id, true);
+        }
+        let all = i.op() == Op::ConstantComposite && i.ids(0).all(|p| zeros[p]);
+        if all && let Some(ty) = i.result_type() {
+            let words = [ty, id].map(Id::word);
+            module.replace(inst, Op::ConstantNull, &words);
+            zeros.set(id, true);
+            nulls += 1;
+        }
+        let i = module.inst(inst);
+        let first = *known.entry(key(i)).or_insert(id);
+        if first != id {
+            new.set(id, Some(first));
+            equal.push(inst);
+        }
+    }
+    let mut erased = Erased::new();
+    for inst in &equal {
+        module.erase(*inst, &mut erased);
+    }
+    if !equal.is_empty() {
+        module.sweep(&erased);
+        let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
+        for inst in &all {
+            ids.rewrite(module, *inst, |id| new[id].unwrap_or(id));
+        }
+        copy_what_has_one_type_now(module, &all);
+    }
+    Ok(Outcome {
+        statistics: vec![
+            ("types and constants joined", equal.len()),
+            ("composites of zeros made null", nulls),
+        ],
+    })
+}
+
+/// Copies between types that are one now: `OpCopyLogical` demands two.
+fn copy_what_has_one_type_now(module: &mut Module, all: &[Inst]) {
+    let is_logical = |i: &Inst| module.inst(*i).op() == Op::CopyLogical;
+    let copies: Vec<Inst> = all.iter().copied().filter(is_logical).collect();
+    if copies.is_empty() {
+        return;
+    }
+    let definitions = Definitions::compute(module);
+    for inst in copies {
+        let i = module.inst(inst);
+        let made = definitions.get(module, i.id(0));
+        if made.is_some_and(|made| made.result_type() == i.result_type()) {
+            let words = i.words().to_vec();
+            module.replace(inst, Op::CopyObject, &words);
+        }
+    }
+}
+
+fn is_zero(inst: InstRef<'_>) -> bool {
+    match inst.op() {
+        Op::ConstantNull | Op::ConstantFalse => true,
+        Op::Constant => inst.operands().iter().all(|w| *w == 0),
+        _ => false,
+    }
+}
+
+fn can_be_joined(op: Op) -> bool {
+    let Some(info) = op.info() else { return false };
+    match info.class {
+        Class::TypeDeclaration => info.result == ResultForm::Untyped,
+        Class::ConstantCreation => !info.name.starts_with("OpSpec"),
+        _ => op == Op::Undef,
+    }
+}
+
+/// Opcode and all words but the result.
+fn key(inst: InstRef<'_>) -> Box<[u32]> {
+    let ty = inst.result_type().map_or(0, Id::word);
+    let head = [u32::from(inst.op().0), ty];
+    head.into_iter()
+        .chain(inst.operands().iter().copied())
+        .collect()
+}

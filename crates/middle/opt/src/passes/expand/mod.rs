@@ -1,0 +1,302 @@
+//! Instructions that consumers with a narrower input lack, naga's front end among them, are written
+//! in terms of others. Results are the same, bit by bit.
+//!
+//! | instruction | becomes |
+//! | --- | --- |
+//! | `OpUMulExtended`, `OpSMulExtended` | products of halves ("Hacker's Delight", section 8-2) |
+//! | `OpIAddCarry`, `OpISubBorrow` | the sum or difference, and a comparison |
+//! | `OpSDot`, `OpUDot`, `OpSUDot` and their sums | products of the parts, which are added |
+//! | `OpSNegate` of an unsigned type | a difference |
+//! | `OpCopyLogical` | its parts, put together |
+//! | `OpGroupNonUniformElect` | whether no active invocation comes before |
+//! | `OpGroupNonUniformAllEqual` | whether all equal the first |
+//! | `OpTerminateInvocation` | `OpKill`, its older name |
+//! | `OpExpectKHR`, `OpAssumeTrueKHR` | the value; nothing |
+//!
+//! Before:
+//! ```text
+//! %r = OpIAddCarry %pair %a %b
+//! ```
+//! After:
+//! ```text
+//! %s = OpIAdd %uint %a %b
+//! %o = OpULessThan %bool %s %a
+//! %c = OpSelect %uint %o %one %zero
+//! %r = OpCompositeConstruct %pair %s %c
+//! ```
+
+mod dot;
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::structure::declare;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::fold::Type;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Capability, GroupOperation};
+use spirula_spirv::ir::{Inst, InstRef, Module};
+
+/// How an instruction is written otherwise; `None`: it stays.
+type Rule = fn(&mut Expander<'_>) -> Option<()>;
+
+/// What is written otherwise, and how.
+const RULES: &[(Op, Rule)] = &[
+    (Op::UMulExtended, |e| wide_product(e, false)),
+    (Op::SMulExtended, |e| wide_product(e, true)),
+    (Op::IAddCarry, |e| with_carry(e, Op::IAdd)),
+    (Op::ISubBorrow, |e| with_carry(e, Op::ISub)),
+    (Op::SDot, dot::expand),
+    (Op::UDot, dot::expand),
+    (Op::SUDot, dot::expand),
+    (Op::SDotAccSat, dot::expand),
+    (Op::UDotAccSat, dot::expand),
+    (Op::SUDotAccSat, dot::expand),
+    (Op::SNegate, negate),
+    (Op::CopyLogical, copy),
+    (Op::GroupNonUniformElect, elect),
+    (Op::GroupNonUniformAllEqual, all_equal),
+    (Op::TerminateInvocation, |e| {
+        e.module.replace(e.at, Op::Kill, &[]);
+        Some(())
+    }),
+    (Op::ExpectKHR, |e| {
+        e.become_(Op::CopyObject, &[e.operand(0)])
+    }),
+    (Op::AssumeTrueKHR, |e| {
+        e.module.remove(e.at);
+        Some(())
+    }),
+];
+
+/// Parts that a composite is copied by at most.
+const MOST_PARTS: u32 = 256;
+
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let rule = |inst: InstRef<'_>| RULES.iter().find(|r| r.0 == inst.op());
+    let funcs = module.functions().iter();
+    let insts = funcs.flat_map(|f| module.function_insts(*f));
+    let found: Vec<_> = insts
+        .filter_map(|i| Some((i.handle(), rule(i)?.1)))
+        .collect();
+    let mut expanded = 0;
+    if !found.is_empty() {
+        let mut facts = Facts::new(module);
+        for (at, rule) in found {
+            let facts = &mut facts;
+            expanded += usize::from(rule(&mut Expander { module, facts, at }).is_some());
+        }
+    }
+    Ok(Outcome {
+        statistics: vec![("instructions expanded", expanded)],
+    })
+}
+
+/// Writes instructions before the one that is written otherwise.
+struct Expander<'m> {
+    module: &'m mut Module,
+    facts: &'m mut Facts,
+    at: Inst,
+}
+
+impl Expander<'_> {
+    fn operand(&self, at: usize) -> u32 {
+        self.module.inst(self.at).operands()[at]
+    }
+
+    fn value(&self, at: usize) -> Option<Id> {
+        Id::new(self.operand(at))
+    }
+
+    fn type_of(&self, value: Id) -> Option<Id> {
+        self.facts.type_of(self.module, value)
+    }
+
+    fn op(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+        let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+        self.facts.insert(self.module, self.at, op, ty, &words)
+    }
+
+    fn part(&mut self, ty: Id, value: Id, at: u32) -> Id {
+        let words = [value.word(), at];
+        let op = Op::CompositeExtract;
+        self.facts.insert(self.module, self.at, op, ty, &words)
+    }
+
+    fn become_(&mut self, op: Op, operands: &[u32]) -> Option<()> {
+        self.facts.become_(self.module, self.at, op, operands);
+        Some(())
+    }
+
+    fn become_pair(&mut self, low: Id, high: Id) -> Option<()> {
+        self.become_(Op::CompositeConstruct, &[low.word(), high.word()])
+    }
+
+    /// The number in each part of a type.
+    fn number(&mut self, ty: Id, number: u64) -> Option<Id> {
+        self.facts.numbers(self.module, ty, &[number])
+    }
+
+    /// The width of a type's integers.
+    fn width(&self, ty: Id) -> Option<u32> {
+        match self.facts.shape(self.module, ty)?.0 {
+            Type::Int { width } => Some(width),
+            _ => None,
+        }
+    }
+
+    /// The type of comparisons of values of a type.
+    fn truth(&mut self, ty: Id) -> Id {
+        let bool = self.facts.ty(self.module, Op::TypeBool, &[]);
+        self.facts.shaped(self.module, ty, bool)
+    }
+}
+
+/// Both halves of a product.
+fn wide_product(e: &mut Expander<'_>, signed: bool) -> Option<()> {
+    let (a, b) = (e.value(0)?, e.value(1)?);
+    let ty = e.type_of(a)?;
+    let width = e.width(ty)?;
+    let half = e.number(ty, u64::from(width / 2))?;
+    let mask = e.number(ty, (1 << (width / 2)) - 1)?;
+    let split = |e: &mut Expander<'_>, value: Id| {
+        let low = e.op(Op::BitwiseAnd, ty, &[value, mask]);
+        let high = e.op(Op::ShiftRightLogical, ty, &[value, half]);
+        (low, high)
+    };
+    let low = e.op(Op::IMul, ty, &[a, b]);
+    let ((a_low, a_high), (b_low, b_high)) = (split(e, a), split(e, b));
+    let lows = e.op(Op::IMul, ty, &[a_low, b_low]);
+    let carried = e.op(Op::ShiftRightLogical, ty, &[lows, half]);
+    let middle = e.op(Op::IMul, ty, &[a_high, b_low]);
+    let middle = e.op(Op::IAdd, ty, &[middle, carried]);
+    let (middle_low, middle_high) = split(e, middle);
+    let other = e.op(Op::IMul, ty, &[a_low, b_high]);
+    let other = e.op(Op::IAdd, ty, &[other, middle_low]);
+    let other = e.op(Op::ShiftRightLogical, ty, &[other, half]);
+    let highs = e.op(Op::IMul, ty, &[a_high, b_high]);
+    let sum = e.op(Op::IAdd, ty, &[middle_high, other]);
+    let mut high = e.op(Op::IAdd, ty, &[highs, sum]);
+    if signed {
+        // A negative factor was read as 2^width more.
+        let last = e.number(ty, u64::from(width - 1))?;
+        for (sign, factor) in [(a, b), (b, a)] {
+            let negative = e.op(Op::ShiftRightArithmetic, ty, &[sign, last]);
+            let excess = e.op(Op::BitwiseAnd, ty, &[negative, factor]);
+            high = e.op(Op::ISub, ty, &[high, excess]);
+        }
+    }
+    e.become_pair(low, high)
+}
+
+/// A sum or difference, and what does not fit in it.
+fn with_carry(e: &mut Expander<'_>, op: Op) -> Option<()> {
+    let (a, b) = (e.value(0)?, e.value(1)?);
+    let ty = e.type_of(a)?;
+    let truth = e.truth(ty);
+    let (zero, one) = (e.number(ty, 0)?, e.number(ty, 1)?);
+    let result = e.op(op, ty, &[a, b]);
+    let pair = if op == Op::IAdd { [result, a] } else { [a, b] };
+    let over = e.op(Op::ULessThan, truth, &pair);
+    let carry = e.op(Op::Select, ty, &[over, one, zero]);
+    e.become_pair(result, carry)
+}
+
+/// What is left of zero, where the type has no sign.
+fn negate(e: &mut Expander<'_>) -> Option<()> {
+    let ty = e.module.inst(e.at).result_type()?;
+    let scalar = e
+        .facts
+        .def_of(e.module, ty, Op::TypeVector)
+        .map(|v| v.id(0));
+    let scalar = e.facts.def(e.module, scalar.unwrap_or(ty))?;
+    if scalar.word(1) == 1 {
+        return None;
+    }
+    let zero = e.number(ty, 0)?;
+    let value = e.operand(0);
+    e.become_(Op::ISub, &[zero.word(), value])
+}
+
+/// A composite of another type with the same parts.
+fn copy(e: &mut Expander<'_>) -> Option<()> {
+    let value = e.value(0)?;
+    let (from, to) = (e.type_of(value)?, e.module.inst(e.at).result_type()?);
+    let mut parts = 0;
+    if !is_small(e, to, &mut parts) {
+        return None;
+    }
+    let count = e.facts.part_count(e.module, to)?;
+    let parts: Option<Vec<u32>> = (0..count)
+        .map(|at| Some(copied_part(e, value, [from, to], at)?.word()))
+        .collect();
+    e.become_(Op::CompositeConstruct, &parts?)
+}
+
+/// Counts the parts of a type, and says whether they are few.
+fn is_small(e: &Expander<'_>, ty: Id, parts: &mut u32) -> bool {
+    if !is_aggregate(e, ty) {
+        *parts += 1;
+        return *parts <= MOST_PARTS;
+    }
+    let count = e.facts.part_count(e.module, ty);
+    count.is_some_and(|count| {
+        (0..count).all(|at| {
+            let part = e.facts.part_type(e.module, ty, at);
+            part.is_some_and(|part| is_small(e, part, parts))
+        })
+    })
+}
+
+fn is_aggregate(e: &Expander<'_>, ty: Id) -> bool {
+    matches!(e.facts.op(e.module, ty), Op::TypeStruct | Op::TypeArray)
+}
+
+/// A part of a value of one type as a part of the other.
+fn copied_part(e: &mut Expander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
+    let from = e.facts.part_type(e.module, from, at)?;
+    let to = e.facts.part_type(e.module, to, at)?;
+    let part = e.part(from, value, at);
+    if from == to {
+        return Some(part);
+    }
+    let count = e.facts.part_count(e.module, to)?;
+    let parts: Option<Vec<Id>> = (0..count)
+        .map(|at| copied_part(e, part, [from, to], at))
+        .collect();
+    Some(e.op(Op::CompositeConstruct, to, &parts?))
+}
+
+/// Whether no active invocation of the subgroup comes before: the sum of ones over those is zero.
+fn elect(e: &mut Expander<'_>) -> Option<()> {
+    let scope = e.operand(0);
+    let uint = e.facts.ty(e.module, Op::TypeInt, &[32, 0]);
+    let (zero, one) = (e.number(uint, 0)?, e.number(uint, 1)?);
+    let before = [scope, GroupOperation::ExclusiveScan.0, one.word()];
+    let op = Op::GroupNonUniformIAdd;
+    let before = e.facts.insert(e.module, e.at, op, uint, &before);
+    declare(e.module, Capability::GroupNonUniformArithmetic);
+    e.become_(Op::IEqual, &[before.word(), zero.word()])
+}
+
+/// Whether a value is that of the first active invocation in all.
+fn all_equal(e: &mut Expander<'_>) -> Option<()> {
+    let (scope, value) = (e.value(0)?, e.value(1)?);
+    let ty = e.type_of(value)?;
+    let (scalar, count) = e.facts.shape(e.module, ty)?;
+    let equal = match scalar {
+        Type::Int { .. } => Op::IEqual,
+        Type::Float(_) => Op::FOrdEqual,
+        Type::Bool => Op::LogicalEqual,
+    };
+    let truth = e.truth(ty);
+    let first = e.op(Op::GroupNonUniformBroadcastFirst, ty, &[scope, value]);
+    let mut same = e.op(equal, truth, &[value, first]);
+    if count > 1 {
+        let bool = e.facts.ty(e.module, Op::TypeBool, &[]);
+        same = e.op(Op::All, bool, &[same]);
+    }
+    declare(e.module, Capability::GroupNonUniformBallot);
+    e.become_(Op::GroupNonUniformAll, &[scope.word(), same.word()])
+}

@@ -1,0 +1,266 @@
+//! Loop fission: a loop whose rounds do several things that have nothing to do with each other becomes
+//! several loops, each of which needs fewer registers and touches less memory (Kennedy and McKinley,
+//! "Maximizing Loop Parallelism and Improving Data Locality via Loop Fusion and Distribution", 1993;
+//! Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001, section 5.3).
+//!
+//! Groups of stores that depend on each other stay together: those of which one may write what the
+//! other reads or writes, as `fuse` tests it, and those that use the same value of a round before. The
+//! test does not tell in which direction a dependence goes, so that each is taken to go in both and
+//! strongly connected components are connected ones. What groups compute alike each computes for
+//! itself. Values that are used behind the loop stay in the last one.
+//!
+//! Rounds must be without branches, loops be left from their headers, and what decides on leaving be
+//! computed without loads.
+//!
+//! Before: `for (i) { a[i] = x[i]; b[i] = y[i]; }`. After: `for (i) a[i] = x[i]; for (i) b[i] = y[i];`.
+
+use crate::analyses::{Cache, Flow};
+use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, shapes, walk, words};
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+
+/// Stores that a round may have.
+const MOST_STORES: usize = 64;
+/// Words that it may have.
+const MOST_WORDS: usize = 1024;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    walk(module, cache, &mut Fission, "loops split")
+}
+
+struct Fission;
+
+/// A loop of which a part becomes a loop of its own.
+struct Split {
+    shape: Shape,
+    /// The stores of that part.
+    own: Vec<Inst>,
+}
+
+impl LoopPass for Fission {
+    type Found = Split;
+
+    /// What is left of a loop may be split again.
+    const LEVELS: usize = MOST_STORES;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        !self.find(tools, module, flow).is_empty()
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Split> {
+        let mut straight = shapes(module, flow, tools.structured);
+        straight.retain(|shape| is_straight(module, shape));
+        let behind = used_behind(module, &tools.facts.ids, &straight);
+        straight
+            .into_iter()
+            .zip(behind)
+            .filter_map(|(shape, behind)| split(module, tools, shape, &behind))
+            .collect()
+    }
+
+    fn blocks<'a>(&self, split: &'a Split) -> &'a [Block] {
+        &split.shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, split: &Split) -> bool {
+        put_before(module, tools, split);
+        tools.touch(split.shape.entry);
+        true
+    }
+}
+
+/// Whether a loop's rounds are short and without branches, and it is left from its header.
+fn is_straight(module: &Module, shape: &Shape) -> bool {
+    let goes_on = |b: &Block| {
+        let plain = module.terminator(*b).op() == Op::Branch && module.merge(*b).is_none();
+        plain || *b == shape.header
+    };
+    let at_header = shape.exit == shape.header && shape.latch != shape.header;
+    at_header && words(module, shape) <= MOST_WORDS && shape.blocks.iter().all(goes_on)
+}
+
+/// What each loop computes that is used behind it, of loops that have no blocks in common.
+fn used_behind(module: &Module, ids: &IdWords, shapes: &[Shape]) -> Vec<Vec<Id>> {
+    let mut used = vec![Vec::new(); shapes.len()];
+    let Some(first) = shapes.first() else {
+        return used;
+    };
+    let (mut blocks, mut values) = (Vec::new(), Vec::new());
+    for (at, shape) in shapes.iter().enumerate() {
+        blocks.extend(shape.blocks.iter().map(|b| (*b, at)));
+        // Others are not above what is behind the loop.
+        let results = module.body(shape.header).filter_map(InstRef::result);
+        values.extend(results.map(|id| (id, at)));
+    }
+    blocks.sort_unstable();
+    values.sort_unstable();
+    let func = module.block(first.header).func;
+    for block in &module.function(func).blocks {
+        let home = blocks.binary_search_by_key(block, |b| b.0);
+        let home = home.ok().map(|at| blocks[at].1);
+        for inst in module.body(*block) {
+            ids.visit(inst, |_, id| {
+                let found = values.binary_search_by_key(&id, |v| v.0);
+                if let Some((_, at)) = found.ok().map(|at| values[at])
+                    && home != Some(at)
+                {
+                    used[at].push(id);
+                }
+            });
+        }
+    }
+    used
+}
+
+/// What of a loop can become a loop of its own.
+fn split(module: &Module, tools: &mut Tools, shape: Shape, behind: &[Id]) -> Option<Split> {
+    let (memory, facts) = tools.memory(module);
+    let found = accesses(module, facts, memory, &shape.blocks)?;
+    let (stores, loads) = (found.writes, found.reads);
+    let in_header = |a: &Access| module.list_of(a.inst) == Some(module.block(shape.header).body);
+    if !(1..=MOST_STORES).contains(&stores.len()) || stores.iter().any(in_header) {
+        return None;
+    }
+    let slicer = Slicer::new(module, &facts.ids, &shape);
+    let condition = module.terminator(shape.header).id(0);
+    let control = slicer.slice(&[condition]);
+    if loads.iter().any(|l| control.contains(&l.inst)) {
+        return None;
+    }
+    // What the stores need, and behind them what is used behind the loop.
+    let mut needs: Vec<Vec<Inst>> = Vec::with_capacity(stores.len() + 1);
+    for store in &stores {
+        let mut roots = Vec::new();
+        let i = module.inst(store.inst);
+        facts.ids.visit(i, |_, id| roots.push(id));
+        needs.push(slicer.slice(&roots));
+    }
+    needs.push(slicer.slice(behind));
+    for need in &mut needs {
+        need.retain(|inst| !control.contains(inst));
+    }
+    let mut groups = Groups((0..needs.len()).collect());
+    let apart = |a: &Access, b: &Access| are_apart(module, facts, memory, a, b);
+    for (at, store) in stores.iter().enumerate() {
+        let other = (0..at).filter(|o| !apart(store, &stores[*o]));
+        other.for_each(|o| groups.join(at, o));
+        let clobbered = loads.iter().filter(|l| !apart(store, l));
+        for load in clobbered {
+            let readers = (0..needs.len()).filter(|n| needs[*n].contains(&load.inst));
+            readers.for_each(|n| groups.join(at, n));
+        }
+    }
+    for phi in module.phis(shape.header).map(InstRef::handle) {
+        let mut users = (0..needs.len()).filter(|n| needs[*n].contains(&phi));
+        if let Some(first) = users.next() {
+            users.for_each(|n| groups.join(first, n));
+        }
+    }
+    let last = groups.of(stores.len());
+    let first = (0..stores.len())
+        .map(|s| groups.of(s))
+        .find(|g| *g != last)?;
+    let own = |at: &usize| groups.of(*at) == first;
+    let (own, rest): (Vec<usize>, Vec<usize>) = (0..stores.len()).partition(own);
+    let used = !needs[stores.len()].is_empty();
+    (!rest.is_empty() || used).then(|| Split {
+        shape,
+        own: own.into_iter().map(|at| stores[at].inst).collect(),
+    })
+}
+
+/// Sets of numbers, each named by its least.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn of(&self, mut at: usize) -> usize {
+        while self.0[at] != at {
+            at = self.0[at];
+        }
+        at
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.of(a), self.of(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+/// Finds what values of a loop are computed of.
+struct Slicer<'a> {
+    module: &'a Module,
+    ids: &'a IdWords,
+    /// The instructions of the loop by their results.
+    inside: Vec<(Id, Inst)>,
+    latch: Id,
+}
+
+impl<'a> Slicer<'a> {
+    fn new(module: &'a Module, ids: &'a IdWords, shape: &Shape) -> Self {
+        let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
+        let mut inside: Vec<(Id, Inst)> = insts
+            .filter_map(|i| Some((i.result()?, i.handle())))
+            .collect();
+        inside.sort_unstable();
+        Slicer {
+            module,
+            ids,
+            inside,
+            latch: module.label(shape.latch),
+        }
+    }
+
+    /// The instructions of the loop that values are computed of, in this round and those before.
+    fn slice(&self, roots: &[Id]) -> Vec<Inst> {
+        let mut found = Vec::new();
+        let mut work = roots.to_vec();
+        while let Some(id) = work.pop() {
+            let Ok(at) = self.inside.binary_search_by_key(&id, |i| i.0) else {
+                continue;
+            };
+            let inst = self.inside[at].1;
+            if found.contains(&inst) {
+                continue;
+            }
+            found.push(inst);
+            match self.module.inst(inst).op() {
+                Op::Phi => work.extend(self.module.phi_value(inst, self.latch)),
+                _ => self
+                    .ids
+                    .visit(self.module.inst(inst), |_, id| work.push(id)),
+            }
+        }
+        found
+    }
+}
+
+/// Puts a copy of a loop before it; the one has a part of the stores, the other has the rest.
+fn put_before(module: &mut Module, tools: &mut Tools, split: &Split) {
+    let shape = &split.shape;
+    let func = module.block(shape.header).func;
+    let label = module.fresh_id();
+    let between = module.create_block(func, label);
+    let outside = [(shape.leaves, label)];
+    let copies = tools.copier(module).blocks(module, &shape.blocks, &outside);
+    let pairs = |module: &Module, a: Block, b: Block| -> Vec<(Inst, Inst)> {
+        let handles = |b| module.body(b).map(InstRef::handle);
+        handles(a).zip(handles(b)).collect()
+    };
+    for (block, copy) in shape.blocks.iter().zip(&copies) {
+        for (old, new) in pairs(module, *block, *copy) {
+            if module.inst(old).op() == Op::Store {
+                let gone = if split.own.contains(&old) { old } else { new };
+                module.remove(gone);
+            }
+        }
+    }
+    let [entry, header] = [shape.entry, shape.header].map(|b| module.label(b));
+    let first = module.label(copies[0]);
+    module.branch_to(shape.entry, Some(first));
+    let branch = module.create(Op::Branch, &[header.word()]);
+    module.append(module.block(between).body, branch);
+    module.rename_phi_parent(shape.header, entry, label);
+}

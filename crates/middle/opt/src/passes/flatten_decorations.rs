@@ -1,0 +1,80 @@
+//! Decoration groups become decorations of each target: consumers of today, and other passes, know
+//! no groups.
+//!
+//! Before:
+//! ```text
+//!      OpDecorate %group RelaxedPrecision
+//! %group = OpDecorationGroup
+//!      OpGroupDecorate %group %a %b
+//! ```
+//! After:
+//! ```text
+//!      OpDecorate %a RelaxedPrecision
+//!      OpDecorate %b RelaxedPrecision
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::IdMap;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut groups: IdMap<Option<Vec<Inst>>> = IdMap::new(0, None);
+    let insts: Vec<Inst> = module
+        .section(Section::Annotations)
+        .map(InstRef::handle)
+        .collect();
+    let mut found = 0;
+    for inst in &insts {
+        if let Some(id) = module.inst(*inst).result() {
+            groups.set(id, Some(Vec::new()));
+            found += 1;
+        }
+    }
+    if found == 0 {
+        return Ok(Outcome::default());
+    }
+    for inst in &insts {
+        let i = module.inst(*inst);
+        let said = matches!(i.op(), Op::Decorate | Op::DecorateId | Op::DecorateString);
+        if said && let Some(list) = groups.get_mut(i.id(0)) {
+            list.push(*inst);
+        }
+    }
+    let mut erased = Erased::new();
+    for inst in &insts {
+        match module.inst(*inst).op() {
+            Op::GroupDecorate => spread(module, &groups, *inst, 1),
+            Op::GroupMemberDecorate => spread(module, &groups, *inst, 2),
+            Op::DecorationGroup => {}
+            _ => continue,
+        }
+        module.erase(*inst, &mut erased);
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![("groups spread", found)],
+    })
+}
+
+/// Says of each target what the group says; a target has so many words.
+fn spread(module: &mut Module, groups: &IdMap<Option<Vec<Inst>>>, inst: Inst, step: usize) {
+    let words = module.inst(inst).words().to_vec();
+    let group = module.inst(inst).id(0);
+    for target in words[1..].chunks_exact(step) {
+        for said in groups[group].iter().flatten() {
+            let said = module.inst(*said);
+            let op = match (said.op(), step) {
+                (op, 1) => op,
+                (Op::DecorateString, _) => Op::MemberDecorateString,
+                (Op::DecorateId, _) => Op::MemberDecorateIdEXT,
+                _ => Op::MemberDecorate,
+            };
+            let words = [target, &said.words()[1..]].concat();
+            let copy = module.create(op, &words);
+            module.insert_before(inst, copy);
+        }
+    }
+}

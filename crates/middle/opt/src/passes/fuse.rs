@@ -1,0 +1,210 @@
+//! Loop fusion: two loops that follow each other and run equally often become one (Kennedy and
+//! McKinley, "Maximizing Loop Parallelism and Improving Data Locality via Loop Fusion and
+//! Distribution", 1993).
+//!
+//! Both must be left from their headers after a known number of rounds; the second must not use what
+//! the first computes, and what they read and write must be apart: nothing that one writes is in a
+//! variable that the other accesses. Loops in which invocations meet stay.
+//!
+//! Before: `for (i) a[i] = x[i]; for (j) b[j] = y[j];`. After: `for (i, j) { a[i] = x[i]; b[j] = y[j]; }`.
+
+use crate::analyses::{Cache, Flow};
+use crate::gvn::Memory;
+use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, count, shapes, walk};
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+
+/// Rounds that are computed.
+const MOST_ROUNDS: u32 = 1 << 12;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    walk(module, cache, &mut Fuse, "loops fused")
+}
+
+struct Fuse;
+
+impl LoopPass for Fuse {
+    type Found = Pair;
+
+    /// A loop that took one in may take in the next.
+    const LEVELS: usize = usize::MAX;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        shapes(module, flow, tools.structured).len() > 1
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Pair> {
+        pair(tools, module, flow).into_iter().collect()
+    }
+
+    fn blocks<'a>(&self, pair: &'a Pair) -> &'a [Block] {
+        &pair.first.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, pair: &Pair) -> bool {
+        fuse(module, &tools.facts.ids, &pair.first, &pair.second);
+        true
+    }
+}
+
+/// Two loops, the second behind the first.
+struct Pair {
+    first: Shape,
+    second: Shape,
+}
+
+/// Two loops of a function that can be fused.
+fn pair(tools: &mut Tools, module: &Module, flow: &Flow) -> Option<Pair> {
+    let all = shapes(module, flow, tools.structured);
+    let follows = |a: &Shape, b: &Shape| module.label(b.entry) == a.leaves;
+    let at_header = |s: &Shape| s.exit == s.header && s.latch != s.header;
+    for first in all.iter().filter(|s| at_header(s)) {
+        let Some(second) = all.iter().find(|s| follows(first, s) && at_header(s)) else {
+            continue;
+        };
+        let rounds = count(tools, module, first, MOST_ROUNDS);
+        let same = rounds.is_some() && rounds == count(tools, module, second, MOST_ROUNDS);
+        if same && may_fuse(module, tools, flow, first, second) {
+            let (first, second) = (first.clone(), second.clone());
+            return Some(Pair { first, second });
+        }
+    }
+    None
+}
+
+fn may_fuse(
+    module: &Module,
+    tools: &mut Tools,
+    flow: &Flow,
+    first: &Shape,
+    second: &Shape,
+) -> bool {
+    let (memory, facts) = tools.memory(module);
+    let func = module.block(first.header).func;
+    let between = second.entry;
+    let joins = flow.cfg.position(module.label(between));
+    let alone = joins.is_some_and(|at| flow.cfg.predecessors(at).len() == 1);
+    let kept = |i: InstRef<'_>| i.op() == Op::Branch || i.op().effects().is_pure();
+    let mut values: Vec<Id> = Vec::new();
+    for block in &first.blocks {
+        values.extend(module.body(*block).filter_map(InstRef::result));
+    }
+    values.sort_unstable();
+    let uses = |i: InstRef<'_>| {
+        let mut found = false;
+        facts
+            .ids
+            .visit(i, |_, id| found |= values.binary_search(&id).is_ok());
+        found
+    };
+    let behind = || {
+        let blocks = second.blocks.iter().chain([&between]);
+        blocks.flat_map(|b| module.body(*b))
+    };
+    // What the second header computes is used behind it by what becomes its own place's.
+    let own: Vec<Id> = module
+        .body(second.header)
+        .filter(|i| i.op() != Op::Phi)
+        .filter_map(InstRef::result)
+        .collect();
+    let stays_in = module.function(func).blocks.iter().all(|b| {
+        second.blocks.contains(b)
+            || module.body(*b).all(|i| {
+                let mut inside = true;
+                facts.ids.visit(i, |_, id| inside &= !own.contains(&id));
+                inside
+            })
+    });
+    alone
+        && stays_in
+        && module.body(between).all(kept)
+        && module.body(second.header).all(|i| {
+            let op = i.op();
+            op == Op::Phi || op == Op::LoopMerge || op.is_terminator() || op.effects().is_pure()
+        })
+        && !behind().any(uses)
+        && touch_nothing_common(module, facts, memory, &first.blocks, &second.blocks)
+}
+
+fn touch_nothing_common(
+    module: &Module,
+    facts: &Facts,
+    memory: &Memory,
+    a: &[Block],
+    b: &[Block],
+) -> bool {
+    let found = accesses(module, facts, memory, a).zip(accesses(module, facts, memory, b));
+    let Some((a, b)) = found else {
+        return false;
+    };
+    let all = |xs: &[Access], ys: &[Access]| {
+        let apart = |x: &Access, y: &Access| are_apart(module, facts, memory, x, y);
+        xs.iter().all(|x| ys.iter().all(|y| apart(x, y)))
+    };
+    all(&a.writes, &b.writes) && all(&a.writes, &b.reads) && all(&a.reads, &b.writes)
+}
+
+fn fuse(module: &mut Module, ids: &IdWords, first: &Shape, second: &Shape) {
+    // What stands between goes before both.
+    let between: Vec<Inst> = module.body(second.entry).map(InstRef::handle).collect();
+    let end = module.before_end(first.entry);
+    for inst in between {
+        if !module.inst(inst).op().is_terminator() {
+            module.move_before(end, inst);
+        }
+    }
+    let [head, other] = [first, second].map(|s| module.label(s.header));
+    let [latch, last] = [first, second].map(|s| module.label(s.latch));
+    let [entry, between] = [first, second].map(|s| module.label(s.entry));
+    let rename = |module: &mut Module, phi: Inst, pairs: [(Id, Id); 2]| {
+        for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
+            let new = pairs.iter().find(|(old, _)| old.word() == pair[1]);
+            if let Some((_, new)) = new {
+                pair[1] = new.word();
+            }
+        }
+    };
+    for phi in phis(module, first.header) {
+        rename(module, phi, [(latch, last), (entry, entry)]);
+    }
+    let place = module.first_after_phis(first.header);
+    for phi in phis(module, second.header) {
+        rename(module, phi, [(between, entry), (last, last)]);
+        module.move_before(place, phi);
+    }
+    // The merge instruction of the second loop goes, the first names its blocks.
+    let merges = [first, second].map(|s| module.merge(s.header).map(InstRef::handle));
+    if let [Some(merge), Some(gone)] = merges {
+        let words = module.inst(gone).words()[..2].to_vec();
+        module.words_mut(merge)[..2].copy_from_slice(&words);
+        module.remove(gone);
+    }
+    let leave = module.terminator(first.header).handle();
+    let between_or = |id: Id| {
+        if id == first.leaves {
+            second.leaves
+        } else {
+            id
+        }
+    };
+    ids.rewrite(module, leave, between_or);
+    let func = module.block(first.header).func;
+    if let Some(left) = module.find_block(func, second.leaves) {
+        module.rename_phi_parent(left, other, head);
+    }
+    module.branch_to(second.header, Some(second.stays));
+    let back = module.terminator(first.latch).handle();
+    ids.rewrite(module, back, |id| if id == head { other } else { id });
+    let back = module.terminator(second.latch).handle();
+    ids.rewrite(module, back, |id| if id == other { head } else { id });
+    // Nothing leads to what stood between any more.
+    module.branch_to(second.entry, None);
+}
+
+fn phis(module: &Module, block: Block) -> Vec<Inst> {
+    module.phis(block).map(InstRef::handle).collect()
+}

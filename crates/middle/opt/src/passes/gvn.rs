@@ -1,0 +1,65 @@
+//! Global value numbering: what a dominating block computed is not computed again (Briggs, Cooper
+//! and Simpson, "Value Numbering", 1997, section 4, dominator-based). Instructions are simplified on
+//! the way, as by `simplify`.
+//!
+//! Loads are answered by what was loaded or stored at the same address, where nothing on any way
+//! between may have written there; stores of what is there already go, and those that are overwritten
+//! or lost in the same block. Variables without `Aliased` are apart, and so are constant indices that
+//! differ; barriers, atomics with an order and calls end what is known of memory that others write.
+//! Volatile and coherent memory is left alone.
+//!
+//! `gvn-hoist` also has what two blocks compute, neither of which is above the other, computed once in
+//! the block above both, at its end: smaller, but it may run where neither of the two does. Only what
+//! has no effects and may run anywhere moves.
+//!
+//! Before:
+//! ```text
+//! %a = OpAccessChain %ptr %buffer %zero %i
+//!      OpStore %a %x
+//! %b = OpAccessChain %ptr %buffer %zero %i
+//! %y = OpLoad %int %b
+//! ```
+//! After: `%x` in the place of `%y`.
+
+use crate::analyses::Cache;
+use crate::gvn::Walker;
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::{Erased, Module};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, false)
+}
+
+/// With what two blocks compute in the block above both.
+pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, true)
+}
+
+fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, Diagnostic> {
+    let mut facts = cache.take_facts(module);
+    facts.count_uses(module);
+    let mut memory = cache.take_memory(module, &facts);
+    let mut walker = Walker::new(module, &mut facts, Some(&mut memory));
+    if hoist {
+        walker = walker.hoisting();
+    }
+    let mut erased = Erased::new();
+    for func in module.functions().to_vec() {
+        let flow = cache.flow(module, func)?;
+        walker.function(module, &flow, &mut erased);
+    }
+    module.sweep(&erased);
+    let counts = walker.counts;
+    cache.put_facts(facts);
+    cache.put_memory(memory);
+    Ok(Outcome {
+        statistics: vec![
+            ("instructions simplified", counts.simplified),
+            ("instructions computed before", counts.redundant),
+            ("instructions hoisted", counts.hoisted),
+            ("loads answered", counts.loads),
+            ("stores deleted", counts.stores),
+        ],
+    })
+}

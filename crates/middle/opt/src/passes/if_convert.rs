@@ -1,0 +1,262 @@
+//! If-conversion: a branch over little becomes a selection. Both sides run, and each phi of the block
+//! where they meet is an `OpSelect` (Allen, Kennedy, Porterfield and Warren, "Conversion of Control
+//! Dependence to Data Dependence", 1983).
+//!
+//! A side may hold a few cheap instructions that have no effects and may run anywhere; loads stay
+//! where they are. Before version 1.4 vectors are chosen by a vector of conditions; what cannot be
+//! chosen then, and addresses in logical addressing, stay. Branches that ask not to be flattened do.
+//!
+//! Before:
+//! ```text
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %c %a %m
+//! %a = OpLabel
+//! %y = OpFNegate %float %x
+//!      OpBranch %m
+//! %m = OpLabel
+//! %p = OpPhi %float %x %b %y %a
+//! ```
+//! After:
+//! ```text
+//! %y = OpFNegate %float %x
+//! %p = OpSelect %float %c %y %x
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::pass::Outcome;
+use crate::pool::Pool;
+use crate::replaced::Replaced;
+use crate::structure;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::enumerants::SelectionControl;
+use spirula_spirv::grammar::{Class, Op, Version};
+use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module};
+use std::rc::Rc;
+
+/// What the instructions of both sides may cost.
+const MOST_COST: usize = 4;
+/// Phis that may become selections.
+const MOST_PHIS: usize = 4;
+/// Rounds in which what encloses a branch that is no more is looked at.
+const ROUNDS: usize = 4;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut converted = 0;
+    let mut pass = Conversion {
+        ids: cache.ids(module),
+        pool: None,
+        structured: module.is_structured(),
+        physical: structure::is_physical(module),
+    };
+    let mut erased = Erased::new();
+    let mut replaced = Replaced::new(module);
+    for func in module.functions().to_vec() {
+        if module.function(func).blocks.len() < 3 {
+            continue;
+        }
+        for _ in 0..ROUNDS {
+            let definitions = cache.definitions(module);
+            let flow = cache.flow(module, func)?;
+            let before = converted;
+            for at in 0..flow.cfg.len() as u32 {
+                if let Some(branch) = pass.find(module, &definitions, &flow, at) {
+                    pass.convert(module, &definitions, &branch);
+                    converted += 1;
+                }
+            }
+            if converted == before {
+                break;
+            }
+            module.remove_unreachable(&pass.ids, func, &mut erased);
+            if replaced.join_blocks(module, &pass.ids, func, &mut erased) > 0 {
+                replaced.rewrite(module, &pass.ids, func);
+            }
+            cache.drop_flow(func);
+        }
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![("branches converted", converted)],
+    })
+}
+
+/// A branch that can be converted.
+struct Branch {
+    head: Block,
+    /// Where the sides meet.
+    join: Block,
+    condition: Id,
+    /// The blocks of the sides that are not empty.
+    sides: Vec<Block>,
+    /// The labels from which the join is reached where the condition holds, and where not.
+    from: [Id; 2],
+}
+
+struct Conversion {
+    ids: Rc<IdWords>,
+    pool: Option<Pool>,
+    structured: bool,
+    physical: bool,
+}
+
+impl Conversion {
+    /// The branch whose sides meet in a block.
+    fn find(
+        &self,
+        module: &Module,
+        definitions: &Definitions,
+        flow: &Flow,
+        at: u32,
+    ) -> Option<Branch> {
+        let cfg = &flow.cfg;
+        let [one, other] = *cfg.predecessors(at) else {
+            return None;
+        };
+        let head = flow.dominators.immediate(at)?;
+        let block = cfg.block(head);
+        let terminator = module.terminator(block);
+        // Blocks that were changed in this round are looked at in the next.
+        if terminator.op() != Op::BranchConditional || cfg.successors(head).len() != 2 {
+            return None;
+        }
+        let join = cfg.block(at);
+        let label = module.label(join);
+        match module.merge(block) {
+            Some(merge) => {
+                let kept = SelectionControl::DontFlatten.0;
+                let own = merge.op() == Op::SelectionMerge && merge.id(0) == label;
+                if !own || merge.word(1) & kept != 0 {
+                    return None;
+                }
+            }
+            None if self.structured => return None,
+            None => {}
+        }
+        if one == other || module.merge(join).is_some_and(|m| m.op() == Op::LoopMerge) {
+            return None;
+        }
+        let mut branch = Branch {
+            head: block,
+            join,
+            condition: terminator.id(0),
+            sides: Vec::new(),
+            from: [module.label(block); 2],
+        };
+        let mut cost = 0;
+        for (n, &side) in cfg.successors(head).iter().enumerate() {
+            if side == at {
+                continue;
+            }
+            let ends = module.terminator(cfg.block(side));
+            let straight = ends.op() == Op::Branch && ends.id(0) == label;
+            if !straight || cfg.predecessors(side) != [head] || (side != one && side != other) {
+                return None;
+            }
+            for inst in module.body(cfg.block(side)) {
+                cost += self.cost(inst)?;
+            }
+            branch.from[n] = module.label(cfg.block(side));
+            branch.sides.push(cfg.block(side));
+        }
+        let phis: Vec<InstRef<'_>> = module.phis(join).collect();
+        let fits = phis
+            .iter()
+            .all(|p| self.can_be_chosen(module, definitions, *p));
+        (cost <= MOST_COST && !phis.is_empty() && phis.len() <= MOST_PHIS && fits).then_some(branch)
+    }
+
+    /// What it costs to run an instruction in any case; `None` where it must not.
+    fn cost(&self, inst: InstRef<'_>) -> Option<usize> {
+        let op = inst.op();
+        if op.is_line() || op == Op::Branch {
+            return Some(0);
+        }
+        if op == Op::ExtInst {
+            let set = self.ids.set(inst)?;
+            if set.is_debug_info() {
+                return Some(0);
+            }
+            return set.effects(inst.word(1)).is_pure().then_some(3);
+        }
+        inst.result_type()?;
+        if op == Op::Undef || !op.effects().is_pure() {
+            return None;
+        }
+        match op.info()?.class {
+            Class::Composite | Class::Memory => Some(1),
+            _ if matches!(op, Op::FDiv | Op::FRem | Op::FMod | Op::MatrixTimesMatrix) => Some(4),
+            _ => Some(1),
+        }
+    }
+
+    fn can_be_chosen(&self, module: &Module, definitions: &Definitions, phi: InstRef<'_>) -> bool {
+        let ty = phi.result_type().and_then(|ty| definitions.get(module, ty));
+        match ty.map(InstRef::op) {
+            Some(Op::TypeBool | Op::TypeInt | Op::TypeFloat | Op::TypeVector) => true,
+            Some(Op::TypePointer) => self.physical,
+            Some(Op::TypeStruct | Op::TypeArray | Op::TypeMatrix) => {
+                module.version >= Version::new(1, 4)
+            }
+            _ => false,
+        }
+    }
+
+    fn convert(&mut self, module: &mut Module, definitions: &Definitions, branch: &Branch) {
+        let end = module.before_end(branch.head);
+        for side in &branch.sides {
+            let body: Vec<Inst> = module.body(*side).map(InstRef::handle).collect();
+            for inst in body {
+                let i = module.inst(inst);
+                let debug =
+                    i.op() == Op::ExtInst && self.ids.set(i).is_some_and(|s| s.is_debug_info());
+                // What debuggers are told of one side does not hold for both.
+                if !i.op().is_terminator() && !i.op().is_line() && !debug {
+                    module.move_before(end, inst);
+                }
+            }
+        }
+        let phis: Vec<Inst> = module.phis(branch.join).map(InstRef::handle).collect();
+        for phi in phis {
+            self.select(module, definitions, branch, phi);
+        }
+        let label = module.label(branch.join);
+        module.branch_to(branch.head, Some(label));
+    }
+
+    fn select(
+        &mut self,
+        module: &mut Module,
+        definitions: &Definitions,
+        branch: &Branch,
+        phi: Inst,
+    ) {
+        let inst = module.inst(phi);
+        let (Some(ty), Some(id)) = (inst.result_type(), inst.result()) else {
+            return;
+        };
+        let [a, b] = branch.from.map(|label| module.phi_value(phi, label));
+        let (Some(a), Some(b)) = (a, b) else { return };
+        let vector = definitions
+            .get(module, ty)
+            .filter(|t| t.op() == Op::TypeVector && module.version < Version::new(1, 4))
+            .map(|t| t.word(1));
+        let mut condition = branch.condition;
+        if let Some(count) = vector {
+            let mut pool = self.pool.take().unwrap_or_else(|| Pool::new(module));
+            let truth = pool.bool(module);
+            let many = pool.ty(module, Op::TypeVector, &[truth.word(), count]);
+            self.pool = Some(pool);
+            let spread = module.fresh_id();
+            let mut words = vec![many.word(), spread.word()];
+            words.extend(std::iter::repeat_n(condition.word(), count as usize));
+            let inst = module.create(Op::CompositeConstruct, &words);
+            let end = module.before_end(branch.head);
+            module.insert_before(end, inst);
+            condition = spread;
+        }
+        let words = [ty, id, condition, a, b].map(Id::word);
+        module.replace(phi, Op::Select, &words);
+    }
+}

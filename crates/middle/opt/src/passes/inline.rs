@@ -1,0 +1,73 @@
+//! Inlining: copies of functions take the place of calls, callees first, so that each function is
+//! copied as it ends up (Scheifler, "An Analysis of Inline Substitution for a Structured Programming
+//! Language", 1977).
+//!
+//! `inline-all` takes every function that can be copied: all but recursive ones, imported ones, and
+//! kernels' that take arguments by value. `inline` takes those of them that nothing outside of the module
+//! sees and that do not ask to be left, and of the others what is called once or hardly longer than its
+//! call; `inline-small` those whose copies are not expected to make the module longer. Functions of structured modules get one return first, as by `merge-return`. Functions that
+//! nothing calls any more go at once, so that what follows has each body once; variables stay behind for
+//! `sroa` and `mem2reg`.
+//!
+//! Before:
+//! ```text
+//! %r = OpFunctionCall %int %twice %x
+//! ```
+//! After:
+//! ```text
+//! %r = OpIAdd %int %x %x
+//! ```
+
+use crate::analyses::Cache;
+use crate::inline::{Callees, Policy, Splicer};
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::{Erased, Module};
+
+/// Words by which a call may be expected to make the module longer.
+const SLACK: usize = 12;
+
+/// What nothing outside sees, and the rest by cost.
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, Policy::Hidden(SLACK))
+}
+
+/// Where it makes the module no longer.
+pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, Policy::Words(0))
+}
+
+/// Whatever it costs.
+pub fn run_all(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, Policy::All)
+}
+
+fn with(module: &mut Module, cache: &mut Cache, policy: Policy) -> Result<Outcome, Diagnostic> {
+    let calls = cache.calls(module);
+    if module
+        .functions()
+        .iter()
+        .all(|f| calls.callees(*f).is_empty())
+    {
+        return Ok(Outcome::default());
+    }
+    let callees = Callees::new(module, &calls, policy);
+    let mut splicer = Splicer::new(module, callees);
+    let mut erased = Erased::new();
+    for func in calls.bottom_up() {
+        splicer.function(module, *func, &mut erased)?;
+    }
+    let dropped = splicer.drop_uncalled(module, &mut erased);
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![
+            ("calls replaced", splicer.inlined),
+            ("functions deleted", dropped),
+            ("functions given one return", splicer.merger.merged),
+            (
+                "functions freed of unreachable blocks",
+                splicer.merger.trimmed,
+            ),
+        ],
+    })
+}

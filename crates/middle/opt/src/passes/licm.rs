@@ -1,0 +1,262 @@
+//! Loop-invariant code motion: what gives the same in every round of a natural loop moves before the
+//! loop, into a pre-header that is made where there is none. Inner loops come first, so that what
+//! leaves one can leave the next (Aho, Lam, Sethi and Ullman, "Compilers", section 9.5).
+//!
+//! Instructions without effects move wherever they stand. What is undefined for some operands (a
+//! division) moves only out of the loop's header, which runs whenever the loop is entered. Loads
+//! move out of the header when the loop writes nothing, and from anywhere when they read a variable
+//! that nothing can write. What depends on the invocations that run it does not move.
+//!
+//! Before:
+//! ```text
+//! %head = OpLabel
+//! %i    = OpPhi %int %zero %entry %next %head
+//! %k    = OpIMul %int %a %b
+//! %next = OpIAdd %int %i %k
+//! ```
+//! After:
+//! ```text
+//! %pre  = OpLabel
+//! %k    = OpIMul %int %a %b
+//!         OpBranch %head
+//! %head = OpLabel
+//! %i    = OpPhi %int %zero %pre %next %head
+//! %next = OpIAdd %int %i %k
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Definitions, Loops};
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
+use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let definitions = cache.definitions(module);
+    let (mut moved, mut made) = (0, 0);
+    // Block of each instruction of the functions seen so far, by instruction.
+    let mut home: Vec<Option<Block>> = vec![None; module.inst_count()];
+    let mut innermost: Vec<Option<u32>> = vec![None; module.block_count()];
+    for func in module.functions().to_vec() {
+        let flow = cache.flow(module, func)?;
+        let loops = Loops::compute(&flow.cfg, &flow.dominators);
+        if loops.loops().is_empty() {
+            continue;
+        }
+        for block in &module.function(func).blocks {
+            for inst in module.body(*block) {
+                home[inst.handle().index()] = Some(*block);
+            }
+        }
+        let mut motion = Motion::new(&ids, &definitions, &flow, &loops, &mut home, &mut innermost);
+        motion.run(module);
+        moved += motion.moved;
+        made += motion.made;
+        if motion.made > 0 {
+            cache.drop_flow(func);
+        }
+    }
+    Ok(Outcome {
+        statistics: vec![("instructions moved", moved), ("pre-headers made", made)],
+    })
+}
+
+struct Motion<'a> {
+    ids: &'a IdWords,
+    definitions: &'a Definitions,
+    flow: &'a Flow,
+    loops: &'a Loops,
+    home: &'a mut Vec<Option<Block>>,
+    /// Innermost loop by block; those made here are added.
+    innermost: &'a mut Vec<Option<u32>>,
+    /// The blocks of each loop, in reverse post-order.
+    members: Vec<Vec<Block>>,
+    moved: usize,
+    made: usize,
+}
+
+impl<'a> Motion<'a> {
+    fn new(
+        ids: &'a IdWords,
+        definitions: &'a Definitions,
+        flow: &'a Flow,
+        loops: &'a Loops,
+        home: &'a mut Vec<Option<Block>>,
+        innermost: &'a mut Vec<Option<u32>>,
+    ) -> Self {
+        let order = flow.cfg.reverse_postorder();
+        let members = loops.members(order).into_iter();
+        for block in order {
+            innermost[flow.cfg.block(*block).index()] = loops.innermost(*block);
+        }
+        Motion {
+            ids,
+            definitions,
+            flow,
+            loops,
+            home,
+            innermost,
+            members: members
+                .map(|m| m.into_iter().map(|b| flow.cfg.block(b)).collect())
+                .collect(),
+            moved: 0,
+            made: 0,
+        }
+    }
+
+    fn run(&mut self, module: &mut Module) {
+        for at in 0..self.loops.loops().len() as u32 {
+            self.one_loop(module, at);
+        }
+    }
+
+    fn one_loop(&mut self, module: &mut Module, at: u32) {
+        let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
+        let writes = self.members[at as usize]
+            .iter()
+            .any(|b| module.body(*b).any(|i| !self.effects(i).is_removable()));
+        let mut target = None;
+        for block in self.members[at as usize].clone() {
+            let mut undisturbed = block == header;
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let i = module.inst(inst);
+                let allowed =
+                    self.may_move(module, i, undisturbed, writes) && self.is_invariant(i, at);
+                if !allowed {
+                    undisturbed &= self.effects(i).is_removable();
+                    continue;
+                }
+                if target.is_none() {
+                    target = self.pre_header(module, at);
+                }
+                let Some(pre_header) = target else { return };
+                let end = module.before_end(pre_header);
+                module.move_before(end, inst);
+                self.home[inst.index()] = Some(pre_header);
+                self.moved += 1;
+            }
+        }
+    }
+
+    fn effects(&self, inst: InstRef<'_>) -> Effects {
+        match inst.op() {
+            Op::ExtInst => match self.ids.set(inst) {
+                Some(set) if set.is_debug_info() => Effects::CONVERGENT,
+                Some(set) => set.effects(inst.word(1)),
+                None => Effects::ANY,
+            },
+            Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge => Effects::CONVERGENT,
+            Op::Branch | Op::BranchConditional | Op::Switch => Effects::CONVERGENT,
+            op => op.effects(),
+        }
+    }
+
+    /// Whether an instruction may be run before the loop instead, if its operands are there.
+    fn may_move(
+        &self,
+        module: &Module,
+        inst: InstRef<'_>,
+        undisturbed: bool,
+        writes: bool,
+    ) -> bool {
+        if inst.result_type().is_none() || inst.op() == Op::Undef {
+            return false;
+        }
+        let effects = self.effects(inst);
+        if inst.op() == Op::Load {
+            let volatile = inst.operands().get(1).is_some_and(|m| {
+                let plain = MemoryAccess::Aligned | MemoryAccess::Nontemporal;
+                m & !plain.0 != 0
+            });
+            return !volatile && (self.is_unwritable(module, inst.id(0)) || undisturbed && !writes);
+        }
+        effects.is_pure() || undisturbed && effects == Effects::TRAPS
+    }
+
+    /// Whether a pointer is a variable that nothing writes while the module runs.
+    fn is_unwritable(&self, module: &Module, pointer: Id) -> bool {
+        let Some(variable) = self.definitions.get(module, pointer) else {
+            return false;
+        };
+        let class = [StorageClass::UniformConstant, StorageClass::Input];
+        variable.op() == Op::Variable && class.iter().any(|c| c.0 == variable.word(0))
+    }
+
+    fn is_in(&self, at: u32, block: Block) -> bool {
+        let mut inner = self.innermost.get(block.index()).copied().flatten();
+        while let Some(l) = inner {
+            if l == at {
+                return true;
+            }
+            inner = self.loops.loops()[l as usize].parent;
+        }
+        false
+    }
+
+    fn is_invariant(&self, inst: InstRef<'_>, at: u32) -> bool {
+        let mut invariant = true;
+        self.ids.visit(inst, |_, id| {
+            let home = self
+                .definitions
+                .handle(id)
+                .and_then(|d| self.home[d.index()]);
+            invariant &= home.is_none_or(|block| !self.is_in(at, block));
+        });
+        invariant
+    }
+
+    /// The block that alone leads into a loop and nowhere else, made where there is none.
+    fn pre_header(&mut self, module: &mut Module, at: u32) -> Option<Block> {
+        let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
+        let parent = self.loops.loops()[at as usize].parent;
+        let label = module.label(header);
+        let latches = &self.loops.loops()[at as usize].latches;
+        // Pre-headers made for other loops may lead here, so that the graph is asked anew.
+        let mut outside: Vec<Block> = Vec::new();
+        for source in self.sources(module, header) {
+            let known = latches.iter().any(|l| self.flow.cfg.block(*l) == source);
+            if !known && !self.is_in(at, source) && !outside.contains(&source) {
+                outside.push(source);
+            }
+        }
+        if let [only] = outside[..]
+            && module.terminator(only).op() == Op::Branch
+        {
+            return Some(only);
+        }
+        let block = module.create_pre_header(self.ids, header, &outside).ok()?;
+        self.made += 1;
+        self.innermost.resize(module.block_count(), None);
+        self.innermost[block.index()] = parent;
+        let branch: Vec<Inst> = module.body(block).map(InstRef::handle).collect();
+        self.home.resize(module.inst_count(), None);
+        for inst in branch {
+            self.home[inst.index()] = Some(block);
+        }
+        let mut outer = parent;
+        while let Some(l) = outer {
+            let members = &mut self.members[l as usize];
+            let place = members.iter().position(|b| module.label(*b) == label);
+            members.insert(place.unwrap_or(0), block);
+            outer = self.loops.loops()[l as usize].parent;
+        }
+        Some(block)
+    }
+
+    /// The blocks that lead to a header now.
+    fn sources(&self, module: &Module, header: Block) -> Vec<Block> {
+        let label = module.label(header);
+        let leads = |b: &Block| module.targets(self.ids, *b).iter().any(|t| t.1 == label);
+        let at = self.flow.cfg.position(label);
+        let before = at.map_or(&[][..], |at| self.flow.cfg.predecessors(at));
+        let before = before.iter().map(|b| self.flow.cfg.block(*b));
+        let mut sources: Vec<Block> = before.filter(leads).collect();
+        sources.dedup();
+        sources
+    }
+}

@@ -1,0 +1,34 @@
+//! Memory to SSA: variables of functions that are only loaded and stored as a whole become values
+//! and phis. A wrapper of [`spirula_spirv::ssa`], which says how and by which sources.
+//!
+//! Before:
+//! ```text
+//! %x = OpVariable %ptr Function
+//!      OpStore %x %one
+//! %v = OpLoad %int %x
+//! %w = OpIAdd %int %v %two
+//! ```
+//! After:
+//! ```text
+//! %w = OpIAdd %int %one %two
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::structure::has_variables;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::Module;
+use spirula_spirv::ssa;
+
+pub fn run(module: &mut Module, _: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
+        return Ok(Outcome::default());
+    }
+    let promoted = ssa::construct(module)?;
+    Ok(Outcome {
+        statistics: vec![
+            ("variables promoted", promoted.variables),
+            ("phis made", promoted.phis),
+        ],
+    })
+}

@@ -1,0 +1,59 @@
+//! One return for each function of a structured module, outside of all constructs: the form in which
+//! it can be copied to its calls.
+//!
+//! The body goes into a switch of one case. A return within selections becomes a branch to its merge
+//! block; one within a loop or a further switch notes that the function has returned and leaves that
+//! construct, whose merge block then goes on to the next one around (as in Bahmann et al., "Perfect
+//! Reconstructability of Control Flow from Demand Dependence Graphs", 2015, section 4, where exits
+//! become predicates). Values that no longer reach their uses go through variables, for `mem2reg`.
+//!
+//! Before:
+//! ```text
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %c %a %m
+//! %a = OpLabel
+//!      OpReturnValue %one
+//! %m = OpLabel
+//!      OpReturnValue %two
+//! ```
+//! After:
+//! ```text
+//!      OpSelectionMerge %end None
+//!      OpSwitch %zero %body
+//! %body = OpLabel
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %c %a %m
+//! %a = OpLabel
+//!      OpStore %value %one
+//!      OpBranch %end
+//! %m = OpLabel
+//!      OpStore %value %two
+//!      OpBranch %end
+//! %end = OpLabel
+//! %v = OpLoad %int %value
+//!      OpReturnValue %v
+//! ```
+
+use crate::analyses::Cache;
+use crate::merge_return::Merger;
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::{Erased, Module};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let mut merger = Merger::new(module);
+    let mut erased = Erased::new();
+    if module.is_structured() {
+        for func in module.functions().to_vec() {
+            merger.run(module, &ids, func, &mut erased)?;
+        }
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![
+            ("functions given one return", merger.merged),
+            ("functions freed of unreachable blocks", merger.trimmed),
+        ],
+    })
+}

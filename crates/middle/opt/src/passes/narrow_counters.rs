@@ -1,0 +1,150 @@
+//! Loops that count in 64 bits and stay below a number of 32 count in 32: what compares and adds in 64 takes twice the
+//! instructions on graphics processors (the narrowing of induction variables, as LLVM's IndVarSimplify widens them).
+//!
+//! Taken are loops that are left at their header, whose counter goes up from a constant by a constant as long as it is below a bound,
+//! signed, where the bound is known to fit: a constant, a number of 32 bits that was extended, the counter of a loop
+//! around, or a sum of such. The counter in 64 bits is what was counted, extended.
+//!
+//! Before:
+//! ```text
+//! %i = OpPhi %ulong %ulong_0 %entry %next %continue
+//! %c = OpSLessThan %bool %i %ulong_31
+//! ...
+//! %next = OpIAdd %ulong %i %ulong_1
+//! ```
+//! After:
+//! ```text
+//! %n = OpPhi %uint %uint_0 %entry %more %continue
+//! %i = OpSConvert %ulong %n
+//! %c = OpSLessThan %bool %n %uint_31
+//! ...
+//! %more = OpIAdd %uint %n %uint_1
+//! ```
+
+use crate::analyses::Cache;
+use crate::loops::{Shape, shapes};
+use crate::pass::Outcome;
+use crate::passes::unroll_runtime::{Counter, counter};
+use crate::values::{Facts, Halves};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+
+/// Sums that a bound is looked through, one of the other.
+const DEEPEST: u32 = 16;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let structured = module.is_structured();
+    let mut pass = Narrow {
+        facts: cache.take_facts(module),
+        ranges: FxHashMap::default(),
+        halves: Halves::new(module),
+    };
+    let mut narrowed = 0;
+    for func in module.functions().to_vec() {
+        let flow = cache.flow_by(module, &pass.facts.ids, func)?;
+        // Outer loops first: bounds of inner ones may be made of their counters.
+        for shape in shapes(module, &flow, structured).iter().rev() {
+            narrowed += usize::from(pass.narrow(module, shape).is_some());
+        }
+    }
+    cache.put_facts(pass.facts);
+    Ok(Outcome {
+        statistics: vec![("counters narrowed", narrowed)],
+    })
+}
+
+struct Narrow {
+    facts: Box<Facts>,
+    /// The least and greatest number that a counter in 64 bits can be.
+    ranges: FxHashMap<Id, (i64, i64)>,
+    halves: Halves,
+}
+
+impl Narrow {
+    /// Has a loop count in 32 bits, if it can.
+    fn narrow(&mut self, module: &mut Module, shape: &Shape) -> Option<()> {
+        if shape.exit != shape.header || !shape.stays_when {
+            return None;
+        }
+        let counter = counter(module, &self.facts, shape)?;
+        let phi = module.phis(shape.header).nth(counter.at)?;
+        let (phi, value) = (phi.handle(), phi.result()?);
+        let entry = module.label(shape.entry);
+        let begun = module.phi_value(phi, entry)?;
+        let first = self.facts.scalar(module, begun)?.bits as i64;
+        let is_wide = counter.less == Op::SLessThan && counter.width == 64;
+        self.facts.marks(value).filter(|_| is_wide)?;
+        let (least, most) = self.range(module, counter.bound, DEEPEST)?;
+        let step = counter.step as i64;
+        let last = most.checked_add(step - 1)?.max(first);
+        let fits = |n: i64| i32::try_from(n).is_ok();
+        if ![first, least, last].into_iter().all(fits) {
+            return None;
+        }
+        self.ranges.insert(value, (first, last));
+        self.change(module, shape, &counter, (phi, first))
+    }
+
+    fn change(
+        &mut self,
+        module: &mut Module,
+        shape: &Shape,
+        counter: &Counter,
+        (phi, first): (Inst, i64),
+    ) -> Option<()> {
+        let value = module.inst(phi).result()?;
+        let [entry, latch] = [shape.entry, shape.latch].map(|b| module.label(b));
+        let next = module.phi_value(phi, latch)?;
+        let next = self.facts.def(module, next)?.handle();
+        let condition = self
+            .facts
+            .def(module, module.terminator(shape.header).id(0))?;
+        let condition = condition.handle();
+        let uint = self.facts.ty(module, Op::TypeInt, &[32, 0]);
+        let first = self.facts.number(module, uint, u64::from(first as u32))?;
+        let step = self.facts.number(module, uint, counter.step)?;
+        let before = module.before_end(shape.entry);
+        let at = (uint, before);
+        let bound = self.halves.low(&mut self.facts, module, counter.bound, at);
+
+        let narrow = module.fresh_id();
+        let words = [narrow, step].map(Id::word);
+        let more = self.facts.insert(module, next, Op::IAdd, uint, &words);
+        let words = [uint, narrow, first, entry, more, latch].map(Id::word);
+        let counted = module.create(Op::Phi, &words);
+        module.insert_before(phi, counted);
+        module.remove(phi);
+        let words = [counter.ty, value, narrow].map(Id::word);
+        let extended = module.create(Op::SConvert, &words);
+        module.insert_before(module.first_after_phis(shape.header), extended);
+        let words = [narrow, bound].map(Id::word);
+        self.facts.become_(module, condition, Op::SLessThan, &words);
+        self.facts.catch_up(module);
+        Some(())
+    }
+
+    /// The least and greatest number that a value in 64 bits can be, where that is known.
+    fn range(&self, module: &Module, id: Id, depth: u32) -> Option<(i64, i64)> {
+        if let Some(range) = self.ranges.get(&id) {
+            return Some(*range);
+        }
+        if let Some(value) = self.facts.scalar(module, id) {
+            return Some((value.bits as i64, value.bits as i64));
+        }
+        let def = self.facts.def(module, id)?;
+        match def.op() {
+            Op::SConvert if self.facts.int_width(module, def.id(0)) == Some(32) => {
+                Some((i64::from(i32::MIN), i64::from(i32::MAX)))
+            }
+            Op::IAdd if depth > 0 => {
+                let [a, b] = [def.id(0), def.id(1)].map(|n| self.range(module, n, depth - 1));
+                let ((a, b), (c, d)) = (a?, b?);
+                Some((a.checked_add(c)?, b.checked_add(d)?))
+            }
+            _ => None,
+        }
+    }
+}

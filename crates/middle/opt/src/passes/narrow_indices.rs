@@ -1,0 +1,98 @@
+//! Indices into workgroup memory that are computed in 64 bits are computed in 32, as wide as addresses are
+//! there: the lower bits of sums and products come from lower bits alone. Compilers of drivers that cut
+//! what was computed in 64 bits find too late that a constant could be a part of the access, or that
+//! neighbours are read that could be read at once; NVIDIA's is one.
+//!
+//! Before:
+//! ```text
+//! %sum = OpIAdd %ulong %wide %ulong_64
+//! %cut = OpUConvert %uint %sum
+//! %p   = OpAccessChain %ptr %tile %cut
+//! ```
+//! After:
+//! ```text
+//! %low = OpUConvert %uint %wide
+//! %cut = OpIAdd %uint %low %uint_64
+//! %p   = OpAccessChain %ptr %tile %cut
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::values::{Facts, Halves, operands};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::ir::{Inst, InstRef, Module};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut pass = Narrow {
+        facts: cache.take_facts(module),
+        halves: Halves::new(module),
+    };
+    let mut narrowed = 0;
+    for func in module.functions().to_vec() {
+        let chains = module
+            .function_insts(func)
+            .filter(|i| pass.is_shared(module, *i));
+        for chain in chains.map(InstRef::handle).collect::<Vec<_>>() {
+            narrowed += pass.indices(module, chain);
+        }
+    }
+    cache.put_facts(pass.facts);
+    Ok(Outcome {
+        statistics: vec![("indices narrowed", narrowed)],
+    })
+}
+
+struct Narrow {
+    facts: Box<Facts>,
+    halves: Halves,
+}
+
+impl Narrow {
+    /// Whether an instruction makes a pointer into workgroup memory by indices.
+    fn is_shared(&self, module: &Module, inst: InstRef<'_>) -> bool {
+        let is_chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        let ty = inst.result_type().filter(|_| is_chain);
+        let pointer = ty.and_then(|ty| self.facts.def_of(module, ty, Op::TypePointer));
+        pointer.is_some_and(|p| p.word(0) == StorageClass::Workgroup.0)
+    }
+
+    /// Narrows the indices of a chain; how many.
+    fn indices(&mut self, module: &mut Module, chain: Inst) -> usize {
+        let indices: Vec<Id> = module.inst(chain).ids(1).collect();
+        let mut words = vec![module.inst(chain).id(0).word()];
+        let mut narrowed = 0;
+        for index in &indices {
+            let low = self.index(module, *index, chain);
+            narrowed += usize::from(low.is_some());
+            words.push(low.unwrap_or(*index).word());
+        }
+        if narrowed > 0 {
+            let op = module.inst(chain).op();
+            self.facts.become_(module, chain, op, &words);
+        }
+        narrowed
+    }
+
+    /// An index in 32 bits, where it is a sum or the like that is computed in 64.
+    fn index(&mut self, module: &mut Module, index: Id, chain: Inst) -> Option<Id> {
+        let def = self.facts.def(module, index)?;
+        let wide = match def.op() {
+            Op::UConvert | Op::SConvert if self.facts.int_width(module, index) == Some(32) => {
+                def.id(0)
+            }
+            _ => index,
+        };
+        let is_computed = operands(self.facts.op(module, wide)).is_some();
+        if !is_computed || self.facts.int_width(module, wide) != Some(64) {
+            return None;
+        }
+        let uint = self.facts.ty(module, Op::TypeInt, &[32, 0]);
+        let low = self
+            .halves
+            .low(&mut self.facts, module, wide, (uint, chain));
+        Some(low)
+    }
+}

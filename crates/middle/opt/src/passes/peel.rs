@@ -1,0 +1,100 @@
+//! Loop peeling: the first round of a loop goes before it, where that makes the others simpler: a
+//! phi of the header is the same from the second round on, or a branch or selection asks whether
+//! this is the first round (Muchnick, "Advanced Compiler Design and Implementation", 1997, section
+//! 17.4). The loop must be known to run, see [`crate::loops::Trips`].
+//!
+//! Before:
+//! ```text
+//! %h = OpLabel
+//! %x = OpPhi %int %first %entry %other %body
+//! ```
+//! After: a copy of the round with `%first`, and a loop with `%other` in the place of `%x`.
+
+use crate::analyses::{Cache, Flow};
+use crate::loops::{LoopPass, Shape, Tools, count, shapes, walk, words};
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, InstRef, Module};
+
+/// Words that a round may have.
+const MOST_WORDS: usize = 256;
+/// Rounds that are computed to know that a loop runs at all.
+const MOST_ROUNDS: u32 = 1 << 12;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    walk(module, cache, &mut Peel, "loops peeled")
+}
+
+struct Peel;
+
+impl LoopPass for Peel {
+    type Found = Shape;
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        if words(module, shape) > MOST_WORDS || !becomes_simpler(&tools.facts, module, shape) {
+            return false;
+        }
+        let rounds = count(tools, module, shape, MOST_ROUNDS);
+        if rounds.is_none_or(|c| c < 2) {
+            return false;
+        }
+        let chain = tools.copier(module).rounds(module, shape, 1, None);
+        chain.put_before(module, shape);
+        tools.touch(shape.entry);
+        true
+    }
+}
+
+fn becomes_simpler(facts: &Facts, module: &Module, shape: &Shape) -> bool {
+    let (entry, latch) = (module.label(shape.entry), module.label(shape.latch));
+    let is_inside = |id: Id| {
+        let mut insts = shape.blocks.iter().flat_map(|b| module.body(*b));
+        insts.any(|i| i.result() == Some(id))
+    };
+    module.phis(shape.header).any(|phi| {
+        let own = phi.result();
+        let (Some(first), Some(next)) = (
+            module.phi_value(phi.handle(), entry),
+            module.phi_value(phi.handle(), latch),
+        ) else {
+            return false;
+        };
+        // The same from the second round on.
+        if first != next && Some(next) != own && !is_inside(next) {
+            return true;
+        }
+        facts.is_constant(module, first)
+            && own.is_some_and(|own| asks(facts, module, shape, own, first))
+    })
+}
+
+/// Whether something within the loop is decided by a counter being what it is at first.
+fn asks(facts: &Facts, module: &Module, shape: &Shape, counter: Id, first: Id) -> bool {
+    let deciding = |i: InstRef<'_>| matches!(i.op(), Op::BranchConditional | Op::Select);
+    let blocks = shape.blocks.iter().filter(|b| **b != shape.exit);
+    let mut insts = blocks
+        .flat_map(|b| module.body(*b))
+        .filter(|i| deciding(*i));
+    insts.any(|i| {
+        let Some(test) = facts.def(module, i.id(0)) else {
+            return false;
+        };
+        let compared = matches!(test.op(), Op::IEqual | Op::INotEqual);
+        let value = |id| facts.scalar(module, id);
+        let is_first = |id| id == first || value(id).is_some() && value(id) == value(first);
+        compared
+            && (test.id(0) == counter && is_first(test.id(1))
+                || test.id(1) == counter && is_first(test.id(0)))
+    })
+}

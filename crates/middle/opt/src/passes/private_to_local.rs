@@ -1,0 +1,202 @@
+//! Private variables that one entry point alone uses become variables of it, so that `sroa` and
+//! `mem2reg` can make values of them. The function must not be called: a private variable keeps what
+//! one call left for the next.
+//!
+//! Before:
+//! ```text
+//! %x = OpVariable %private_int Private
+//! %main = OpFunction %void None %ft
+//! ```
+//! After:
+//! ```text
+//! %main = OpFunction %void None %ft
+//! %x = OpVariable %function_int Function
+//! ```
+
+use crate::analyses::Cache;
+use crate::gvn::is_chain;
+use crate::pass::Outcome;
+use crate::structure::change_interfaces;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::analysis::CallGraph;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let is_private =
+        |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::Private.0;
+    let mut moved = 0;
+    if module.section(Section::Globals).any(|i| is_private(&i)) {
+        let calls = cache.calls(module);
+        let mut facts = cache.take_facts(module);
+        let variables: Vec<Inst> = module
+            .section(Section::Globals)
+            .filter(is_private)
+            .map(InstRef::handle)
+            .collect();
+        let found = Uses::of(module, &facts, &calls, &variables);
+        for variable in variables {
+            let Some(id) = module.inst(variable).result() else {
+                continue;
+            };
+            if let Home::One(func) = found.home[id] {
+                move_to(module, &mut facts, &found, variable, func);
+                moved += 1;
+            }
+        }
+        if moved > 0 {
+            leave_interfaces(module, &facts);
+        }
+        cache.put_facts(facts);
+    }
+    Ok(Outcome {
+        statistics: vec![("variables moved", moved)],
+    })
+}
+
+/// Where a variable is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// It is none that can be moved, or is used in several functions.
+    No,
+    Unused,
+    One(Func),
+}
+
+struct Uses {
+    /// By variable.
+    home: IdMap<Home>,
+    /// Addresses made of each variable.
+    chains: IdMap<Vec<Inst>>,
+}
+
+impl Uses {
+    fn of(module: &Module, facts: &Facts, calls: &CallGraph, variables: &[Inst]) -> Uses {
+        let mut uses = Uses {
+            home: IdMap::new(module.bound(), Home::No),
+            chains: IdMap::new(module.bound(), Vec::new()),
+        };
+        // The variable that an address is made of.
+        let mut base: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+        for variable in variables {
+            let inst = module.inst(*variable);
+            let constant = inst.get_id(1).is_none_or(|i| facts.is_constant(module, i));
+            if let Some(id) = inst
+                .result()
+                .filter(|id| facts.marks(*id).is_some() && constant)
+            {
+                uses.home.set(id, Home::Unused);
+                base.set(id, Some(id));
+            }
+        }
+        for inst in module
+            .section(Section::Globals)
+            .chain(module.section(Section::Trailer))
+        {
+            facts.ids.visit(inst, |_, id| {
+                if base[id].is_some() {
+                    uses.home.set(id, Home::No);
+                }
+            });
+        }
+        let entries = entries(module, calls);
+        for func in module.functions() {
+            for inst in module.function_insts(*func) {
+                let begin = inst.words().len() - inst.operands().len();
+                let mut chain = None;
+                facts.ids.visit(inst, |at, id| {
+                    let Some(variable) = base[id] else { return };
+                    let accessed = match inst.op() {
+                        Op::Load | Op::Store => at == begin,
+                        op if is_chain(op) => at == begin,
+                        _ => false,
+                    };
+                    let known = uses.home[variable];
+                    let here = accessed && entries[func.index()];
+                    let same = known == Home::Unused || known == Home::One(*func);
+                    let home = if here && same {
+                        Home::One(*func)
+                    } else {
+                        Home::No
+                    };
+                    uses.home.set(variable, home);
+                    chain = Some(variable).filter(|_| is_chain(inst.op()));
+                });
+                if let (Some(variable), Some(id)) = (chain, inst.result()) {
+                    base.set(id, Some(variable));
+                    uses.chains.get_mut(variable).push(inst.handle());
+                }
+            }
+        }
+        uses
+    }
+}
+
+/// The functions that are entry points and nothing else, by [`Func::index`].
+pub fn entries(module: &Module, calls: &CallGraph) -> Vec<bool> {
+    let size = module.functions().iter().map(|f| f.index() + 1).max();
+    let mut found = vec![false; size.unwrap_or(0)];
+    let mut named: IdMap<bool> = IdMap::new(module.bound(), false);
+    for entry in module.section(Section::EntryPoints) {
+        if let Some(id) = entry.get_id(1).filter(|_| entry.op() == Op::EntryPoint) {
+            named.set(id, true);
+        }
+    }
+    for func in module.functions() {
+        found[func.index()] = named[module.function_id(*func)];
+    }
+    for func in module.functions() {
+        for callee in calls.callees(*func) {
+            found[callee.index()] = false;
+        }
+    }
+    found
+}
+
+fn move_to(module: &mut Module, facts: &mut Facts, uses: &Uses, variable: Inst, func: Func) {
+    let inst = module.inst(variable);
+    let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
+        return;
+    };
+    let mut words = inst.words().to_vec();
+    let Some(local) = local(module, facts, ty) else {
+        return;
+    };
+    words[0] = local.word();
+    words[2] = StorageClass::Function.0;
+    for chain in &uses.chains[id] {
+        let ty = module.inst(*chain).result_type();
+        if let Some(local) = ty.and_then(|ty| self::local(module, facts, ty)) {
+            module.words_mut(*chain)[0] = local.word();
+        }
+    }
+    module.remove(variable);
+    module.replace_words(variable, &words);
+    let entry = module.function(func).blocks[0];
+    let first = module.body(entry).next().map(InstRef::handle);
+    if let Some(first) = first {
+        module.insert_before(first, variable);
+    }
+}
+
+/// The pointer type to a variable of a function with the same pointee.
+fn local(module: &mut Module, facts: &mut Facts, ty: Id) -> Option<Id> {
+    let pointee = facts.def_of(module, ty, Op::TypePointer)?.id(1);
+    Some(facts.local_pointer(module, pointee))
+}
+
+/// Takes the variables of functions out of the interfaces of entry points.
+pub fn leave_interfaces(module: &mut Module, facts: &Facts) {
+    let is_local = |module: &Module, id: Id| {
+        let variable = facts.def_of(module, id, Op::Variable);
+        variable.is_some_and(|v| v.word(0) == StorageClass::Function.0)
+    };
+    change_interfaces(module, |module, id, new| {
+        if !is_local(module, id) {
+            new.push(id.word());
+        }
+    });
+}

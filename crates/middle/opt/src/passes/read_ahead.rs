@@ -1,0 +1,426 @@
+//! Loops whose rounds wait for the other invocations of the workgroup, and read a buffer that nobody changes: several rounds
+//! are put one behind the other, and what they read is asked for before the first. The reads then wait for memory together,
+//! where each round waited for its own, as nothing that stands behind a barrier is begun before it (the prefetching of Mowry,
+//! Lam and Gupta, "Design and evaluation of a compiler algorithm for prefetching", 1992, with registers in the
+//! place of a cache).
+//!
+//! Taken are loops as [`unroll_runtime`](super::unroll_runtime) takes them, with more blocks than one, that have barriers for
+//! the workgroup's memory alone, in structured control flow, write nothing else that others see, and whose reads of buffers stand where the
+//! counter alone decides, at a place that it alone decides.
+//!
+//! Before:
+//! ```text
+//! %i = OpPhi %int %zero %entry %next %continue
+//! ...
+//!      OpControlBarrier %workgroup %workgroup %memory_of_the_workgroup
+//! %p = OpAccessChain %pointer %buffer %zero %i
+//! %x = OpLoad %float %p
+//! ```
+//! After, by two, ahead of both rounds:
+//! ```text
+//! %p1 = OpAccessChain %pointer %buffer %zero %i
+//! %x1 = OpLoad %float %p1
+//! %i2 = OpIAdd %int %i %one
+//! %p2 = OpAccessChain %pointer %buffer %zero %i2
+//! %x2 = OpLoad %float %p2
+//! ```
+//! A read that stands in a selection is guarded by what decides there.
+
+use crate::analyses::{Cache, Flow};
+use crate::gvn::{Kind, Memory};
+use crate::loops::{Chain, LoopPass, Shape, Tools, append, end_with, is_plain, shapes, words};
+use crate::pass::Outcome;
+use crate::passes::unroll_runtime::{Counter, counter, unroll};
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
+use spirula_spirv::ir::{Block, Inst, InstRef, Module};
+
+/// Words of a round, and instructions that one of its reads is decided by.
+const MOST_WORDS: usize = 384;
+const MOST_INSTS: usize = 64;
+
+pub fn run(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
+    let factor = factor.parse().unwrap_or(2);
+    crate::loops::walk(
+        module,
+        cache,
+        &mut Ahead { factor },
+        "loops that read ahead",
+    )
+}
+
+struct Ahead {
+    factor: u32,
+}
+
+/// A loop, and for each of its blocks the branches that decide whether a round comes to it.
+struct Found {
+    shape: Shape,
+    decided: Vec<Option<Vec<Condition>>>,
+}
+
+/// What holds, or does not.
+#[derive(Clone, Copy)]
+struct Condition {
+    value: Id,
+    holds: bool,
+}
+
+/// A read that can be made ahead.
+struct Read {
+    load: Inst,
+    /// What it and its conditions are computed by, in order.
+    slice: Vec<Inst>,
+    conditions: Vec<Condition>,
+}
+
+impl LoopPass for Ahead {
+    type Found = Found;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        // Where control flow is not structured, more than selections decides what a round comes to.
+        let mut shapes = shapes(module, flow, tools.structured).into_iter();
+        tools.structured && shapes.any(|s| waits(module, &tools.facts, &s))
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Found> {
+        let all = shapes(module, flow, tools.structured).into_iter();
+        let waiting = all.filter(|s| waits(module, &tools.facts, s));
+        let found = waiting.map(|shape| Found {
+            decided: shape
+                .blocks
+                .iter()
+                .map(|block| decided(module, flow, &shape, *block))
+                .collect(),
+            shape,
+        });
+        found.collect()
+    }
+
+    fn blocks<'a>(&self, found: &'a Found) -> &'a [Block] {
+        &found.shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, found: &Found) -> bool {
+        let shape = &found.shape;
+        let Some(counter) = counter(module, &tools.facts, shape) else {
+            return false;
+        };
+        let Some(reads) = reads(module, tools, found, counter.at) else {
+            return false;
+        };
+        let factor = self.factor;
+        unroll(
+            module,
+            tools,
+            shape,
+            &counter,
+            factor,
+            |module, tools, count, values| {
+                rounds(module, tools, shape, &counter, &reads, (count, values))
+            },
+        )
+    }
+}
+
+/// Whether a loop is short, left at its header, has no loop within, and waits for the workgroup alone.
+fn waits(module: &Module, facts: &Facts, shape: &Shape) -> bool {
+    let mut barriers = 0;
+    let mut is_fit =
+        shape.exit == shape.header && shape.stays_when && words(module, shape) <= MOST_WORDS;
+    for block in &shape.blocks {
+        for inst in module.body(*block) {
+            match inst.op() {
+                Op::ControlBarrier => {
+                    barriers += 1;
+                    is_fit &= is_for_workgroup(module, facts, inst.id(2));
+                }
+                Op::LoopMerge if *block != shape.header => is_fit = false,
+                Op::Switch | Op::FunctionCall => is_fit = false,
+                _ => {}
+            }
+        }
+    }
+    is_fit && barriers > 0
+}
+
+/// Whether a barrier's semantics are those of the workgroup's memory and of no other.
+fn is_for_workgroup(module: &Module, facts: &Facts, semantics: Id) -> bool {
+    let orders = MemorySemantics::Acquire.0
+        | MemorySemantics::Release.0
+        | MemorySemantics::AcquireRelease.0
+        | MemorySemantics::SequentiallyConsistent.0;
+    let allowed = u64::from(orders | MemorySemantics::WorkgroupMemory.0);
+    facts
+        .scalar(module, semantics)
+        .is_some_and(|s| s.bits & !allowed == 0)
+}
+
+/// What decides whether a round comes to a block, if that are selections alone.
+fn decided(module: &Module, flow: &Flow, shape: &Shape, block: Block) -> Option<Vec<Condition>> {
+    let (cfg, dominators) = (&flow.cfg, &flow.dominators);
+    let position = |block: Block| cfg.position(module.label(block));
+    let (header, mut at) = (position(shape.header)?, position(block)?);
+    let mut conditions = Vec::new();
+    while at != header {
+        let above = dominators.immediate(at)?;
+        let branch = module.terminator(cfg.block(above));
+        if above != header && branch.op() == Op::BranchConditional {
+            let [yes, no] = [cfg.position(branch.id(1))?, cfg.position(branch.id(2))?];
+            let is_arm = |arm: u32| arm == at && cfg.predecessors(arm).len() == 1;
+            if is_arm(yes) != is_arm(no) {
+                conditions.push(Condition {
+                    value: branch.id(0),
+                    holds: is_arm(yes),
+                });
+            }
+        }
+        at = above;
+    }
+    Some(conditions)
+}
+
+/// The reads of a loop that can be made ahead of its rounds; `None` where there are none, or others may change what is read.
+fn reads(module: &Module, tools: &mut Tools, found: &Found, counter: usize) -> Option<Vec<Read>> {
+    let (memory, facts) = tools.memory(module);
+    let shape = &found.shape;
+    let mut reads = Vec::new();
+    for (block, decided) in shape.blocks.iter().zip(&found.decided) {
+        for inst in module.body(*block) {
+            match inst.op() {
+                Op::Load => {
+                    let conditions = decided.as_deref();
+                    reads.extend(read(
+                        module,
+                        (memory, facts),
+                        shape,
+                        counter,
+                        (inst, conditions?),
+                    ));
+                }
+                Op::Store if is_own(module, facts, memory, inst.id(0)) => {}
+                Op::ControlBarrier => {}
+                _ if memory.event(facts, module, inst).is_some() => return None,
+                _ if is_plain(facts, inst) => {}
+                _ => return None,
+            }
+        }
+    }
+    (!reads.is_empty()).then_some(reads)
+}
+
+/// Whether a pointer is to memory of the workgroup or of less than that.
+fn is_own(module: &Module, facts: &Facts, memory: &Memory, pointer: Id) -> bool {
+    let class = facts
+        .type_of(module, pointer)
+        .and_then(|ty| facts.def(module, ty));
+    let classes = [
+        StorageClass::Workgroup,
+        StorageClass::Private,
+        StorageClass::Function,
+    ];
+    let is_here = class.is_some_and(|ty| classes.iter().any(|c| c.0 == ty.word(0)));
+    is_here && memory.place(facts, module, pointer).kind != Kind::Volatile
+}
+
+/// A load as one that can be made ahead.
+fn read(
+    module: &Module,
+    (memory, facts): (&Memory, &Facts),
+    shape: &Shape,
+    counter: usize,
+    (load, conditions): (InstRef, &[Condition]),
+) -> Option<Read> {
+    let place = memory.place(facts, module, load.id(0));
+    let base = facts.def(module, place.base?)?;
+    let is_buffer = base.op() == Op::Variable
+        && [StorageClass::StorageBuffer, StorageClass::Uniform]
+            .iter()
+            .any(|c| c.0 == base.word(0));
+    if !is_buffer || place.kind == Kind::Volatile {
+        return None;
+    }
+    let mut wanted: Vec<Id> = conditions.iter().map(|c| c.value).collect();
+    wanted.push(load.id(0));
+    let mut slice = Vec::new();
+    let insts: Vec<InstRef> = shape.blocks.iter().flat_map(|b| module.body(*b)).collect();
+    for inst in insts.iter().rev() {
+        let Some(id) = inst.result().filter(|id| wanted.contains(id)) else {
+            continue;
+        };
+        if inst.op() == Op::Phi {
+            let header = module.phis(shape.header).nth(counter);
+            if header.and_then(InstRef::result) != Some(id) {
+                return None;
+            }
+            continue;
+        }
+        if !inst.op().effects().is_pure() || slice.len() == MOST_INSTS {
+            return None;
+        }
+        slice.push(inst.handle());
+        facts.ids.visit(*inst, |_, id| wanted.push(id));
+    }
+    slice.reverse();
+    Some(Read {
+        load: load.handle(),
+        slice,
+        conditions: conditions.to_vec(),
+    })
+}
+
+/// Reads of so many rounds, and these behind them, with values in the place of the header's phis.
+fn rounds(
+    module: &mut Module,
+    tools: &mut Tools,
+    shape: &Shape,
+    counter: &Counter,
+    reads: &[Read],
+    (count, values): (u32, &[Id]),
+) -> Chain {
+    let func = module.block(shape.header).func;
+    let label = module.fresh_id();
+    let first = module.create_block(func, label);
+    let phi = module
+        .phis(shape.header)
+        .nth(counter.at)
+        .and_then(InstRef::result);
+    let (own, start) = (phi.unwrap_or(Id::MAX), values[counter.at]);
+    let mut last = first;
+    let mut made = Vec::new();
+    for round in 0..count {
+        let ahead = counter.step * u64::from(round);
+        let ahead = tools
+            .facts
+            .number(module, counter.ty, ahead)
+            .filter(|_| round > 0);
+        let value = ahead.map_or(start, |ahead| {
+            append(module, last, Op::IAdd, counter.ty, &[start, ahead])
+        });
+        for read in reads {
+            made.push(ask(module, tools, read, (own, value), &mut last));
+        }
+    }
+    let mut values = values.to_vec();
+    for made in made.chunks(reads.len()) {
+        let chain = tools.copier(module).rounds(module, shape, 1, Some(values));
+        let copies: Vec<Id> = reads
+            .iter()
+            .filter_map(|read| module.inst(read.load).result())
+            .map(|id| tools.copier(module).resolve(id))
+            .collect();
+        tools.facts.catch_up(module);
+        for (copy, id) in copies.into_iter().zip(made) {
+            let load = tools.facts.def(module, copy).map(InstRef::handle);
+            load.into_iter().for_each(|load| becomes(module, load, *id));
+        }
+        let label = module.label(chain.first);
+        end_with(module, last, label);
+        (last, values) = (chain.last, chain.values);
+    }
+    Chain {
+        first,
+        last,
+        values,
+    }
+}
+
+/// Makes a read where a block ends, with a value in the place of the counter, and what that is.
+fn ask(
+    module: &mut Module,
+    tools: &mut Tools,
+    read: &Read,
+    counter: (Id, Id),
+    last: &mut Block,
+) -> Id {
+    let mut map = vec![counter];
+    for inst in &read.slice {
+        copy(module, &tools.facts, *inst, &mut map, *last);
+    }
+    let get = |map: &[(Id, Id)], id: Id| {
+        map.iter()
+            .find(|(old, _)| *old == id)
+            .map_or(id, |(_, new)| *new)
+    };
+    let bool = tools.facts.ty(module, Op::TypeBool, &[]);
+    let mut guard = None;
+    for condition in &read.conditions {
+        let mut is = get(&map, condition.value);
+        if !condition.holds {
+            is = append(module, *last, Op::LogicalNot, bool, &[is]);
+        }
+        guard = Some(match guard {
+            None => is,
+            Some(before) => append(module, *last, Op::LogicalAnd, bool, &[before, is]),
+        });
+    }
+    let Some(guard) = guard else {
+        return copy(module, &tools.facts, read.load, &mut map, *last);
+    };
+    let func = module.block(*last).func;
+    let [there, behind] = [(); 2].map(|()| {
+        let label = module.fresh_id();
+        module.create_block(func, label)
+    });
+    let labels = [there, behind].map(|b| module.label(b).word());
+    let body = module.block(*last).body;
+    if tools.structured {
+        let merge = module.create(Op::SelectionMerge, &[labels[1], 0]);
+        module.append(body, merge);
+    }
+    let branch = module.create(Op::BranchConditional, &[guard.word(), labels[0], labels[1]]);
+    module.append(body, branch);
+    let value = copy(module, &tools.facts, read.load, &mut map, there);
+    end_with(module, there, module.label(behind));
+    let ty = module.inst(read.load).result_type().unwrap_or(bool);
+    let none = tools.facts.constant(module, Op::Undef, ty, &[]);
+    let from = [there, *last].map(|b| module.label(b));
+    *last = behind;
+    append(
+        module,
+        behind,
+        Op::Phi,
+        ty,
+        &[value, from[0], none, from[1]],
+    )
+}
+
+/// Copies an instruction to the end of a block, with what others became, and takes note of it.
+fn copy(
+    module: &mut Module,
+    facts: &Facts,
+    inst: Inst,
+    map: &mut Vec<(Id, Id)>,
+    block: Block,
+) -> Id {
+    let old = module.inst(inst);
+    let (op, mut words) = (old.op(), old.words().to_vec());
+    facts.ids.visit(old, |at, id| {
+        let new = map.iter().find(|(old, _)| *old == id);
+        words[at] = new.map_or(id, |(_, new)| *new).word();
+    });
+    let (result, operands) = (old.result().unwrap_or(Id::MAX), old.operands().len());
+    let at = words.len() - operands - 1;
+    let id = module.fresh_id();
+    words[at] = id.word();
+    map.push((result, id));
+    let new = module.create(op, &words);
+    module.append(module.block(block).body, new);
+    id
+}
+
+/// Has a load be the value that was read ahead.
+fn becomes(module: &mut Module, load: Inst, value: Id) {
+    let inst = module.inst(load);
+    let (ty, id) = (inst.result_type(), inst.result());
+    let (Some(ty), Some(id)) = (ty, id) else {
+        return;
+    };
+    let words = [ty, id, value].map(Id::word);
+    let copy = module.create(Op::CopyObject, &words);
+    module.insert_before(load, copy);
+    module.remove(load);
+}

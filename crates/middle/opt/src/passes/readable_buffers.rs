@@ -1,0 +1,50 @@
+//! Buffers that are said to be only written may be read as well: some consumers, naga among them,
+//! take no others. What the module computes stays the same.
+//!
+//! Before:
+//! ```text
+//! OpDecorate %buffer NonReadable
+//! OpMemberDecorate %block 0 NonReadable
+//! ```
+//! After: nothing. Images keep the decoration, which says how they are bound.
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let facts = Facts::new(module);
+    let refuses = |said: &InstRef<'_>| match said.op() {
+        Op::MemberDecorate => said.word(2) == Decoration::NonReadable.0,
+        Op::Decorate => {
+            said.word(1) == Decoration::NonReadable.0 && !is_image(module, &facts, said.id(0))
+        }
+        _ => false,
+    };
+    let said = module.section(Section::Annotations).filter(refuses);
+    let said: Vec<Inst> = said.map(InstRef::handle).collect();
+    for decoration in &said {
+        module.remove(*decoration);
+    }
+    Ok(Outcome {
+        statistics: vec![("decorations deleted", said.len())],
+    })
+}
+
+/// Whether a variable is an image or several.
+fn is_image(module: &Module, facts: &Facts, variable: Id) -> bool {
+    let mut ty = facts.type_of(module, variable);
+    while let Some(def) = ty.and_then(|ty| facts.def(module, ty)) {
+        ty = match def.op() {
+            Op::TypePointer => Some(def.id(1)),
+            Op::TypeArray | Op::TypeRuntimeArray => Some(def.id(0)),
+            op => return op == Op::TypeImage,
+        };
+    }
+    false
+}

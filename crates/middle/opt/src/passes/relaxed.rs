@@ -1,0 +1,186 @@
+//! Relaxed precision: `relax-floats` says of every operation on 32-bit floats that it may be computed
+//! with less precision; `relaxed-to-half` computes in 16 bits what may be (specification, section
+//! 3.20, `RelaxedPrecision`: at least 16 bits are to be had). Values are converted before and after each
+//! operation; conversions there and back between two operations go by the rules of `simplify`.
+//!
+//! Before:
+//! ```text
+//!      OpDecorate %s RelaxedPrecision
+//! %s = OpFAdd %float %x %y
+//! ```
+//! After:
+//! ```text
+//! %a = OpFConvert %half %x
+//! %b = OpFConvert %half %y
+//! %h = OpFAdd %half %a %b
+//! %s = OpFConvert %float %h
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::structure::declare;
+use crate::values::{Facts, first_value};
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::Format;
+use spirula_scalar::fold::Type;
+use spirula_spirv::grammar::enumerants::{Capability, Decoration};
+use spirula_spirv::grammar::{Class, Op};
+use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Operations on floats of which the result's precision can be less.
+fn is_arithmetic(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    class == Some(Class::Arithmetic) && !matches!(op, Op::OuterProduct | Op::IAddCarry)
+}
+
+/// Functions of `GLSL.std.450` that are as well defined in 16 bits; those that have pointers or
+/// integers among their operands stay.
+const FUNCTIONS: &[&str] = &[
+    "FAbs",
+    "FSign",
+    "Floor",
+    "Ceil",
+    "Fract",
+    "Radians",
+    "Degrees",
+    "Sin",
+    "Cos",
+    "Tan",
+    "Asin",
+    "Acos",
+    "Atan",
+    "Pow",
+    "Exp",
+    "Log",
+    "Exp2",
+    "Log2",
+    "Sqrt",
+    "InverseSqrt",
+    "FMin",
+    "FMax",
+    "FClamp",
+    "FMix",
+    "Step",
+    "SmoothStep",
+    "Fma",
+    "Length",
+    "Distance",
+    "Cross",
+    "Normalize",
+    "NMin",
+    "NMax",
+    "NClamp",
+    "Trunc",
+    "Round",
+    "RoundEven",
+];
+
+/// Whether an instruction computes 32-bit floats, by itself or in a vector, of such floats only.
+fn is_float(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
+    let single = |id: Id| {
+        let ty = facts.type_of(module, id);
+        let shape = ty.and_then(|ty| facts.shape(module, ty));
+        shape.is_some_and(|s| s.0 == Type::Float(Format::F32))
+    };
+    let op = inst.op();
+    let known = match op {
+        Op::ExtInst => {
+            let set = facts.ids.set(inst).filter(|s| s.name == "GLSL.std.450");
+            let row = set.and_then(|s| s.instruction(inst.word(1)));
+            row.is_some_and(|r| FUNCTIONS.contains(&r.name))
+        }
+        op => is_arithmetic(op),
+    };
+    known && inst.result().is_some_and(single) && inst.ids(first_value(op)).all(single)
+}
+
+/// The instructions of all functions that compute floats.
+fn floats(module: &Module, facts: &Facts) -> Vec<Inst> {
+    let funcs = module.functions().iter();
+    let insts = funcs.flat_map(|f| module.function_insts(*f));
+    let found = insts.filter(|i| is_float(module, facts, *i));
+    found.map(InstRef::handle).collect()
+}
+
+/// Allows less precision everywhere.
+pub fn run_relax(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let facts = Facts::new(module);
+    let mut relaxed = 0;
+    if module.is_structured() {
+        for inst in floats(module, &facts) {
+            let Some(id) = module
+                .inst(inst)
+                .result()
+                .filter(|id| !facts.is_relaxed(*id))
+            else {
+                continue;
+            };
+            let words = [id.word(), Decoration::RelaxedPrecision.0];
+            let decoration = module.create(Op::Decorate, &words);
+            module.append(Section::Annotations.list(), decoration);
+            relaxed += 1;
+        }
+    }
+    Ok(Outcome {
+        statistics: vec![("operations relaxed", relaxed)],
+    })
+}
+
+/// Computes in 16 bits what may be.
+pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut facts = Facts::new(module);
+    let relaxed = |module: &Module, inst: &Inst| {
+        let id = module.inst(*inst).result();
+        id.is_some_and(|id| facts.is_relaxed(id) && facts.marks(id).is_some())
+    };
+    let mut found = floats(module, &facts);
+    found.retain(|i| relaxed(module, i));
+    if found.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let mut halved: IdMap<bool> = IdMap::new(module.bound(), false);
+    for inst in &found {
+        if let Some(id) = halve(module, &mut facts, *inst) {
+            halved.set(id, true);
+        }
+    }
+    // What is left of the result is a conversion, which is exact.
+    let decorations: Vec<Inst> = module
+        .section(Section::Annotations)
+        .filter(|d| d.op() == Op::Decorate && d.word(1) == Decoration::RelaxedPrecision.0)
+        .filter(|d| halved[d.id(0)])
+        .map(InstRef::handle)
+        .collect();
+    for decoration in decorations {
+        module.remove(decoration);
+    }
+    declare(module, Capability::Float16);
+    Ok(Outcome {
+        statistics: vec![("operations halved", found.len())],
+    })
+}
+
+/// Has an instruction compute in 16 bits; returns its result, which is converted.
+fn halve(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<Id> {
+    let i = module.inst(inst);
+    let (op, ty, id) = (i.op(), i.result_type()?, i.result()?);
+    let mut operands = i.operands().to_vec();
+    let half = half(module, facts, ty);
+    for operand in operands.iter_mut().skip(first_value(op)) {
+        let wide = facts.type_of(module, Id::new(*operand)?)?;
+        let narrow = self::half(module, facts, wide);
+        let words = [*operand];
+        let new = facts.insert(module, inst, Op::FConvert, narrow, &words);
+        *operand = new.word();
+    }
+    let computed = facts.insert(module, inst, op, half, &operands);
+    facts.become_(module, inst, Op::FConvert, &[computed.word()]);
+    Some(id)
+}
+
+/// The type of the same shape with 16 bits.
+fn half(module: &mut Module, facts: &mut Facts, ty: Id) -> Id {
+    let scalar = facts.ty(module, Op::TypeFloat, &[16]);
+    facts.shaped(module, ty, scalar)
+}

@@ -1,0 +1,433 @@
+//! Sparse conditional constant propagation: values that are constant on every way that can be taken
+//! become constants (Wegman and Zadeck, "Constant Propagation with Conditional Branches", 1991).
+//! Values are taken to be constant, and branches never to be taken, until the contrary is found.
+//!
+//! Branches on what is constant are left to `simplify-cfg`. Specialisation constants and undefined
+//! values are taken to be unknown.
+//!
+//! Before:
+//! ```text
+//! %i = OpPhi %int %one %entry %j %latch
+//! %c = OpIEqual %bool %i %one
+//!      OpBranchConditional %c %then %else
+//! %j = OpPhi %int %one %then %x %else
+//! ```
+//! After: `%one` in the place of `%i` and `%j`, `%true` in that of `%c`.
+
+use crate::analyses::{Cache, Flow};
+use crate::pass::Outcome;
+use crate::users::Users;
+use crate::values::{Facts, first_value};
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::fold::Value;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section, switch_cases};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    // Without phis, what is constant is so by what it is computed of, which `simplify` sees.
+    let joins = |f: &Func| {
+        let mut insts = module.function_insts(*f);
+        insts.any(|i| i.op() == Op::Phi)
+    };
+    let joining: Vec<Func> = module.functions().iter().copied().filter(joins).collect();
+    if joining.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let mut facts = cache.take_facts(module);
+    let mut lattice = outside(&facts, module);
+    let mut users = Users::new(module.bound());
+    let mut home = vec![0; module.inst_count()];
+    let mut erased = Erased::new();
+    let mut found = 0;
+    for func in joining {
+        let flow = cache.flow(module, func)?;
+        let mut solver = Solver {
+            facts: &mut facts,
+            flow: &flow,
+            lattice: &mut lattice,
+            users: &mut users,
+            home: &mut home,
+            taken: vec![Vec::new(); flow.cfg.len()],
+            reached: vec![false; flow.cfg.len()],
+            edges: Vec::new(),
+            values: Vec::new(),
+            computed: Vec::new(),
+            any: false,
+            using: Vec::new(),
+        };
+        solver.note_uses(module);
+        solver.solve(module);
+        found += solver.replace(module, &mut erased);
+    }
+    module.sweep(&erased);
+    cache.put_facts(facts);
+    Ok(Outcome {
+        statistics: vec![("values found constant", found)],
+    })
+}
+
+/// What is known of values before: all but the results of instructions in blocks.
+fn outside(facts: &Facts, module: &Module) -> IdMap<State> {
+    let mut lattice = IdMap::new(module.bound(), State::Unseen);
+    for inst in module.section(Section::Globals) {
+        if let Some(id) = inst.result() {
+            let constant = facts.is_constant(module, id);
+            let state = if constant {
+                State::Constant(id)
+            } else {
+                State::Varying
+            };
+            lattice.set(id, state);
+        }
+    }
+    for func in module.functions() {
+        lattice.set(module.function_id(*func), State::Varying);
+        for param in module.insts(module.function(*func).params) {
+            param
+                .result()
+                .into_iter()
+                .for_each(|id| lattice.set(id, State::Varying));
+        }
+        for block in &module.function(*func).blocks {
+            lattice.set(module.label(*block), State::Varying);
+        }
+    }
+    lattice
+}
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing so far.
+    Unseen,
+    /// This constant of the module.
+    Constant(Id),
+    /// A constant that the module may lack, by its place in [`Solver::computed`].
+    Computed(u32),
+    /// One thing or another.
+    Varying,
+}
+
+struct Solver<'a> {
+    facts: &'a mut Facts,
+    flow: &'a Flow,
+    lattice: &'a mut IdMap<State>,
+    users: &'a mut Users,
+    /// Block of each instruction.
+    home: &'a mut Vec<u32>,
+    /// The successors that each block can go on to.
+    taken: Vec<Vec<u32>>,
+    reached: Vec<bool>,
+    /// Edges that were found to be taken, from and to.
+    edges: Vec<(u32, u32)>,
+    /// Values of which more is known.
+    values: Vec<Id>,
+    /// Types and components of constants that were computed.
+    computed: Vec<(Id, Vec<u64>)>,
+    /// Whether any value was taken for a constant.
+    any: bool,
+    /// Users of the value at hand.
+    using: Vec<Inst>,
+}
+
+impl Solver<'_> {
+    fn note_uses(&mut self, module: &Module) {
+        self.users.clear();
+        for at in 0..self.flow.cfg.len() as u32 {
+            for inst in module.body(self.flow.cfg.block(at)) {
+                self.home[inst.handle().index()] = at;
+                // Others vary, whatever they use.
+                let op = inst.op();
+                if !(matches!(op, Op::Phi | Op::Select)
+                    || op.is_terminator()
+                    || self.facts.is_foldable(inst))
+                {
+                    continue;
+                }
+                let (users, lattice) = (&mut *self.users, &*self.lattice);
+                self.facts.ids.visit(inst, |_, id| {
+                    if lattice[id] == State::Unseen {
+                        users.add(id, inst.handle());
+                    }
+                });
+            }
+        }
+    }
+
+    fn solve(&mut self, module: &mut Module) {
+        if self.flow.cfg.is_empty() {
+            return;
+        }
+        self.block(module, 0);
+        loop {
+            if let Some((from, to)) = self.edges.pop() {
+                self.edge(module, from, to);
+            } else if let Some(value) = self.values.pop() {
+                let mut users = std::mem::take(&mut self.using);
+                users.clear();
+                users.extend(self.users.of(value));
+                for user in &users {
+                    let at = self.home[user.index()];
+                    if self.reached[at as usize] {
+                        self.inst(module, *user, at);
+                    }
+                }
+                self.using = users;
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn edge(&mut self, module: &mut Module, from: u32, to: u32) {
+        let taken = &mut self.taken[from as usize];
+        if taken.contains(&to) {
+            return;
+        }
+        taken.push(to);
+        if !self.reached[to as usize] {
+            return self.block(module, to);
+        }
+        let block = self.flow.cfg.block(to);
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            match module.inst(inst).op() {
+                Op::Phi => self.inst(module, inst, to),
+                op if op.is_line() => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn block(&mut self, module: &mut Module, at: u32) {
+        self.reached[at as usize] = true;
+        let block = self.flow.cfg.block(at);
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            self.inst(module, inst, at);
+        }
+    }
+
+    fn inst(&mut self, module: &mut Module, inst: Inst, at: u32) {
+        let i = module.inst(inst);
+        if i.op().is_terminator() {
+            return self.branch(module, inst, at);
+        }
+        let Some(id) = i.result() else { return };
+        let old = self.lattice[id];
+        if old == State::Varying {
+            return;
+        }
+        let new = match i.op() {
+            Op::Phi => self.phi(module, i, at),
+            _ => self.evaluate(module, inst),
+        };
+        let lowered = match (old, new) {
+            (_, State::Unseen) => return,
+            (State::Unseen, new) => new,
+            (old, new) if self.are_equal(module, old, new) => return,
+            _ => State::Varying,
+        };
+        self.any |= lowered != State::Varying;
+        self.lattice.set(id, lowered);
+        self.values.push(id);
+    }
+
+    fn state(&self, id: Id) -> State {
+        self.lattice[id]
+    }
+
+    /// Whether two states are the same constant.
+    fn are_equal(&self, module: &Module, a: State, b: State) -> bool {
+        let lanes = |state| self.lanes(module, state);
+        match (a, b) {
+            (State::Unseen | State::Varying, _) | (_, State::Unseen | State::Varying) => false,
+            (a, b) => a == b || lanes(a).is_some() && lanes(a) == lanes(b),
+        }
+    }
+
+    /// The components of a constant.
+    fn lanes(&self, module: &Module, state: State) -> Option<Vec<Value>> {
+        let mut lanes = Vec::new();
+        match state {
+            State::Constant(id) => self.facts.lanes(module, id, &mut lanes)?,
+            State::Computed(at) => {
+                let (ty, bits) = &self.computed[at as usize];
+                let (ty, _) = self.facts.shape(module, *ty)?;
+                lanes.extend(bits.iter().map(|bits| Value { ty, bits: *bits }));
+            }
+            _ => return None,
+        }
+        Some(lanes)
+    }
+
+    fn phi(&self, module: &Module, phi: InstRef<'_>, at: u32) -> State {
+        let mut all = State::Unseen;
+        for pair in phi.operands().chunks_exact(2) {
+            let (Some(value), Some(parent)) = (Id::new(pair[0]), Id::new(pair[1])) else {
+                return State::Varying;
+            };
+            let from = self.flow.cfg.position(parent);
+            if !from.is_some_and(|f| self.taken[f as usize].contains(&at)) {
+                continue;
+            }
+            all = match (all, self.state(value)) {
+                (all, State::Unseen) => all,
+                (State::Unseen, state) => state,
+                (all, state) if self.are_equal(module, all, state) => all,
+                _ => return State::Varying,
+            };
+        }
+        all
+    }
+
+    fn evaluate(&mut self, module: &mut Module, inst: Inst) -> State {
+        let i = module.inst(inst);
+        let Some(ty) = i.result_type() else {
+            return State::Varying;
+        };
+        if i.op() == Op::Select {
+            return self.select(module, i);
+        }
+        if !self.facts.is_foldable(i) {
+            return State::Varying;
+        }
+        let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
+        let mut waiting = false;
+        for id in i.ids(first_value(i.op())) {
+            match self.state(id) {
+                State::Unseen => waiting = true,
+                State::Varying => return State::Varying,
+                known => match self.lanes(module, known) {
+                    Some(lanes) => operands.push(lanes),
+                    None => return State::Varying,
+                },
+            }
+        }
+        if waiting {
+            return State::Unseen;
+        }
+        match self.facts.computed(module, i, &operands) {
+            Some(results) => {
+                self.computed.push((ty, results));
+                State::Computed(self.computed.len() as u32 - 1)
+            }
+            None => State::Varying,
+        }
+    }
+
+    fn select(&self, module: &Module, select: InstRef<'_>) -> State {
+        let sides = [1, 2].map(|n| self.state(select.id(n)));
+        match self.state(select.id(0)) {
+            State::Unseen => State::Unseen,
+            State::Varying => match sides {
+                [State::Unseen, _] | [_, State::Unseen] => State::Unseen,
+                [a, b] if self.are_equal(module, a, b) => a,
+                _ => State::Varying,
+            },
+            known => match self.lanes(module, known).as_deref() {
+                Some([value]) => sides[usize::from(value.bits == 0)],
+                _ => State::Varying,
+            },
+        }
+    }
+
+    fn branch(&mut self, module: &Module, inst: Inst, at: u32) {
+        let i = module.inst(inst);
+        let decided = match i.op() {
+            Op::BranchConditional | Op::Switch => match self.state(i.id(0)) {
+                State::Unseen => return,
+                State::Varying => None,
+                known => self.target(module, i, known),
+            },
+            _ => None,
+        };
+        match decided.and_then(|label| self.flow.cfg.position(label)) {
+            Some(to) => self.edges.push((at, to)),
+            None => {
+                let all = self.flow.cfg.successors(at).iter().rev();
+                self.edges.extend(all.map(|to| (at, *to)));
+            }
+        }
+    }
+
+    /// Where a branch goes whose condition or selector is a constant.
+    fn target(&self, module: &Module, branch: InstRef<'_>, constant: State) -> Option<Id> {
+        let value = *self.lanes(module, constant)?.first()?;
+        let (width, value) = (value.ty.width(), value.bits);
+        if branch.op() == Op::BranchConditional {
+            return branch.get_id(if value != 0 { 1 } else { 2 });
+        }
+        let words = self.facts.ids.switch_literal_words(branch);
+        // Literals of narrow selectors are extended by their sign.
+        let mask = u64::MAX >> (64 - width);
+        let mut cases = switch_cases(branch, words);
+        let case = cases.find(|(literal, _)| *literal & mask == value);
+        Some(case.map_or(branch.id(1), |(_, label)| label))
+    }
+
+    /// Puts constants in the place of values; returns their number.
+    fn replace(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+        if !self.any {
+            return 0;
+        }
+        let found = self.materialise(module);
+        if found == 0 {
+            return 0;
+        }
+        for at in 0..self.flow.cfg.len() as u32 {
+            let block = self.flow.cfg.block(at);
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let known = module.inst(inst).result();
+                if known.is_some_and(|id| self.constant(id).is_some()) {
+                    module.erase(inst, erased);
+                } else {
+                    let new = |id: Id| self.constant(id).unwrap_or(id);
+                    self.facts.ids.rewrite(module, inst, new);
+                }
+            }
+        }
+        found
+    }
+
+    /// The other id that a value has.
+    fn constant(&self, id: Id) -> Option<Id> {
+        match self.lattice[id] {
+            State::Constant(constant) if constant != id => Some(constant),
+            _ => None,
+        }
+    }
+
+    /// Makes the constants that the module lacks; returns the number of values that are constant.
+    fn materialise(&mut self, module: &mut Module) -> usize {
+        let mut found = 0;
+        for at in 0..self.flow.cfg.len() as u32 {
+            let block = self.flow.cfg.block(at);
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let Some(id) = module.inst(inst).result() else {
+                    continue;
+                };
+                let constant = match self.lattice[id] {
+                    State::Constant(constant) => Some(constant),
+                    State::Computed(at) => {
+                        let (ty, bits) = self.computed[at as usize].clone();
+                        self.facts.numbers(module, ty, &bits)
+                    }
+                    _ => None,
+                };
+                let constant = constant.filter(|_| self.facts.marks(id).is_some());
+                found += usize::from(constant.is_some());
+                let state = constant.map_or(State::Varying, State::Constant);
+                self.lattice.set(id, state);
+            }
+        }
+        found
+    }
+}

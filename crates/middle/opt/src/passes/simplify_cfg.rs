@@ -1,0 +1,241 @@
+//! Simpler control flow: branches on constants are decided, blocks that cannot be reached go, blocks
+//! that always follow each other become one, and phis of one value become that value.
+//!
+//! A decided selection loses its merge instruction, which is right only when its merge block is
+//! reached from directly within it; one that is left from further inside keeps it, and what it cannot
+//! go to is taken away.
+//!
+//! Before:
+//! ```text
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %true %a %m
+//! %a = OpLabel
+//!      OpBranch %m
+//! %m = OpLabel
+//!      OpReturn
+//! ```
+//! After:
+//! ```text
+//!      OpReturn
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::pass::Outcome;
+use crate::replaced::Replaced;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Constructs, Definitions};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Erased, Func, IdWords, InstRef, Module, switch_cases};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let mut erased = Erased::new();
+    let mut new = Replaced::new(module);
+    let (mut decided, mut removed, mut joined, mut phis) = (0, 0, 0, 0);
+    for func in module.functions().to_vec() {
+        let definitions = cache.definitions(module);
+        let flow = cache.flow(module, func)?;
+        let here = decide(module, &ids, &definitions, &flow);
+        decided += here;
+        let gone = (here > 0 || !flow.is_all_reachable())
+            && module.remove_unreachable(&ids, func, &mut erased);
+        removed += usize::from(gone);
+        if here > 0 {
+            module.order_blocks(&ids, func);
+        }
+        let single = single_valued(module, func, &mut new, &mut erased);
+        let merged = new.join_blocks(module, &ids, func, &mut erased);
+        if single + merged > 0 {
+            new.rewrite(module, &ids, func);
+        }
+        phis += single;
+        joined += merged;
+        if here + merged > 0 || gone {
+            cache.drop_flow(func);
+        }
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![
+            ("branches decided", decided),
+            ("functions freed of unreachable blocks", removed),
+            ("blocks joined", joined),
+            ("phis of one value", phis),
+        ],
+    })
+}
+
+/// Replaces branches whose target is known.
+fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &Flow) -> usize {
+    let cfg = &flow.cfg;
+    let known: Vec<(u32, Id)> = (0..cfg.len() as u32)
+        .filter(|at| flow.dominators.is_reachable(*at))
+        .filter_map(|at| Some((at, known_target(module, ids, definitions, cfg.block(at))?)))
+        .collect();
+    if known.is_empty() {
+        return 0;
+    }
+    let structured = module.is_structured();
+    let constructs = Constructs::compute(module, cfg, &flow.dominators);
+    let mut decided = 0;
+    for (at, target) in known {
+        let block = cfg.block(at);
+        let merge = module.merge(block).map(|m| (m.op(), m.id(0), m.handle()));
+        // A loop must keep the edge that makes it one.
+        let mut lost = cfg
+            .successors(at)
+            .iter()
+            .filter(|s| module.label(cfg.block(**s)) != target);
+        if structured && lost.any(|s| flow.dominators.dominates(*s, at)) {
+            continue;
+        }
+        let can_go = || constructs.is_left_directly(module, cfg, &flow.dominators, at);
+        if structured && merge.is_some() && !can_go() {
+            decided += usize::from(narrow(module, flow, at, target));
+            continue;
+        }
+        forget_others(module, flow, at, target);
+        module.branch_to(block, Some(target));
+        if let Some((Op::LoopMerge, left, inst)) = merge
+            && left == target
+        {
+            module.remove(inst);
+        }
+        decided += 1;
+    }
+    decided
+}
+
+/// Takes what other targets have of a block from their phis.
+fn forget_others(module: &mut Module, flow: &Flow, at: u32, target: Id) {
+    let label = module.label(flow.cfg.block(at));
+    for &old in flow.cfg.successors(at) {
+        let old = flow.cfg.block(old);
+        if module.label(old) != target {
+            module.remove_phi_parent(old, label);
+        }
+    }
+}
+
+/// Leaves a selection that has to stay the target that is taken: a switch has no cases, and of a
+/// branch the other side is the merge block. Returns whether that changes anything.
+fn narrow(module: &mut Module, flow: &Flow, at: u32, target: Id) -> bool {
+    let cfg = &flow.cfg;
+    let block = cfg.block(at);
+    let position = |label| {
+        cfg.successors(at)
+            .iter()
+            .find(|s| module.label(cfg.block(**s)) == label)
+    };
+    let within = position(target).is_some_and(|t| flow.dominators.immediate(*t) == Some(at));
+    let Some(merge) = module.merge(block).map(|m| m.id(0)).filter(|_| within) else {
+        return false;
+    };
+    let terminator = module.terminator(block);
+    let (op, value, first) = (terminator.op(), terminator.word(0), terminator.id(1));
+    if op == Op::Switch {
+        if terminator.words().len() == 2 {
+            return false;
+        }
+        forget_others(module, flow, at, target);
+        module.set_terminator(block, op, &[value, target.word()]);
+        return true;
+    }
+    let func = module.block(block).func;
+    let merge_block = module.find_block(func, merge);
+    let Some(merge_block) = merge_block.filter(|_| position(merge).is_none() && merge != target)
+    else {
+        return false;
+    };
+    forget_others(module, flow, at, target);
+    let label = module.label(block);
+    let phis: Vec<_> = module.phis(merge_block).map(InstRef::handle).collect();
+    for phi in phis {
+        if let Some(ty) = module.inst(phi).result_type() {
+            let undef = module.undef(ty);
+            module.set_phi_value(phi, label, undef);
+        }
+    }
+    let sides = if first == target {
+        [target, merge]
+    } else {
+        [merge, target]
+    };
+    module.set_terminator(block, op, &[value, sides[0].word(), sides[1].word()]);
+    true
+}
+
+fn known_target(
+    module: &Module,
+    ids: &IdWords,
+    definitions: &Definitions,
+    block: Block,
+) -> Option<Id> {
+    let terminator = module.terminator(block);
+    match terminator.op() {
+        Op::BranchConditional if terminator.id(1) == terminator.id(2) => Some(terminator.id(1)),
+        Op::BranchConditional => {
+            let value = definitions.constant(module, terminator.id(0))?;
+            Some(terminator.id(if value != 0 { 1 } else { 2 }))
+        }
+        Op::Switch => {
+            let words = ids.switch_literal_words(terminator);
+            let mask = if words == 2 { u64::MAX } else { 0xffff_ffff };
+            let value = definitions.constant(module, terminator.id(0))? & mask;
+            let mut cases = switch_cases(terminator, words);
+            let case = cases.find(|(literal, _)| *literal == value);
+            Some(case.map_or(terminator.id(1), |(_, label)| label))
+        }
+        _ => None,
+    }
+}
+
+/// Finds the phis that have one value only, and deletes them.
+fn single_valued(
+    module: &mut Module,
+    func: Func,
+    new: &mut Replaced,
+    erased: &mut Erased,
+) -> usize {
+    let blocks = module.function(func).blocks.clone();
+    let mut found = 0;
+    // What becomes one value may make other phis such; three rounds find nearly all.
+    for _ in 0..3 {
+        let before = found;
+        for block in &blocks {
+            let mut next = module.body(*block).next().map(InstRef::handle);
+            while let Some(phi) = next {
+                next = module.next(phi);
+                let inst = module.inst(phi);
+                if inst.op() != Op::Phi {
+                    if inst.op().is_line() {
+                        continue;
+                    }
+                    break;
+                }
+                let Some(id) = inst.result() else { continue };
+                if let Some(value) = only_value(inst, id, new) {
+                    new.set(id, value);
+                    module.erase(phi, erased);
+                    found += 1;
+                }
+            }
+        }
+        if found == before {
+            break;
+        }
+    }
+    found
+}
+
+fn only_value(phi: InstRef<'_>, own: Id, new: &Replaced) -> Option<Id> {
+    let mut only = None;
+    for pair in phi.operands().chunks_exact(2) {
+        let value = new.resolve(Id::new(pair[0])?);
+        if value != own && *only.get_or_insert(value) != value {
+            return None;
+        }
+    }
+    only
+}

@@ -1,0 +1,198 @@
+//! Code sinking: what is computed before a branch and used behind one side of it only is computed
+//! there, and what is computed in a loop and used behind it only is computed once (Knoop, Rüthing and
+//! Steffen, "Partial Dead Code Elimination", 1994, for single computations). What has no effects may
+//! sink, and loads of what nothing writes while the module runs. Nothing sinks into a loop.
+//!
+//! Before:
+//! ```text
+//! %x = OpFMul %float %a %b
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %c %then %m
+//! %then = OpLabel
+//!      OpStore %p %x
+//! ```
+//! After:
+//! ```text
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %c %then %m
+//! %then = OpLabel
+//! %x = OpFMul %float %a %b
+//!      OpStore %p %x
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::gvn::{Kind, Memory, is_plain};
+use crate::pass::Outcome;
+use crate::users::Users;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Loops, PostDominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let branches = |b: &Block| {
+        matches!(
+            module.terminator(*b).op(),
+            Op::BranchConditional | Op::Switch
+        )
+    };
+    let branching: Vec<Func> = module
+        .functions()
+        .iter()
+        .copied()
+        .filter(|f| module.function(*f).blocks.iter().any(branches))
+        .collect();
+    if branching.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let facts = cache.take_facts(module);
+    let memory = cache.take_memory(module, &facts);
+    let mut sinker = Sinker {
+        facts: &facts,
+        memory: &memory,
+        users: Users::new(module.bound()),
+        home: vec![NONE; module.inst_count()],
+        sunk: 0,
+    };
+    for func in branching {
+        let flow = cache.flow(module, func)?;
+        sinker.function(module, &flow);
+    }
+    let sunk = sinker.sunk;
+    cache.put_facts(facts);
+    cache.put_memory(memory);
+    Ok(Outcome {
+        statistics: vec![("instructions sunk", sunk)],
+    })
+}
+
+const NONE: u32 = u32::MAX;
+
+struct Sinker<'a> {
+    facts: &'a Facts,
+    memory: &'a Memory,
+    users: Users,
+    /// Block of each instruction.
+    home: Vec<u32>,
+    sunk: usize,
+}
+
+impl Sinker<'_> {
+    fn function(&mut self, module: &mut Module, flow: &Flow) {
+        let cfg = &flow.cfg;
+        let loops = Loops::compute(cfg, &flow.dominators);
+        let behind = PostDominators::compute(cfg);
+        self.users.clear();
+        for at in 0..cfg.len() as u32 {
+            for inst in module.body(cfg.block(at)) {
+                self.home[inst.handle().index()] = at;
+                let users = &mut self.users;
+                let facts = self.facts;
+                facts.ids.visit(inst, |_, id| {
+                    let local = facts.def(module, id).is_some_and(|d| can_be_moved(d.op()));
+                    if local {
+                        users.add(id, inst.handle());
+                    }
+                });
+            }
+        }
+        // Users come first, so that what they alone use follows them.
+        for &at in flow.dominators.preorder().iter().rev() {
+            let body: Vec<Inst> = module.body(cfg.block(at)).map(InstRef::handle).collect();
+            for inst in body.into_iter().rev() {
+                let Some(target) = self.target(module, flow, &loops, inst, at) else {
+                    continue;
+                };
+                let left = loops
+                    .innermost(at)
+                    .is_some_and(|l| !loops.contains(l, target));
+                if behind.dominates(target, at) && !left {
+                    continue;
+                }
+                let first = module.first_after_phis(cfg.block(target));
+                module.move_before(first, inst);
+                self.home[inst.index()] = target;
+                self.sunk += 1;
+            }
+        }
+    }
+
+    /// The block below its own to which an instruction may go.
+    fn target(
+        &self,
+        module: &Module,
+        flow: &Flow,
+        loops: &Loops,
+        inst: Inst,
+        at: u32,
+    ) -> Option<u32> {
+        let i = module.inst(inst);
+        let id = i.result()?;
+        if !self.may_sink(module, i) {
+            return None;
+        }
+        let mut target = None;
+        for user in self.users.of(id) {
+            for block in self.blocks_of(module, flow, user, id) {
+                if !flow.dominators.is_reachable(block) {
+                    return None;
+                }
+                target = Some(match target {
+                    None => block,
+                    Some(other) => common(flow, other, block)?,
+                });
+            }
+        }
+        let mut target = target?;
+        while target != at {
+            let around = loops.innermost(target);
+            if around.is_none_or(|l| loops.contains(l, at)) {
+                return Some(target);
+            }
+            target = flow.dominators.immediate(target)?;
+        }
+        None
+    }
+
+    /// Where a value is used by an instruction: a phi uses it at the ends of blocks.
+    fn blocks_of(&self, module: &Module, flow: &Flow, user: Inst, id: Id) -> Vec<u32> {
+        let inst = module.inst(user);
+        if inst.op() != Op::Phi {
+            return vec![self.home[user.index()]];
+        }
+        let pairs = inst.operands().chunks_exact(2);
+        let own = pairs.filter(|p| p[0] == id.word());
+        own.filter_map(|p| flow.cfg.position(Id::new(p[1])?))
+            .collect()
+    }
+
+    fn may_sink(&self, module: &Module, inst: InstRef<'_>) -> bool {
+        match inst.op() {
+            Op::Load => {
+                let place = self.memory.place(self.facts, module, inst.id(0));
+                place.kind == Kind::ReadOnly && is_plain(inst.operands().get(1))
+            }
+            Op::ExtInst => {
+                let set = self.facts.ids.set(inst);
+                set.is_some_and(|s| !s.is_debug_info() && s.effects(inst.word(1)).is_pure())
+            }
+            Op::Undef => false,
+            op => can_be_moved(op) && op.effects().is_pure(),
+        }
+    }
+}
+
+/// Whether instructions of an opcode are worth following.
+fn can_be_moved(op: Op) -> bool {
+    op == Op::Load || op == Op::ExtInst || op.effects().is_pure()
+}
+
+/// The nearest block that dominates both.
+fn common(flow: &Flow, mut a: u32, b: u32) -> Option<u32> {
+    while !flow.dominators.dominates(a, b) {
+        a = flow.dominators.immediate(a)?;
+    }
+    Some(a)
+}

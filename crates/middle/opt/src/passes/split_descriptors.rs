@@ -1,0 +1,203 @@
+//! Descriptor scalar replacement: an array of descriptors that is only indexed by constants becomes a
+//! variable for each element that is used, with the bindings that follow each other, for consumers
+//! that have no arrays of descriptors. This changes what the module asks of its host.
+//!
+//! Before:
+//! ```text
+//!      OpDecorate %buffers Binding 3
+//! %p = OpAccessChain %ptr %buffers %two %zero
+//! ```
+//! After:
+//! ```text
+//!      OpDecorate %buffer2 Binding 5
+//! %p = OpAccessChain %ptr %buffer2 %zero
+//! ```
+
+use crate::analyses::Cache;
+use crate::gvn::is_chain;
+use crate::pass::Outcome;
+use crate::structure::change_interfaces;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Elements that an array may have.
+const MOST: u32 = 256;
+
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut facts = Facts::new(module);
+    let mut arrays = gather(module, &facts);
+    let mut erased = Erased::new();
+    let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let mut parts: IdMap<Vec<Id>> = IdMap::new(module.bound(), Vec::new());
+    arrays.retain(|a| !a.chains.is_empty());
+    for array in &arrays {
+        let made = split(module, &mut facts, array, &mut replaced, &mut erased);
+        parts.set(array.id, made);
+        module.erase(array.inst, &mut erased);
+    }
+    if !arrays.is_empty() {
+        interfaces(module, &parts);
+        let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
+        for inst in all {
+            facts
+                .ids
+                .rewrite(module, inst, |id| replaced[id].unwrap_or(id));
+        }
+        module.sweep(&erased);
+    }
+    Ok(Outcome {
+        statistics: vec![("arrays of descriptors split", arrays.len())],
+    })
+}
+
+/// An array of descriptors.
+struct Array {
+    id: Id,
+    inst: Inst,
+    element: Id,
+    class: u32,
+    /// The chains into it with their first index.
+    chains: Vec<(Inst, u32)>,
+}
+
+/// The arrays that can be split.
+fn gather(module: &Module, facts: &Facts) -> Vec<Array> {
+    let classes = [
+        StorageClass::UniformConstant,
+        StorageClass::Uniform,
+        StorageClass::StorageBuffer,
+    ];
+    let mut bound: IdMap<bool> = IdMap::new(0, false);
+    for d in module.section(Section::Annotations) {
+        if d.op() == Op::Decorate && d.word(1) == Decoration::Binding.0 {
+            bound.set(d.id(0), true);
+        }
+    }
+    let mut arrays: Vec<Array> = Vec::new();
+    let mut slot: IdMap<Option<u32>> = IdMap::new(module.bound(), None);
+    for inst in module.section(Section::Globals) {
+        let (Some(id), Op::Variable) = (inst.result(), inst.op()) else {
+            continue;
+        };
+        let class = inst.word(0);
+        let pointer = inst
+            .result_type()
+            .and_then(|ty| facts.def_of(module, ty, Op::TypePointer));
+        let array = pointer.and_then(|p| facts.def_of(module, p.id(1), Op::TypeArray));
+        let length = array
+            .and_then(|a| facts.scalar(module, a.id(1)))
+            .map(|v| v.bits);
+        let short = length.is_some_and(|n| n <= u64::from(MOST));
+        if let Some(array) = array.filter(|_| short && bound[id])
+            && classes.iter().any(|c| c.0 == class)
+        {
+            slot.set(id, Some(arrays.len() as u32));
+            arrays.push(Array {
+                id,
+                inst: inst.handle(),
+                element: array.id(0),
+                class,
+                chains: Vec::new(),
+            });
+        }
+    }
+    let mut kept = vec![true; arrays.len()];
+    for inst in module.all_insts() {
+        if inst.op().is_about_ids() || inst.op() == Op::EntryPoint {
+            continue;
+        }
+        let begin = inst.words().len() - inst.operands().len();
+        let chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        facts.ids.visit(inst, |at, id| {
+            let Some(own) = slot[id].map(|own| own as usize) else {
+                return;
+            };
+            let index = inst
+                .get_id(1)
+                .filter(|_| chain && is_chain(inst.op()) && at == begin);
+            match index.and_then(|i| facts.scalar(module, i)) {
+                Some(index) if index.bits < u64::from(MOST) => {
+                    arrays[own].chains.push((inst.handle(), index.bits as u32));
+                }
+                _ => kept[own] = false,
+            }
+        });
+    }
+    let mut at = 0;
+    arrays.retain(|_| {
+        at += 1;
+        kept[at - 1]
+    });
+    arrays
+}
+
+/// Makes variables of an array's elements; returns them.
+fn split(
+    module: &mut Module,
+    facts: &mut Facts,
+    array: &Array,
+    replaced: &mut IdMap<Option<Id>>,
+    erased: &mut Erased,
+) -> Vec<Id> {
+    let pointer = [array.class, array.element.word()];
+    let ty = facts.ty(module, Op::TypePointer, &pointer);
+    let mut made: Vec<(u32, Id)> = Vec::new();
+    for (chain, at) in &array.chains {
+        let known = made.iter().find(|m| m.0 == *at).map(|m| m.1);
+        let part = known.unwrap_or_else(|| {
+            let id = module.fresh_id();
+            let words = [ty.word(), id.word(), array.class];
+            let variable = module.create(Op::Variable, &words);
+            // Behind its type, which may be new.
+            module.append(Section::Globals.list(), variable);
+            describe(module, array.id, id, *at);
+            made.push((*at, id));
+            id
+        });
+        let inst = module.inst(*chain);
+        if inst.operands().len() > 2 {
+            let words = [&[part.word()], &inst.operands()[2..]].concat();
+            let op = inst.op();
+            facts.become_(module, *chain, op, &words);
+        } else if let Some(id) = inst.result() {
+            replaced.set(id, Some(part));
+            module.erase(*chain, erased);
+        }
+    }
+    made.into_iter().map(|m| m.1).collect()
+}
+
+/// Says of an element what is said of its array; its binding is so many further.
+fn describe(module: &mut Module, array: Id, part: Id, at: u32) {
+    for section in [Section::Names, Section::Annotations] {
+        let about: Vec<Inst> = module
+            .section(section)
+            .filter(|i| i.get_id(0) == Some(array))
+            .map(InstRef::handle)
+            .collect();
+        for inst in about {
+            let i = module.inst(inst);
+            let mut words = i.words().to_vec();
+            words[0] = part.word();
+            let binding = i.op() == Op::Decorate && i.word(1) == Decoration::Binding.0;
+            if binding && words.len() > 2 {
+                words[2] += at;
+            }
+            let op = i.op();
+            let copy = module.create(op, &words);
+            module.insert_after(inst, copy);
+        }
+    }
+}
+
+/// Puts the elements in the places of arrays in the interfaces of entry points.
+fn interfaces(module: &mut Module, parts: &IdMap<Vec<Id>>) {
+    change_interfaces(module, |_, id, new| match &parts[id][..] {
+        [] => new.push(id.word()),
+        made => new.extend(made.iter().map(|id| id.word())),
+    });
+}

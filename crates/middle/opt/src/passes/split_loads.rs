@@ -1,0 +1,197 @@
+//! Loads of composites of which only parts are used become loads of those parts, in the same place.
+//!
+//! Before:
+//! ```text
+//! %s = OpLoad %structure %buffer
+//! %x = OpCompositeExtract %float %s 2
+//! ```
+//! After:
+//! ```text
+//! %p = OpAccessChain %ptr %buffer %two
+//! %x = OpLoad %float %p
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Parts that a load is split into at most.
+const MOST_PARTS: usize = 16;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !has_composite_loads(module) {
+        return Ok(Outcome::default());
+    }
+    let mut facts = cache.take_facts(module);
+    let mut erased = Erased::new();
+    // Of each load that may be split: it, and what takes parts of it.
+    let mut users: IdMap<Option<Vec<Inst>>> = IdMap::new(module.bound(), None);
+    let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let mut split = 0;
+    for func in module.functions().to_vec() {
+        let loads = gather(module, &facts, func, &mut users);
+        let before = split;
+        for load in loads {
+            let Some(id) = module.inst(load).result() else {
+                continue;
+            };
+            let parts = users.get_mut(id).take().unwrap_or_default();
+            if !parts.is_empty() && is_worth(module, &facts, load, &parts) {
+                take_apart(module, &mut facts, load, &parts, &mut replaced, &mut erased);
+                split += 1;
+            }
+        }
+        if split > before {
+            let insts = module.function_insts(func).map(InstRef::handle);
+            for inst in insts.collect::<Vec<_>>() {
+                facts
+                    .ids
+                    .rewrite(module, inst, |id| replaced[id].unwrap_or(id));
+            }
+        }
+    }
+    module.sweep(&erased);
+    cache.put_facts(facts);
+    Ok(Outcome {
+        statistics: vec![("loads split", split)],
+    })
+}
+
+/// Whether anything that could be split is loaded at all.
+fn has_composite_loads(module: &Module) -> bool {
+    let mut composite: IdMap<bool> = IdMap::new(module.bound(), false);
+    for ty in module.section(Section::Globals) {
+        if let (Op::TypeStruct | Op::TypeArray, Some(id)) = (ty.op(), ty.result()) {
+            composite.set(id, true);
+        }
+    }
+    let mut insts = module.all_insts().filter(|i| i.op() == Op::Load);
+    insts.any(|i| i.result_type().is_some_and(|ty| composite[ty]))
+}
+
+/// The loads of a function of which only parts are used.
+fn gather(
+    module: &Module,
+    facts: &Facts,
+    func: Func,
+    users: &mut IdMap<Option<Vec<Inst>>>,
+) -> Vec<Inst> {
+    let mut loads = Vec::new();
+    for block in &module.function(func).blocks {
+        for inst in module.body(*block) {
+            if inst.op() == Op::Load {
+                if let Some(id) = inst.result().filter(|_| can_be_split(module, facts, inst)) {
+                    users.set(id, Some(Vec::new()));
+                    loads.push(inst.handle());
+                }
+                continue;
+            }
+            let part = inst.op() == Op::CompositeExtract && inst.operands().len() > 1;
+            facts.ids.visit(inst, |_, id| {
+                let known = part && inst.result().is_some_and(|r| facts.marks(r).is_some());
+                if known && let Some(list) = users.get_mut(id) {
+                    list.push(inst.handle());
+                } else if users[id].is_some() {
+                    users.set(id, None);
+                }
+            });
+        }
+    }
+    loads
+}
+
+fn can_be_split(module: &Module, facts: &Facts, load: InstRef<'_>) -> bool {
+    let (Some(id), Some(ty)) = (load.result(), load.result_type()) else {
+        return false;
+    };
+    let composite = matches!(facts.op(module, ty), Op::TypeStruct | Op::TypeArray);
+    let plain = load.operands().get(1).is_none_or(|mask| *mask == 0);
+    let pointer = facts.type_of(module, load.id(0));
+    let typed = pointer.is_some_and(|p| facts.op(module, p) == Op::TypePointer);
+    composite && plain && typed && facts.marks(id) == Some(0)
+}
+
+/// The number of scalars in a type, as far as that matters.
+fn scalars(module: &Module, facts: &Facts, ty: Id, depth: u32) -> u32 {
+    let count = facts.part_count(module, ty).unwrap_or(1);
+    if depth == 0 {
+        return count;
+    }
+    match facts.op(module, ty) {
+        Op::TypeStruct => (0..count.min(64))
+            .filter_map(|at| facts.part_type(module, ty, at))
+            .fold(0, |sum, part| {
+                sum.saturating_add(scalars(module, facts, part, depth - 1))
+            }),
+        Op::TypeArray | Op::TypeMatrix | Op::TypeVector => {
+            let part = facts.part_type(module, ty, 0);
+            let each = part.map_or(1, |part| scalars(module, facts, part, depth - 1));
+            count.saturating_mul(each)
+        }
+        _ => 1,
+    }
+}
+
+/// Whether less is loaded when the parts are loaded one by one.
+fn is_worth(module: &Module, facts: &Facts, load: Inst, parts: &[Inst]) -> bool {
+    let mut paths: Vec<(&[u32], Id)> = Vec::new();
+    for part in parts {
+        let inst = module.inst(*part);
+        let Some(ty) = inst.result_type() else {
+            return false;
+        };
+        if !paths.iter().any(|p| p.0 == &inst.operands()[1..]) {
+            paths.push((&inst.operands()[1..], ty));
+        }
+    }
+    if paths.len() > MOST_PARTS {
+        return false;
+    }
+    let used: u32 = paths.iter().map(|p| scalars(module, facts, p.1, 4)).sum();
+    let ty = module.inst(load).result_type();
+    ty.is_some_and(|ty| used < scalars(module, facts, ty, 4))
+}
+
+fn take_apart(
+    module: &mut Module,
+    facts: &mut Facts,
+    load: Inst,
+    parts: &[Inst],
+    replaced: &mut IdMap<Option<Id>>,
+    erased: &mut Erased,
+) {
+    let base = module.inst(load).id(0);
+    let class = facts
+        .type_of(module, base)
+        .and_then(|ty| facts.def(module, ty))
+        .map_or(0, |ty| ty.word(0));
+    let mut known: Vec<(Vec<u32>, Id)> = Vec::new();
+    for part in parts {
+        let inst = module.inst(*part);
+        let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
+            continue;
+        };
+        let path = inst.operands()[1..].to_vec();
+        let value = match known.iter().find(|k| k.0 == path) {
+            Some((_, value)) => *value,
+            None => {
+                let mut words = vec![base.word()];
+                for at in &path {
+                    words.push(facts.pool.u32(module, *at).word());
+                }
+                let pointer = facts.pool.ty(module, Op::TypePointer, &[class, ty.word()]);
+                let chain = facts.insert(module, load, Op::AccessChain, pointer, &words);
+                let value = facts.insert(module, load, Op::Load, ty, &[chain.word()]);
+                known.push((path, value));
+                value
+            }
+        };
+        replaced.set(id, Some(value));
+        module.erase(*part, erased);
+    }
+    module.erase(load, erased);
+}

@@ -1,0 +1,283 @@
+//! Phis of structures and arrays that are put together on every way to them become a phi for each
+//! part, so that what goes round a loop is no longer taken apart and put together there.
+//!
+//! A phi is split where each value is made from its parts, is a constant or another phi that is split, and
+//! where a part of it, or of one that it is joined to, is taken. The whole is put together behind the
+//! phis; where nothing asks for it, it goes as dead code.
+//!
+//! Before:
+//! ```text
+//! %p = OpPhi %pair %first %entry %next %loop
+//! %x = OpCompositeExtract %int %p 0
+//! %y = OpCompositeExtract %int %p 1
+//! %next = OpCompositeConstruct %pair %u %v
+//! ```
+//! After:
+//! ```text
+//! %x = OpPhi %int %a %entry %u %loop
+//! %y = OpPhi %int %b %entry %v %loop
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Parts that a phi may have.
+const MOST_PARTS: u32 = 16;
+/// Insertions that are followed to what they insert into.
+const MOST_INSERTIONS: usize = 16;
+/// How deep structures within structures are split.
+const ROUNDS: usize = 4;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut facts = cache.take_facts(module);
+    let mut split = 0;
+    for func in module.functions().to_vec() {
+        for _ in 0..ROUNDS {
+            let here = Splitter::new(module, &facts, func).run(module, &mut facts, func);
+            split += here;
+            if here == 0 {
+                break;
+            }
+        }
+    }
+    cache.put_facts(facts);
+    Ok(Outcome {
+        statistics: vec![("phis split", split)],
+    })
+}
+
+/// A phi that may be split.
+struct Candidate {
+    inst: Inst,
+    block: Block,
+    /// Number of parts.
+    count: u32,
+    /// Other candidates that are joined to this one by a value of a phi, either way.
+    joined: Vec<u32>,
+    /// Other candidates that have this one as a value.
+    users: Vec<u32>,
+    /// The phis of its parts.
+    parts: Vec<(Id, Inst)>,
+}
+
+struct Splitter {
+    candidates: Vec<Candidate>,
+    by_id: IdMap<Option<u32>>,
+}
+
+/// What a value of a phi is.
+enum Value {
+    /// Its parts are known.
+    Known,
+    /// Those of a candidate, but for what is inserted.
+    Candidate(u32),
+    Other,
+}
+
+impl Splitter {
+    fn new(module: &Module, facts: &Facts, func: Func) -> Self {
+        let mut found = Splitter {
+            candidates: Vec::new(),
+            by_id: IdMap::new(0, None),
+        };
+        for block in &module.function(func).blocks {
+            for phi in module.phis(*block) {
+                found.consider(module, facts, *block, phi);
+            }
+        }
+        found
+    }
+
+    fn consider(&mut self, module: &Module, facts: &Facts, block: Block, phi: InstRef<'_>) {
+        let (Some(id), Some(ty)) = (phi.result(), phi.result_type()) else {
+            return;
+        };
+        if !matches!(facts.op(module, ty), Op::TypeStruct | Op::TypeArray) {
+            return;
+        }
+        let count = facts
+            .part_count(module, ty)
+            .filter(|c| (1..=MOST_PARTS).contains(c));
+        if let Some(count) = count.filter(|_| facts.marks(id) == Some(0)) {
+            self.by_id.set(id, Some(self.candidates.len() as u32));
+            self.candidates.push(Candidate {
+                inst: phi.handle(),
+                block,
+                count,
+                joined: Vec::new(),
+                users: Vec::new(),
+                parts: Vec::new(),
+            });
+        }
+    }
+
+    /// Splits what should be; returns how many phis that are.
+    fn run(mut self, module: &mut Module, facts: &mut Facts, func: Func) -> usize {
+        if self.candidates.is_empty() {
+            return 0;
+        }
+        let possible = self.possible(module, facts);
+        let wanted = self.wanted(module, func, &possible);
+        let chosen: Vec<u32> = (0..self.candidates.len() as u32)
+            .filter(|at| wanted[*at as usize])
+            .collect();
+        for at in &chosen {
+            self.make(module, facts, *at);
+        }
+        for at in &chosen {
+            self.fill(module, facts, *at);
+        }
+        for at in &chosen {
+            self.assemble(module, facts, *at);
+        }
+        self.shorten(module, facts, func);
+        chosen.len()
+    }
+
+    /// Which candidates have only values whose parts are known or those of such candidates.
+    fn possible(&mut self, module: &Module, facts: &Facts) -> Vec<bool> {
+        let mut possible = vec![true; self.candidates.len()];
+        let mut work = Vec::new();
+        for at in 0..self.candidates.len() as u32 {
+            let phi = module.inst(self.candidates[at as usize].inst);
+            for value in phi.ids(0).step_by(2) {
+                match self.value(module, facts, value) {
+                    Value::Known => {}
+                    Value::Candidate(other) => {
+                        self.candidates[other as usize].users.push(at);
+                        self.candidates[other as usize].joined.push(at);
+                        self.candidates[at as usize].joined.push(other);
+                    }
+                    Value::Other => work.push(at),
+                }
+            }
+        }
+        while let Some(at) = work.pop() {
+            if std::mem::replace(&mut possible[at as usize], false) {
+                work.extend(&self.candidates[at as usize].users);
+            }
+        }
+        possible
+    }
+
+    /// Which of these something takes a part of, or of what they are joined to.
+    fn wanted(&self, module: &Module, func: Func, possible: &[bool]) -> Vec<bool> {
+        let mut wanted = vec![false; possible.len()];
+        let extracts = module
+            .function_insts(func)
+            .filter(|i| i.op() == Op::CompositeExtract && i.operands().len() > 1);
+        let mut work: Vec<u32> = extracts.filter_map(|i| self.by_id[i.id(0)]).collect();
+        while let Some(at) = work.pop() {
+            if possible[at as usize] && !std::mem::replace(&mut wanted[at as usize], true) {
+                work.extend(&self.candidates[at as usize].joined);
+            }
+        }
+        wanted
+    }
+
+    fn value(&self, module: &Module, facts: &Facts, mut value: Id) -> Value {
+        for _ in 0..MOST_INSERTIONS {
+            if let Some(at) = self.by_id[value] {
+                return Value::Candidate(at);
+            }
+            match facts.def(module, value) {
+                Some(i) if i.op() == Op::CompositeInsert && i.operands().len() == 3 => {
+                    value = i.id(1);
+                }
+                Some(i) if i.op() == Op::CompositeConstruct || i.op() == Op::Undef => {
+                    return Value::Known;
+                }
+                _ if facts.is_constant(module, value) => return Value::Known,
+                _ => break,
+            }
+        }
+        Value::Other
+    }
+
+    /// Part `at` of a value.
+    fn part(&self, module: &mut Module, facts: &mut Facts, mut value: Id, at: u32) -> Option<Id> {
+        loop {
+            if let Some(other) = self.by_id[value]
+                && let Some(part) = self.candidates[other as usize].parts.get(at as usize)
+            {
+                return Some(part.0);
+            }
+            let inst = facts.def(module, value)?;
+            match inst.op() {
+                Op::CompositeInsert if inst.operands().get(2) == Some(&at) => {
+                    return inst.get_id(0);
+                }
+                Op::CompositeInsert => value = inst.id(1),
+                Op::CompositeConstruct => return inst.get_id(at as usize),
+                Op::Undef => {
+                    let ty = facts.part_type(module, inst.result_type()?, at)?;
+                    return Some(facts.constant(module, Op::Undef, ty, &[]));
+                }
+                _ => return facts.part(module, value, at),
+            }
+        }
+    }
+
+    /// Makes the phis of a candidate's parts, without values.
+    fn make(&mut self, module: &mut Module, facts: &mut Facts, at: u32) {
+        let candidate = &mut self.candidates[at as usize];
+        let Some(ty) = module.inst(candidate.inst).result_type() else {
+            return;
+        };
+        for part in 0..candidate.count {
+            if let Some(ty) = facts.part_type(module, ty, part) {
+                let id = facts.insert(module, candidate.inst, Op::Phi, ty, &[]);
+                let inst = module.previous(candidate.inst);
+                candidate.parts.extend(inst.map(|inst| (id, inst)));
+            }
+        }
+    }
+
+    /// Gives the phis of a candidate's parts their values.
+    fn fill(&self, module: &mut Module, facts: &mut Facts, at: u32) {
+        let candidate = &self.candidates[at as usize];
+        let pairs: Vec<Id> = module.inst(candidate.inst).ids(0).collect();
+        for (part, (_, phi)) in candidate.parts.iter().enumerate() {
+            let mut operands = Vec::with_capacity(pairs.len());
+            for pair in pairs.chunks_exact(2) {
+                if let Some(value) = self.part(module, facts, pair[0], part as u32) {
+                    operands.extend([value.word(), pair[1].word()]);
+                }
+            }
+            facts.become_(module, *phi, Op::Phi, &operands);
+        }
+    }
+
+    /// Has a candidate be put together from its parts, behind the phis.
+    fn assemble(&self, module: &mut Module, facts: &mut Facts, at: u32) {
+        let candidate = &self.candidates[at as usize];
+        let parts: Vec<u32> = candidate.parts.iter().map(|p| p.0.word()).collect();
+        facts.become_(module, candidate.inst, Op::CompositeConstruct, &parts);
+        module.remove(candidate.inst);
+        let behind = module.first_after_phis(candidate.block);
+        module.insert_before(behind, candidate.inst);
+    }
+
+    /// Has what takes a part of a part take it from the part's phi, which may be split in turn.
+    fn shorten(&self, module: &mut Module, facts: &mut Facts, func: Func) {
+        let extracts: Vec<Inst> = module
+            .function_insts(func)
+            .filter(|i| i.op() == Op::CompositeExtract && i.operands().len() > 2)
+            .map(InstRef::handle)
+            .collect();
+        for extract in extracts {
+            let operands = module.inst(extract).operands();
+            let candidate = self.by_id[module.inst(extract).id(0)];
+            let parts = candidate.map(|at| &self.candidates[at as usize].parts);
+            if let Some((part, _)) = parts.and_then(|p| p.get(operands[1] as usize)) {
+                let words = [&[part.word()], &operands[2..]].concat();
+                facts.become_(module, extract, Op::CompositeExtract, &words);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Scalar replacement of aggregates: a variable of a function that is a structure or an array, and is
+//! only accessed whole or at constant indices, becomes a variable for each part (Muchnick, "Advanced
+//! Compiler Design and Implementation", 1997, section 12.2). Accesses to components of vectors and
+//! matrices become accesses to the whole, where no other address of the variable is needed. `mem2reg`
+//! makes values of what is left.
+//!
+//! Before:
+//! ```text
+//! %s = OpVariable %structp Function
+//! %p = OpAccessChain %floatp %s %one
+//!      OpStore %p %x
+//! ```
+//! After:
+//! ```text
+//! %s.1 = OpVariable %floatp Function
+//!      OpStore %s.1 %x
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::sroa::{Accesses, Splitter, widen};
+use crate::structure::has_variables;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::{Erased, Module};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
+        return Ok(Outcome::default());
+    }
+    let mut facts = cache.take_facts(module);
+    let mut accesses = Accesses::new(module);
+    let mut erased = Erased::new();
+    let (mut split, mut widened) = (0, 0);
+    for func in module.functions().to_vec() {
+        let found = accesses.gather(&facts, module, func);
+        if found.is_empty() {
+            continue;
+        }
+        let mut splitter = Splitter {
+            facts: &mut facts,
+            accesses: &mut accesses,
+            split: 0,
+        };
+        let mut whole = Vec::new();
+        for variable in found {
+            splitter.run(module, variable, &mut whole, &mut erased);
+        }
+        split += splitter.split;
+        for variable in whole {
+            widened += widen(&mut facts, &accesses, module, &variable, &mut erased);
+        }
+    }
+    module.sweep(&erased);
+    cache.put_facts(facts);
+    Ok(Outcome {
+        statistics: vec![("variables split", split), ("accesses widened", widened)],
+    })
+}

@@ -1,0 +1,55 @@
+//! Deletes what only people and debuggers read: names, lines, sources, and instructions of debug
+//! information sets. Strings stay where other instructions use them (`NonSemantic.DebugPrintf`).
+//! `strip-lines` leaves the names.
+//!
+//! Before:
+//! ```text
+//!      OpName %main "main"
+//!      OpLine %file 3 7
+//! %s = OpIAdd %int %a %b
+//! ```
+//! After:
+//! ```text
+//! %s = OpIAdd %int %a %b
+//! ```
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::strip::{erase_unused, erase_where};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, InstRef, Module, Section};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    strip(module, cache, true)
+}
+
+/// Leaves the names.
+pub fn run_lines(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    strip(module, cache, false)
+}
+
+fn strip(module: &mut Module, cache: &mut Cache, names: bool) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let is_debug = |inst: InstRef<'_>| {
+        inst.op().is_line()
+            || (names && matches!(inst.op(), Op::Name | Op::MemberName))
+            || matches!(
+                inst.op(),
+                Op::Source | Op::SourceContinued | Op::SourceExtension | Op::ModuleProcessed
+            )
+            || ids
+                .set(inst)
+                .is_some_and(|s| inst.op() == Op::ExtInst && s.is_debug_info())
+    };
+    let mut erased = Erased::new();
+    let mut deleted = erase_where(module, &mut erased, is_debug);
+    let is_string = |i: InstRef<'_>| i.op() == Op::String;
+    let is_set = |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).contains("DebugInfo");
+    deleted += erase_unused(module, &ids, Section::Sources, &mut erased, is_string);
+    deleted += erase_unused(module, &ids, Section::Imports, &mut erased, is_set);
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![("instructions deleted", deleted)],
+    })
+}

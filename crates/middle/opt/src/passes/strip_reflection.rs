@@ -1,0 +1,94 @@
+//! Deletes what only tools that reflect on modules read: instructions of non-semantic sets other than
+//! those of debug information, and decorations that say how a variable is meant
+//! (`SPV_GOOGLE_hlsl_functionality1`, `SPV_GOOGLE_user_type`), with the extensions they need.
+//!
+//! Before: `OpDecorateString %x UserSemantic "POSITION"`. After: it is gone.
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::strip::{erase_unused, erase_where};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+
+/// Decorations that mean nothing to a device.
+const MEANINGS: [Decoration; 3] = [
+    Decoration::UserSemantic,
+    Decoration::UserTypeGOOGLE,
+    Decoration::CounterBuffer,
+];
+
+/// Extensions that only those decorations need.
+const EXTENSIONS: [&str; 4] = [
+    "SPV_GOOGLE_hlsl_functionality1",
+    "SPV_GOOGLE_user_type",
+    "SPV_GOOGLE_decorate_string",
+    "SPV_KHR_non_semantic_info",
+];
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let sets: Vec<Id> = module
+        .section(Section::Imports)
+        .filter(|i| i.op() == Op::ExtInstImport && is_reflection_set(&i.string(0)))
+        .filter_map(InstRef::result)
+        .collect();
+    let mut erased = Erased::new();
+    let mut deleted = erase_where(module, &mut erased, |i| is_reflection(&sets, i));
+    let is_set =
+        |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).starts_with("NonSemantic.");
+    deleted += erase_unused(module, &ids, Section::Imports, &mut erased, is_set);
+    deleted += extensions(module);
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![("instructions deleted", deleted)],
+    })
+}
+
+/// Whether a set has no meaning for devices, and none for debuggers.
+fn is_reflection_set(name: &str) -> bool {
+    name.starts_with("NonSemantic.") && !name.contains("DebugInfo")
+}
+
+fn is_reflection(sets: &[Id], inst: InstRef<'_>) -> bool {
+    let of = |at: usize| {
+        let decoration = inst.operands().get(at).copied();
+        MEANINGS.iter().any(|m| Some(m.0) == decoration)
+    };
+    match inst.op() {
+        Op::Decorate | Op::DecorateId | Op::DecorateString => of(1),
+        Op::MemberDecorate | Op::MemberDecorateString => of(2),
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
+            inst.get_id(0).is_some_and(|set| sets.contains(&set))
+        }
+        _ => false,
+    }
+}
+
+/// Deletes the extensions that are not needed any more.
+fn extensions(module: &mut Module) -> usize {
+    let strings = module
+        .section(Section::Annotations)
+        .any(|d| matches!(d.op(), Op::DecorateString | Op::MemberDecorateString));
+    let sets = module
+        .section(Section::Imports)
+        .any(|i| i.string(0).starts_with("NonSemantic."));
+    let idle: Vec<Inst> = module
+        .section(Section::Extensions)
+        .filter(|e| {
+            let name = e.string(0);
+            let needed = match name.as_str() {
+                "SPV_KHR_non_semantic_info" => sets,
+                _ => strings,
+            };
+            EXTENSIONS.contains(&name.as_str()) && !needed
+        })
+        .map(InstRef::handle)
+        .collect();
+    for extension in &idle {
+        module.remove(*extension);
+    }
+    idle.len()
+}

@@ -1,0 +1,200 @@
+//! Loop unrolling: the rounds of a loop that runs a known number of times, one behind the other
+//! (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3).
+//!
+//! `unroll` takes the loops that ask for it (`Unroll`), `unroll-small` also those whose rounds are few
+//! and short, `unroll-by=N` makes N rounds one round in loops whose number of rounds N divides. Loops
+//! are left by one branch that every round comes to and are not continued from within constructs;
+//! others stay. How often a loop runs is computed, see [`crate::loops::Trips`].
+//!
+//! Before:
+//! ```text
+//! %h = OpLabel
+//! %i = OpPhi %int %zero %entry %j %body
+//! %c = OpSLessThan %bool %i %two
+//!      OpLoopMerge %m %body Unroll
+//!      OpBranchConditional %c %body %m
+//! %body = OpLabel
+//!      OpStore %x %i
+//! %j = OpIAdd %int %i %one
+//!      OpBranch %h
+//! ```
+//! After:
+//! ```text
+//!      OpStore %x %zero
+//! %j1 = OpIAdd %int %zero %one
+//!      OpStore %x %j1
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::loops::{Copier, LoopPass, Shape, Tools, count, shapes, walk, words};
+use crate::pass::Outcome;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::LoopControl;
+use spirula_spirv::ir::{Block, Inst, InstRef, Module};
+
+/// Rounds that a loop may have which asks to be unrolled.
+const MOST_ROUNDS: u32 = 1024;
+/// Words that all rounds of such a loop may have.
+const MOST_WORDS: usize = 1 << 14;
+/// Words that all rounds of a loop may have which does not ask.
+const SMALL: usize = 192;
+/// Rounds that a loop may have of which some are made one.
+const MOST_COUNTED: u32 = 1 << 12;
+
+/// Those that ask for it.
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    fully(module, cache, 0)
+}
+
+/// Small ones too.
+pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    fully(module, cache, SMALL)
+}
+
+/// Whether a text is a number of rounds.
+pub fn is_factor(text: &str) -> bool {
+    matches!(text.parse(), Ok(2..=64u32))
+}
+
+/// What a loop asks for.
+pub fn control(module: &Module, shape: &Shape) -> LoopControl {
+    let merge = module.merge(shape.header);
+    let merge = merge.filter(|m| m.op() == Op::LoopMerge);
+    LoopControl(merge.map_or(0, |m| m.word(2)))
+}
+
+fn fully(module: &mut Module, cache: &mut Cache, small: usize) -> Result<Outcome, Diagnostic> {
+    let mut pass = Fully { small, rounds: 0 };
+    let mut outcome = walk(module, cache, &mut pass, "loops unrolled")?;
+    outcome.statistics.push(("rounds copied", pass.rounds));
+    Ok(outcome)
+}
+
+/// All rounds.
+struct Fully {
+    /// Words that all rounds of a loop may have which does not ask.
+    small: usize,
+    rounds: usize,
+}
+
+impl LoopPass for Fully {
+    type Found = Shape;
+
+    /// Levels of loops within each other that are unrolled.
+    const LEVELS: usize = 6;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        let asks = |s: &Shape| self.small > 0 || control(module, s).contains(LoopControl::Unroll);
+        shapes(module, flow, tools.structured).iter().any(asks)
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        let Some(rounds) = count(tools, module, shape, MOST_ROUNDS) else {
+            return false;
+        };
+        let control = control(module, shape);
+        let most = match control.contains(LoopControl::Unroll) {
+            true => MOST_WORDS,
+            false => self.small,
+        };
+        let size = words(module, shape) * rounds as usize;
+        if control.contains(LoopControl::DontUnroll) || size > most {
+            return false;
+        }
+        all(module, tools, shape, rounds);
+        tools.touch(shape.entry);
+        self.rounds += rounds as usize;
+        true
+    }
+}
+
+/// Puts all rounds before the loop, and has what is left of the loop leave it.
+fn all(module: &mut Module, tools: &mut Tools, shape: &Shape, count: u32) {
+    if count > 0 {
+        let copier = tools.copier(module);
+        let chain = copier.rounds(module, shape, count as usize, None);
+        chain.put_before(module, shape);
+    }
+    let merge = module.merge(shape.header).map(InstRef::handle);
+    if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
+        module.remove(merge);
+    }
+    leave(module, shape);
+}
+
+/// Has a loop's exit always leave.
+pub fn leave(module: &mut Module, shape: &Shape) {
+    let func = module.block(shape.header).func;
+    if let Some(stays) = module.find_block(func, shape.stays) {
+        module.remove_phi_parent(stays, module.label(shape.exit));
+    }
+    module.branch_to(shape.exit, Some(shape.leaves));
+}
+
+/// Some rounds become one.
+pub fn run_by(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
+    let factor = factor.parse().unwrap_or(2);
+    walk(module, cache, &mut By { factor }, "loops unrolled")
+}
+
+/// So many rounds become one.
+struct By {
+    factor: u32,
+}
+
+impl LoopPass for By {
+    type Found = Shape;
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        let kept = control(module, shape).contains(LoopControl::DontUnroll);
+        if kept || words(module, shape) * self.factor as usize > MOST_WORDS {
+            return false;
+        }
+        let rounds = count(tools, module, shape, MOST_COUNTED);
+        if !rounds.is_some_and(|c| c > 0 && c.is_multiple_of(self.factor)) {
+            return false;
+        }
+        by(module, tools.copier(module), shape, self.factor);
+        true
+    }
+}
+
+fn by(module: &mut Module, copier: &mut Copier, shape: &Shape, factor: u32) {
+    let latch = module.label(shape.latch);
+    let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
+    let values = phis.iter().filter_map(|p| module.phi_value(*p, latch));
+    let values: Vec<_> = values.collect();
+    let chain = copier.rounds(module, shape, factor as usize - 1, Some(values));
+    let merge = module.merge(shape.header);
+    let merge = merge.filter(|m| m.op() == Op::LoopMerge);
+    let continues = merge.map(|m| copier.resolve(m.id(1)));
+    chain.put_behind(module, shape, continues);
+    leave_rolled(module, shape.header);
+}
+
+/// Has a loop ask not to be unrolled: what it said of the number of its rounds does not hold any more.
+pub fn leave_rolled(module: &mut Module, header: Block) {
+    let merge = module.merge(header).map(InstRef::handle);
+    if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
+        let words = module.inst(merge).words();
+        let words = [words[0], words[1], LoopControl::DontUnroll.0];
+        module.replace_words(merge, &words);
+    }
+}

@@ -1,0 +1,345 @@
+//! Loops whose number of rounds is known only when they run: as long as so many rounds are left, they
+//! are made at once (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3; LLVM's "runtime
+//! unrolling"). Of what is left half as many are made if there are so many, then a quarter, until none are left: a loop
+//! would wait for the reads of each round by itself.
+//!
+//! What this is for are loops that read memory and add up: the reads of several rounds need not wait
+//! for each other. Taken are innermost loops with a short body of one block that reads and does not write,
+//! and whose counter goes up by a constant until it is not below a bound.
+//!
+//! Before:
+//! ```text
+//! %h = OpLabel
+//! %i = OpPhi %int %zero %entry %next %body
+//! %c = OpSLessThan %bool %i %n
+//!      OpLoopMerge %end %body None
+//!      OpBranchConditional %c %body %end
+//! ```
+//! After, by two:
+//! ```text
+//! %less = OpISub %int %n %one
+//! %fits = OpSLessThan %bool %less %n
+//! %most = OpSelect %int %fits %less %lowest
+//! ...
+//! %h1 = OpLabel
+//! %i1 = OpPhi %int %zero %entry %next2 %second
+//! %c1 = OpSLessThan %bool %i1 %most
+//!       OpLoopMerge %end %second None
+//!       OpBranchConditional %c1 %first %end
+//! ...
+//! %end = OpLabel
+//! %c2 = OpSLessThan %bool %i1 %n
+//!       OpSelectionMerge %h None
+//!       OpBranchConditional %c2 %last %h
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::loops::{
+    Chain, LoopPass, Shape, Tools, accesses, append, come_from, end_with, shapes, words,
+};
+use crate::pass::Outcome;
+use crate::passes::unroll::{control, leave};
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::fold::Type;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::LoopControl;
+use spirula_spirv::ir::{Block, Inst, InstRef, Module};
+
+/// Words of a round that is made several at once.
+const MOST_WORDS: usize = 128;
+
+pub fn run(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
+    let factor = factor.parse().unwrap_or(2);
+    crate::loops::walk(module, cache, &mut Runtime { factor }, "loops unrolled")
+}
+
+struct Runtime {
+    factor: u32,
+}
+
+/// How a loop counts.
+pub struct Counter {
+    /// The comparison that it stays by, signed or not.
+    pub less: Op,
+    /// What the counter is compared with.
+    pub bound: Id,
+    /// What is added to it.
+    pub step: u64,
+    pub ty: Id,
+    pub width: u32,
+    /// Where its value stands among the header's phis.
+    pub at: usize,
+}
+
+impl LoopPass for Runtime {
+    type Found = Shape;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        let mut shapes = shapes(module, flow, tools.structured).into_iter();
+        shapes.any(|s| is_short(module, &s))
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        if !is_short(module, shape) || !reads_only(module, tools, shape) {
+            return false;
+        }
+        let Some(counter) = counter(module, &tools.facts, shape) else {
+            return false;
+        };
+        let factor = self.factor;
+        unroll(
+            module,
+            tools,
+            shape,
+            &counter,
+            factor,
+            |module, tools, count, values| {
+                let copier = tools.copier(module);
+                copier.rounds(module, shape, count as usize, Some(values.to_vec()))
+            },
+        )
+    }
+}
+
+/// Whether a loop is a header that decides and one short block, and may be unrolled.
+fn is_short(module: &Module, shape: &Shape) -> bool {
+    let control = control(module, shape);
+    let said = [LoopControl::Unroll, LoopControl::DontUnroll];
+    shape.blocks.len() == 2
+        && shape.exit == shape.header
+        && shape.stays_when
+        && !said.iter().any(|s| control.contains(*s))
+        && words(module, shape) <= MOST_WORDS
+}
+
+/// Whether a loop reads memory and has no other effect.
+fn reads_only(module: &Module, tools: &mut Tools, shape: &Shape) -> bool {
+    let (memory, facts) = tools.memory(module);
+    let found = accesses(module, facts, memory, &shape.blocks);
+    found.is_some_and(|found| !found.reads.is_empty() && found.writes.is_empty())
+}
+
+/// How a loop counts, if it does so until its counter is not below a bound.
+pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter> {
+    let condition = facts.def(module, module.terminator(shape.header).id(0))?;
+    let (less, [value, bound]) = match condition.op() {
+        Op::SLessThan | Op::ULessThan => (condition.op(), [condition.id(0), condition.id(1)]),
+        Op::SGreaterThan => (Op::SLessThan, [condition.id(1), condition.id(0)]),
+        Op::UGreaterThan => (Op::ULessThan, [condition.id(1), condition.id(0)]),
+        _ => return None,
+    };
+    let mut phis = module.phis(shape.header);
+    let at = phis.position(|p| p.result() == Some(value))?;
+    let phi = facts.def(module, value)?.handle();
+    let next = facts.def(module, module.phi_value(phi, module.label(shape.latch))?)?;
+    let steps = match [next.get_id(0)?, next.get_id(1)?] {
+        [of, step] if of == value => facts.scalar(module, step),
+        [step, of] if of == value => facts.scalar(module, step),
+        _ => None,
+    };
+    let ty = facts.type_of(module, value)?;
+    let Some(Type::Int { width }) = facts.scalar_type(module, ty) else {
+        return None;
+    };
+    let step = steps?.bits;
+    let inside = |id: Id| {
+        let mut insts = shape.blocks.iter().flat_map(|b| module.body(*b));
+        insts.any(|i| i.result() == Some(id))
+    };
+    let counts = next.op() == Op::IAdd && step > 0 && step < 1 << (width.min(32) - 8);
+    (counts && facts.type_of(module, bound) == Some(ty) && !inside(bound)).then_some(Counter {
+        less,
+        bound,
+        step,
+        ty,
+        width,
+        at,
+    })
+}
+
+/// The numbers of rounds that any number below a factor is put together of, once each at most.
+fn parts(factor: u32) -> impl Iterator<Item = u32> {
+    let most = (factor - 1).checked_ilog2();
+    most.into_iter()
+        .flat_map(|most| (0..=most).rev())
+        .map(|bit| 1 << bit)
+}
+
+/// What the counter has to be below for so many rounds to be left, computed before the loop.
+fn most(
+    module: &mut Module,
+    facts: &mut Facts,
+    shape: &Shape,
+    counter: &Counter,
+    factor: u32,
+) -> Option<Id> {
+    let Counter {
+        less, bound, ty, ..
+    } = *counter;
+    if factor == 1 {
+        return Some(bound);
+    }
+    let before = module.terminator(shape.entry).handle();
+    let ahead = facts.number(module, ty, counter.step * u64::from(factor - 1))?;
+    let lowest = match less {
+        Op::SLessThan => 1 << (counter.width - 1),
+        _ => 0,
+    };
+    let lowest = facts.number(module, ty, lowest)?;
+    let bool = facts.ty(module, Op::TypeBool, &[]);
+    let mut insert = |op, ty, operands: &[Id]| {
+        let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+        facts.insert(module, before, op, ty, &words)
+    };
+    let reduced = insert(Op::ISub, ty, &[bound, ahead]);
+    // The lowest numbers have none below by as much.
+    let fits = insert(less, bool, &[reduced, bound]);
+    Some(insert(Op::Select, ty, &[fits, reduced, lowest]))
+}
+
+/// Has a loop make so many rounds at once, and then those that are left, or says no. The rounds are made with values in the
+/// place of the header's phis.
+pub fn unroll(
+    module: &mut Module,
+    tools: &mut Tools,
+    shape: &Shape,
+    counter: &Counter,
+    factor: u32,
+    mut rounds: impl FnMut(&mut Module, &mut Tools, u32, &[Id]) -> Chain,
+) -> bool {
+    let counts: Vec<u32> = std::iter::once(factor).chain(parts(factor)).collect();
+    let bounds = counts
+        .iter()
+        .map(|count| most(module, &mut tools.facts, shape, counter, *count));
+    let Some(bounds) = bounds.collect::<Option<Vec<Id>>>() else {
+        return false;
+    };
+    let entry = module.label(shape.entry);
+    let phis = module.phis(shape.header);
+    let begun = phis.filter_map(|phi| module.phi_value(phi.handle(), entry));
+    let mut values: Vec<Id> = begun.collect();
+    let mut at = new_block(module, shape);
+    let start = module.label(at);
+    module.branch_to(shape.entry, Some(start));
+    for (count, most) in counts.into_iter().zip(bounds) {
+        let place = Place {
+            shape,
+            counter,
+            most,
+            is_loop: count == factor,
+        };
+        let rounds = |module: &mut Module, tools: &mut Tools, values: &[Id]| {
+            rounds(module, tools, count, values)
+        };
+        (at, values) = place.put(module, tools, (at, values), rounds);
+    }
+    end_with(module, at, module.label(shape.header));
+    come_from(module, shape.header, [shape.entry, at], &values);
+    let merge = module.merge(shape.header).map(InstRef::handle);
+    merge.into_iter().for_each(|merge| module.remove(merge));
+    leave(module, shape);
+    tools.touch(shape.entry);
+    true
+}
+
+/// A block of the loop's function, outside the loop.
+fn new_block(module: &mut Module, shape: &Shape) -> Block {
+    let func = module.block(shape.header).func;
+    let label = module.fresh_id();
+    module.create_block(func, label)
+}
+
+/// Where rounds are put: they are made as long as the counter is below a bound, or once if it is.
+struct Place<'a> {
+    shape: &'a Shape,
+    counter: &'a Counter,
+    most: Id,
+    is_loop: bool,
+}
+
+impl Place<'_> {
+    /// Puts rounds behind a block that leads nowhere, with what the header's phis are there: the block behind the rounds,
+    /// likewise.
+    fn put(
+        &self,
+        module: &mut Module,
+        tools: &mut Tools,
+        (at, values): (Block, Vec<Id>),
+        rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
+    ) -> (Block, Vec<Id>) {
+        let made: Vec<Id> = values.iter().map(|_| module.fresh_id()).collect();
+        let end = new_block(module, self.shape);
+        let (head, joined) = match self.is_loop {
+            true => {
+                let head = new_block(module, self.shape);
+                end_with(module, at, module.label(head));
+                (head, head)
+            }
+            false => (at, end),
+        };
+        let before = if self.is_loop { &made } else { &values };
+        let chain = rounds(module, tools, before);
+        self.join(
+            module,
+            joined,
+            &made,
+            [(&values, at), (&chain.values, chain.last)],
+        );
+        self.decide(module, tools, &chain, [head, end], before[self.counter.at]);
+        end_with(module, chain.last, module.label(joined));
+        (end, made)
+    }
+
+    /// Has a block begin with the values that come from two others.
+    fn join(&self, module: &mut Module, block: Block, made: &[Id], from: [(&[Id], Block); 2]) {
+        let phis: Vec<Inst> = module
+            .phis(self.shape.header)
+            .map(InstRef::handle)
+            .collect();
+        for (at, phi) in phis.into_iter().enumerate() {
+            let ty = module.inst(phi).result_type().unwrap_or(self.counter.ty);
+            let [one, other] = from.map(|(values, from)| [values[at], module.label(from)]);
+            let words = [ty, made[at], one[0], one[1], other[0], other[1]];
+            let inst = module.create(Op::Phi, &words.map(Id::word));
+            module.append(module.block(block).body, inst);
+        }
+    }
+
+    /// Has a block enter the rounds where the counter's value is below the bound.
+    fn decide(
+        &self,
+        module: &mut Module,
+        tools: &mut Tools,
+        chain: &Chain,
+        [head, end]: [Block; 2],
+        value: Id,
+    ) {
+        let body = module.block(head).body;
+        let bool = tools.facts.ty(module, Op::TypeBool, &[]);
+        let condition = append(module, head, self.counter.less, bool, &[value, self.most]);
+        let [first, last, behind] = [chain.first, chain.last, end].map(|b| module.label(b));
+        if tools.structured {
+            let merge = match self.is_loop {
+                true => {
+                    let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
+                    module.create(Op::LoopMerge, &words)
+                }
+                false => module.create(Op::SelectionMerge, &[behind.word(), 0]),
+            };
+            module.append(body, merge);
+        }
+        let words = [condition, first, behind].map(Id::word);
+        let branch = module.create(Op::BranchConditional, &words);
+        module.append(body, branch);
+    }
+}

@@ -1,0 +1,322 @@
+//! Loop unswitching: a branch within a loop that goes the same way in every round is taken once,
+//! before two copies of the loop (Allen and Cocke, "A Catalogue of Optimizing Transformations", 1972).
+//! The copies' branches are on constants, for `simplify-cfg`.
+//!
+//! The loop must be left to one block, that nothing else leads to, and be small. Loops in which
+//! invocations meet (barriers, group operations) stay, since the branch may part invocations.
+//!
+//! Before: a loop with `OpBranchConditional %c %then %else` in it, `%c` from before the loop.
+//!
+//! After:
+//! ```text
+//!      OpSelectionMerge %merge None
+//!      OpBranchConditional %c %loop %other_loop
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::loops::{Copier, LoopPass, Tools, merges_inside, walk};
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::Loops;
+use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module};
+
+/// Words that a loop may have to be copied.
+const MOST_WORDS: usize = 256;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    walk(module, cache, &mut Unswitch, "loops unswitched")
+}
+
+struct Unswitch;
+
+impl LoopPass for Unswitch {
+    type Found = Candidate;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        !self.find(tools, module, flow).is_empty()
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Candidate> {
+        candidates(module, &tools.facts, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, candidate: &'a Candidate) -> &'a [Block] {
+        &candidate.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, candidate: &Candidate) -> bool {
+        split(module, tools, candidate);
+        // One loop of a nest at a time.
+        tools.touch(candidate.entry);
+        tools.touch(candidate.left);
+        true
+    }
+}
+
+/// A loop with a branch that always goes the same way.
+struct Candidate {
+    entry: Block,
+    header: Block,
+    /// Everything from the header on that is not behind the loop, in reverse post-order.
+    blocks: Vec<Block>,
+    /// The block that the loop is left to.
+    left: Block,
+    /// The block with the branch.
+    branch: Block,
+}
+
+fn candidates(module: &Module, facts: &Facts, flow: &Flow, structured: bool) -> Vec<Candidate> {
+    let loops = Loops::compute(&flow.cfg, &flow.dominators);
+    let found = (0..loops.loops().len()).rev();
+    found
+        .filter_map(|at| candidate(module, facts, flow, &loops, at, structured))
+        .collect()
+}
+
+fn candidate(
+    module: &Module,
+    facts: &Facts,
+    flow: &Flow,
+    loops: &Loops,
+    at: usize,
+    structured: bool,
+) -> Option<Candidate> {
+    let (cfg, dominators) = (&flow.cfg, &flow.dominators);
+    let header = loops.loops()[at].header;
+    let mut outside = cfg.predecessors(header).to_vec();
+    outside.retain(|p| !loops.contains(at as u32, *p));
+    let [entry] = outside[..] else { return None };
+    let plain = module.terminator(cfg.block(entry)).op() == Op::Branch
+        && module.merge(cfg.block(entry)).is_none();
+    let left = left_to(module, flow, loops, at, structured)?;
+    let is_inside = |b: u32| {
+        dominators.is_reachable(b)
+            && dominators.dominates(header, b)
+            && !dominators.dominates(left, b)
+    };
+    let order = cfg.reverse_postorder().iter().copied();
+    let blocks: Vec<u32> = order.filter(|b| is_inside(*b)).collect();
+    let ends = cfg.predecessors(left).iter().all(|p| is_inside(*p));
+    let mut inside = vec![false; cfg.len()];
+    blocks.iter().for_each(|b| inside[*b as usize] = true);
+    // Every way out of the blocks leads to the one block.
+    let closed = blocks.iter().all(|b| {
+        let next = cfg.successors(*b);
+        !next.is_empty() && next.iter().all(|s| inside[*s as usize] || *s == left)
+    });
+    let merged = !structured || merges_inside(module, flow, &blocks, header);
+    if !plain || !ends || !closed || !merged || !is_copyable(module, facts, flow, &blocks) {
+        return None;
+    }
+    let inside_defines = |id: Id| {
+        let mut insts = blocks.iter().flat_map(|b| module.body(cfg.block(*b)));
+        insts.any(|i| i.result() == Some(id))
+    };
+    let branch = blocks.iter().copied().find(|b| {
+        let branch = module.terminator(cfg.block(*b));
+        branch.op() == Op::BranchConditional
+            && branch.id(1) != branch.id(2)
+            && cfg.successors(*b).iter().all(|s| inside[*s as usize])
+            && !facts.is_constant(module, branch.id(0))
+            && facts.op(module, branch.id(0)) != Op::Undef
+            && !inside_defines(branch.id(0))
+    })?;
+    Some(Candidate {
+        entry: cfg.block(entry),
+        header: cfg.block(header),
+        blocks: blocks.iter().map(|b| cfg.block(*b)).collect(),
+        left: cfg.block(left),
+        branch: cfg.block(branch),
+    })
+}
+
+/// The one block that a loop is left to.
+fn left_to(
+    module: &Module,
+    flow: &Flow,
+    loops: &Loops,
+    at: usize,
+    structured: bool,
+) -> Option<u32> {
+    let cfg = &flow.cfg;
+    let header = loops.loops()[at].header;
+    if structured {
+        let merge = module.merge(cfg.block(header))?;
+        let left = cfg
+            .position(merge.id(0))
+            .filter(|_| merge.op() == Op::LoopMerge)?;
+        return flow.dominators.is_reachable(left).then_some(left);
+    }
+    let inside = (0..cfg.len() as u32).filter(|b| loops.contains(at as u32, *b));
+    let mut left = None;
+    for block in inside {
+        for next in cfg.successors(block) {
+            if !loops.contains(at as u32, *next) && *left.get_or_insert(*next) != *next {
+                return None;
+            }
+        }
+    }
+    left.filter(|l| flow.dominators.dominates(header, *l))
+}
+
+/// Whether blocks are few, and nothing in them depends on who runs them together.
+fn is_copyable(module: &Module, facts: &Facts, flow: &Flow, blocks: &[u32]) -> bool {
+    let mut words = 0;
+    for block in blocks {
+        for inst in module.body(flow.cfg.block(*block)) {
+            words += 1 + inst.words().len();
+            let op = inst.op();
+            let effects = match op {
+                Op::ExtInst => match facts.ids.set(inst) {
+                    Some(set) if set.is_debug_info() => Effects::PURE,
+                    Some(set) => set.effects(inst.word(1)),
+                    None => Effects::ANY,
+                },
+                Op::Phi | Op::LoopMerge | Op::SelectionMerge => Effects::PURE,
+                op if op.is_line() || op.is_terminator() => Effects::PURE,
+                op => op.effects(),
+            };
+            if effects.contains(Effects::CONVERGENT) || words > MOST_WORDS {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn split(module: &mut Module, tools: &mut Tools, candidate: &Candidate) {
+    let func = module.block(candidate.header).func;
+    close(module, &tools.facts.ids, func, candidate);
+    // Each copy is left to a block of its own.
+    let old = module.label(candidate.left);
+    let ends = [(); 2].map(|()| {
+        let label = module.fresh_id();
+        module.create_block(func, label)
+    });
+    let outside = [(old, module.label(ends[1]))];
+    let copier = tools.copier(module);
+    let copies = copier.blocks(module, &candidate.blocks, &outside);
+    leave(module, candidate, copier, ends);
+    let own = module.label(ends[0]);
+    for block in &candidate.blocks {
+        let merge = module.merge(*block).map(InstRef::handle);
+        let end = module.terminator(*block).handle();
+        for inst in merge.into_iter().chain([end]) {
+            let ids = &tools.facts.ids;
+            ids.rewrite(module, inst, |id| if id == old { own } else { id });
+        }
+    }
+    let facts = &mut tools.facts;
+    let condition = module.terminator(candidate.branch).id(0);
+    for (block, value) in [(candidate.branch, 1), (copy_of(candidate, &copies), 0)] {
+        let ty = facts.type_of(module, condition);
+        let known = ty.and_then(|ty| facts.number(module, ty, value));
+        let branch = module.terminator(block).handle();
+        if let Some(known) = known {
+            module.words_mut(branch)[0] = known.word();
+        }
+    }
+    let other = module.label(copies[0]);
+    let branch = module.terminator(candidate.entry).handle();
+    if module.is_structured() {
+        // No hints.
+        let merge = module.create(Op::SelectionMerge, &[old.word(), 0]);
+        module.insert_before(branch, merge);
+    }
+    let words = [condition, module.label(candidate.header), other].map(Id::word);
+    module.set_terminator(candidate.entry, Op::BranchConditional, &words);
+}
+
+fn copy_of(candidate: &Candidate, copies: &[Block]) -> Block {
+    let at = candidate.blocks.iter().position(|b| *b == candidate.branch);
+    copies[at.unwrap_or(0)]
+}
+
+/// Has what the loop computes and what is used behind it go through phis where it is left.
+fn close(module: &mut Module, ids: &IdWords, func: Func, candidate: &Candidate) {
+    let mut defined: Vec<(Id, Id)> = Vec::new();
+    for block in &candidate.blocks {
+        for inst in module.body(*block) {
+            defined.extend(inst.result().zip(inst.result_type()));
+        }
+    }
+    defined.sort_unstable();
+    let label = module.label(candidate.left);
+    let mut sources: Vec<Id> = Vec::new();
+    for block in &candidate.blocks {
+        if module.targets(ids, *block).iter().any(|t| t.1 == label) {
+            sources.push(module.label(*block));
+        }
+    }
+    let phis: Vec<Inst> = module.phis(candidate.left).map(InstRef::handle).collect();
+    let mut users = Vec::new();
+    let mut used: Vec<(Id, Id)> = Vec::new();
+    for block in &module.function(func).blocks {
+        if candidate.blocks.contains(block) {
+            continue;
+        }
+        for inst in module.body(*block).filter(|i| !phis.contains(&i.handle())) {
+            let mut uses = false;
+            ids.visit(inst, |_, id| {
+                if let Ok(at) = defined.binary_search_by_key(&id, |d| d.0) {
+                    used.push(defined[at]);
+                    uses = true;
+                }
+            });
+            if uses {
+                users.push(inst.handle());
+            }
+        }
+    }
+    used.sort_unstable();
+    used.dedup();
+    let mut through = Vec::with_capacity(used.len());
+    for (id, ty) in used {
+        let new = module.fresh_id();
+        let pairs = sources.iter().flat_map(|s| [id.word(), s.word()]);
+        let words: Vec<u32> = [ty.word(), new.word()].into_iter().chain(pairs).collect();
+        let phi = module.create(Op::Phi, &words);
+        let first = module.body(candidate.left).next().map(InstRef::handle);
+        if let Some(first) = first {
+            module.insert_before(first, phi);
+        }
+        through.push((id, new));
+    }
+    for user in users {
+        ids.rewrite(module, user, |id| {
+            let found = through.binary_search_by_key(&id, |t| t.0);
+            found.map_or(id, |at| through[at].1)
+        });
+    }
+}
+
+/// Has both loops be left to blocks of their own, and those lead to where the loop was left to.
+fn leave(module: &mut Module, candidate: &Candidate, copier: &Copier, ends: [Block; 2]) {
+    let labels = ends.map(|b| module.label(b));
+    let phis: Vec<Inst> = module.phis(candidate.left).map(InstRef::handle).collect();
+    for phi in phis {
+        let words = module.inst(phi).words().to_vec();
+        let mut joined = words[..2].to_vec();
+        for (n, end) in ends.iter().enumerate() {
+            let new = |word: u32| match (n, Id::new(word)) {
+                (1, Some(id)) => copier.resolve(id).word(),
+                _ => word,
+            };
+            let id = module.fresh_id();
+            let pairs = words[2..].iter().map(|w| new(*w));
+            let own: Vec<u32> = [words[0], id.word()].into_iter().chain(pairs).collect();
+            let own = module.create(Op::Phi, &own);
+            module.append(module.block(*end).body, own);
+            joined.extend([id.word(), labels[n].word()]);
+        }
+        module.replace_words(phi, &joined);
+    }
+    let target = module.label(candidate.left);
+    for end in ends {
+        let branch = module.create(Op::Branch, &[target.word()]);
+        module.append(module.block(end).body, branch);
+    }
+}

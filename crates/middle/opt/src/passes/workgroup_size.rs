@@ -1,0 +1,171 @@
+//! The size of workgroups, known before the module is used: see [`super::specialise`], which says how
+//! the passes of specialisation belong together.
+//!
+//! An entry point whose size is open gets it as `LocalSize`: kernels that say none, and compute
+//! shaders whose `WorkgroupSize` or `LocalSizeId` is of specialisation constants. One that says another
+//! size in numbers keeps that.
+//!
+//! Before: `OpExecutionModeId %main LocalSizeId %x %y %z` with specialisation constants. After:
+//! `OpExecutionMode %main LocalSize 64 1 1`.
+
+use super::specialise::freeze;
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionModel};
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+
+/// Three numbers above zero.
+fn size(text: &str) -> Option<[u32; 3]> {
+    let mut numbers = text
+        .split(':')
+        .map(|n| n.parse::<u32>().ok().filter(|n| *n > 0));
+    let size = [numbers.next()??, numbers.next()??, numbers.next()??];
+    numbers.next().is_none().then_some(size)
+}
+
+/// Whether a text is a size.
+pub fn is_size(text: &str) -> bool {
+    size(text).is_some()
+}
+
+pub fn run(module: &mut Module, _cache: &mut Cache, argument: &str) -> Result<Outcome, Diagnostic> {
+    let size = size(argument).unwrap_or([1; 3]);
+    let facts = Facts::new(module);
+    let constants = built_ins(module, BuiltIn::WorkgroupSize);
+    let mut components: Vec<(Id, u32)> = Vec::new();
+    for id in &constants {
+        if let Some(composite) = facts.def_of(module, *id, Op::SpecConstantComposite) {
+            components.extend(composite.ids(0).zip(size));
+        }
+    }
+    let mut sized = 0;
+    for entry in entries(module) {
+        sized += usize::from(entry_size(module, &facts, entry, size, &mut components));
+    }
+    let mut set = 0;
+    for (component, value) in &components {
+        if let Some(constant) = facts.def_of(module, *component, Op::SpecConstant) {
+            let handle = constant.handle();
+            let words = [constant.words()[0], constant.words()[1], *value];
+            module.replace_words(handle, &words);
+            set += 1;
+        }
+    }
+    if set > 0 {
+        freeze(module, |id| components.iter().any(|c| c.0 == id));
+    }
+    let answered = answer_kernels(module, &constants, size);
+    Ok(Outcome {
+        statistics: vec![
+            ("entry points given a size", sized),
+            ("constants frozen", set),
+            ("loads of the size answered", answered),
+        ],
+    })
+}
+
+/// The ids that are decorated as a built-in.
+fn built_ins(module: &Module, wanted: BuiltIn) -> Vec<Id> {
+    let decorations = module.section(Section::Annotations);
+    let is = |d: &InstRef<'_>| {
+        d.op() == Op::Decorate
+            && d.word(1) == Decoration::BuiltIn.0
+            && d.operands().get(2) == Some(&wanted.0)
+    };
+    decorations.filter(is).map(|d| d.id(0)).collect()
+}
+
+/// The compute entry points.
+fn entries(module: &Module) -> Vec<Id> {
+    let models = [ExecutionModel::GLCompute, ExecutionModel::Kernel];
+    let entries = module.section(Section::EntryPoints);
+    let compute =
+        entries.filter(|e| e.op() == Op::EntryPoint && models.iter().any(|m| m.0 == e.word(0)));
+    let mut found: Vec<Id> = compute.filter_map(|e| e.get_id(1)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Gives an entry point its size where that is open; notes the constants that say it.
+fn entry_size(
+    module: &mut Module,
+    facts: &Facts,
+    entry: Id,
+    size: [u32; 3],
+    components: &mut Vec<(Id, u32)>,
+) -> bool {
+    let modes: Vec<Inst> = module
+        .section(Section::ExecutionModes)
+        .filter(|m| m.get_id(0) == Some(entry))
+        .map(InstRef::handle)
+        .collect();
+    let words = [
+        entry.word(),
+        ExecutionMode::LocalSize.0,
+        size[0],
+        size[1],
+        size[2],
+    ];
+    for mode in modes {
+        let inst = module.inst(mode);
+        if inst.word(1) == ExecutionMode::LocalSize.0 {
+            return false;
+        }
+        if inst.word(1) == ExecutionMode::LocalSizeId.0 {
+            let open = inst
+                .ids(2)
+                .any(|id| facts.op(module, id) == Op::SpecConstant);
+            components.extend(inst.ids(2).zip(size));
+            if open {
+                module.replace(mode, Op::ExecutionMode, &words);
+            }
+            return open;
+        }
+    }
+    let mode = module.create(Op::ExecutionMode, &words);
+    module.append(Section::ExecutionModes.list(), mode);
+    true
+}
+
+/// Puts the size in the place of loads of the built-in variable, which kernels have.
+fn answer_kernels(module: &mut Module, variables: &[Id], size: [u32; 3]) -> usize {
+    let mut facts = Facts::new(module);
+    let is_variable = |id: &Id| facts.op(module, *id) == Op::Variable;
+    let variables: Vec<Id> = variables.iter().copied().filter(is_variable).collect();
+    if variables.is_empty() {
+        return 0;
+    }
+    let loads: Vec<Inst> = module
+        .all_insts()
+        .filter(|i| i.op() == Op::Load && variables.contains(&i.id(0)))
+        .map(InstRef::handle)
+        .collect();
+    let mut replaced: Vec<(Id, Id)> = Vec::new();
+    let mut erased = Erased::new();
+    for load in loads {
+        let inst = module.inst(load);
+        let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
+            continue;
+        };
+        let Some(constant) = facts.numbers(module, ty, &size.map(u64::from)) else {
+            continue;
+        };
+        replaced.push((id, constant));
+        module.erase(load, &mut erased);
+    }
+    replaced.sort_unstable();
+    let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
+    for inst in all {
+        facts.ids.rewrite(module, inst, |id| {
+            let found = replaced.binary_search_by_key(&id, |r| r.0);
+            found.map_or(id, |at| replaced[at].1)
+        });
+    }
+    module.sweep(&erased);
+    replaced.len()
+}

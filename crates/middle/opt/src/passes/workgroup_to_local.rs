@@ -1,0 +1,268 @@
+//! Arrays of the workgroup's memory of which every invocation uses the element of its own number alone become a variable of
+//! each invocation, so that `mem2reg` can make values of them (the privatisation of arrays: Tu and Padua, "Automatic Array
+//! Privatization", 1994). What a block computes in parallel and then copies elsewhere is such an array.
+//!
+//! Taken are arrays that one entry point alone uses, by plain loads and stores at the first component of
+//! `LocalInvocationId`, where workgroups have no other, or at `LocalInvocationIndex`.
+//!
+//! Before:
+//! ```text
+//! %x = OpVariable %ptr_Workgroup_array Workgroup
+//! ...
+//! %i = OpCompositeExtract %uint %local_id 0
+//! %p = OpAccessChain %ptr_Workgroup_float %x %i
+//!      OpStore %p %v
+//! ```
+//! After:
+//! ```text
+//! %x = OpVariable %ptr_Function_float Function
+//! ...
+//!      OpStore %x %v
+//! ```
+
+use super::private_to_local::{entries, leave_interfaces};
+use crate::analyses::Cache;
+use crate::gvn::is_plain;
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
+use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let globals = module.section(Section::Globals);
+    let variables: Vec<Inst> = globals
+        .filter(|i| i.op() == Op::Variable && i.word(0) == StorageClass::Workgroup.0)
+        .map(InstRef::handle)
+        .collect();
+    let mut moved = 0;
+    if !variables.is_empty() {
+        let calls = cache.calls(module);
+        let mut facts = cache.take_facts(module);
+        let alone = entries(module, &calls);
+        let mut uses = Uses::new(module, &facts, &variables);
+        for func in module.functions() {
+            uses.count(module, &facts, *func, alone[func.index()]);
+        }
+        for variable in variables {
+            moved += usize::from(uses.move_to(module, &mut facts, variable).is_some());
+        }
+        if moved > 0 {
+            leave_interfaces(module, &facts);
+        }
+        cache.put_facts(facts);
+    }
+    Ok(Outcome {
+        statistics: vec![("arrays made variables", moved)],
+    })
+}
+
+/// What numbers the invocations of a workgroup.
+struct Numbers {
+    built_ins: IdMap<Option<BuiltIn>>,
+    /// Whether workgroups have one dimension.
+    is_flat: bool,
+}
+
+impl Numbers {
+    fn of(module: &Module, facts: &Facts) -> Numbers {
+        let mut built_ins = IdMap::new(module.bound(), None);
+        let mut size = None;
+        for inst in module.section(Section::Annotations) {
+            let is_built_in = inst.op() == Op::Decorate && inst.word(1) == Decoration::BuiltIn.0;
+            if let Some(kind) = inst.operands().get(2).filter(|_| is_built_in) {
+                built_ins.set(inst.id(0), Some(BuiltIn(*kind)));
+                if *kind == BuiltIn::WorkgroupSize.0 {
+                    size = Some(inst.id(0));
+                }
+            }
+        }
+        // What is so decorated counts more than what modes say.
+        let is_flat = match size.and_then(|size| facts.def(module, size)) {
+            Some(size) => [1, 2]
+                .iter()
+                .all(|at| is_one(module, facts, size.get_id(*at))),
+            None => modes_are_flat(module, facts),
+        };
+        Numbers { built_ins, is_flat }
+    }
+
+    /// Whether a value is another one in each invocation of a workgroup, counted from zero.
+    fn is_own(&self, module: &Module, facts: &Facts, id: Id) -> bool {
+        let Some(def) = facts.def(module, id) else {
+            return false;
+        };
+        let loaded = |load: Option<InstRef<'_>>| {
+            let load = load.filter(|load| load.op() == Op::Load)?;
+            self.built_ins[load.id(0)]
+        };
+        match def.op() {
+            Op::UConvert | Op::SConvert | Op::Bitcast => self.is_own(module, facts, def.id(0)),
+            Op::CompositeExtract if def.operands().get(1..) == Some(&[0]) => {
+                let of = loaded(facts.def(module, def.id(0)));
+                self.is_flat && of == Some(BuiltIn::LocalInvocationId)
+            }
+            _ => loaded(Some(def)) == Some(BuiltIn::LocalInvocationIndex),
+        }
+    }
+}
+
+/// Whether an id is the number one, whatever is specialised.
+fn is_one(module: &Module, facts: &Facts, id: Option<Id>) -> bool {
+    let value = id.and_then(|id| facts.scalar(module, id));
+    value.is_some_and(|value| value.bits == 1)
+}
+
+/// Whether the modes of all entry points say a size of one dimension.
+fn modes_are_flat(module: &Module, facts: &Facts) -> bool {
+    let mut flat = 0;
+    for mode in module.section(Section::ExecutionModes) {
+        let is_flat = match ExecutionMode(mode.word(1)) {
+            ExecutionMode::LocalSize => mode.operands().get(3..5) == Some(&[1, 1]),
+            ExecutionMode::LocalSizeId => [3, 4]
+                .iter()
+                .all(|at| is_one(module, facts, mode.get_id(*at))),
+            _ => continue,
+        };
+        if !is_flat {
+            return false;
+        }
+        flat += 1;
+    }
+    flat > 0 && flat == module.section(Section::EntryPoints).count()
+}
+
+/// How the elements of an array are used.
+#[derive(Clone)]
+struct Found {
+    /// The function that uses it, and no other.
+    func: Option<Func>,
+    /// Addresses of elements, and what loads and stores there.
+    chains: Vec<Inst>,
+    accesses: Vec<Inst>,
+}
+
+struct Uses {
+    numbers: Numbers,
+    /// By variable: `None` for what is none, or is used otherwise.
+    found: IdMap<Option<Found>>,
+    /// The variable that an id is, or is the address of an element of.
+    base: IdMap<Option<Id>>,
+}
+
+impl Uses {
+    fn new(module: &Module, facts: &Facts, variables: &[Inst]) -> Uses {
+        let mut uses = Uses {
+            numbers: Numbers::of(module, facts),
+            found: IdMap::new(module.bound(), None),
+            base: IdMap::new(module.bound(), None),
+        };
+        for variable in variables {
+            let inst = module.inst(*variable);
+            // One with a value to begin with has none.
+            let plain = inst.result().filter(|_| inst.get_id(1).is_none());
+            let array = element(module, facts, inst);
+            if let Some(id) = plain.filter(|id| array.is_some() && facts.marks(*id).is_some()) {
+                let (chains, accesses) = (Vec::new(), Vec::new());
+                let found = Found {
+                    func: None,
+                    chains,
+                    accesses,
+                };
+                uses.found.set(id, Some(found));
+                uses.base.set(id, Some(id));
+            }
+        }
+        for inst in module
+            .section(Section::Globals)
+            .chain(module.section(Section::Trailer))
+        {
+            facts.ids.visit(inst, |_, id| uses.found.set(id, None));
+        }
+        uses
+    }
+
+    fn count(&mut self, module: &Module, facts: &Facts, func: Func, is_alone: bool) {
+        for inst in module.function_insts(func) {
+            let begin = inst.words().len() - inst.operands().len();
+            let mut used: Option<Id> = None;
+            facts.ids.visit(inst, |at, id| {
+                let Some(variable) = self.base[id] else {
+                    return;
+                };
+                let is_fit = match inst.op() {
+                    Op::Load => at == begin && is_plain(inst.operands().get(1)),
+                    Op::Store => at == begin && is_plain(inst.operands().get(2)),
+                    Op::AccessChain | Op::InBoundsAccessChain => {
+                        let own = inst.get_id(1).filter(|_| inst.operands().len() == 2);
+                        at == begin && own.is_some_and(|i| self.numbers.is_own(module, facts, i))
+                    }
+                    _ => false,
+                };
+                // The array as a whole is only a place for addresses.
+                let is_chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+                let is_fit = is_fit && is_alone && is_chain == (id == variable);
+                let same = self.found[variable]
+                    .as_ref()
+                    .is_some_and(|found| found.func.is_none_or(|other| other == func));
+                match is_fit && same {
+                    true => used = Some(variable),
+                    false => self.found.set(variable, None),
+                }
+            });
+            let Some(variable) = used else { continue };
+            if let Some(found) = self.found.get_mut(variable) {
+                found.func = Some(func);
+                match inst.op() {
+                    Op::Load | Op::Store => found.accesses.push(inst.handle()),
+                    _ => {
+                        found.chains.push(inst.handle());
+                        inst.result()
+                            .into_iter()
+                            .for_each(|id| self.base.set(id, Some(variable)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes an array a variable of the function that uses it, if that can be.
+    fn move_to(&self, module: &mut Module, facts: &mut Facts, variable: Inst) -> Option<()> {
+        let inst = module.inst(variable);
+        let id = inst.result()?;
+        let found = self.found[id].as_ref()?;
+        let (func, element) = (found.func?, element(module, facts, inst)?);
+        let pointer = facts.local_pointer(module, element);
+        for access in &found.accesses {
+            let inst = module.inst(*access);
+            let begin = inst.words().len() - inst.operands().len();
+            // What was said of its alignment holds no more.
+            let kept = if inst.op() == Op::Load {
+                begin + 1
+            } else {
+                begin + 2
+            };
+            let mut words = inst.words()[..kept].to_vec();
+            words[begin] = id.word();
+            module.replace_words(*access, &words);
+        }
+        for chain in &found.chains {
+            module.remove(*chain);
+        }
+        let words = [pointer.word(), id.word(), StorageClass::Function.0];
+        module.remove(variable);
+        module.replace_words(variable, &words);
+        let entry = module.function(func).blocks[0];
+        let first = module.body(entry).next().map(InstRef::handle)?;
+        module.insert_before(first, variable);
+        Some(())
+    }
+}
+
+/// The type of the elements of an array that a variable is.
+fn element(module: &Module, facts: &Facts, variable: InstRef<'_>) -> Option<Id> {
+    let pointer = facts.def_of(module, variable.result_type()?, Op::TypePointer)?;
+    Some(facts.def_of(module, pointer.id(1), Op::TypeArray)?.id(0))
+}

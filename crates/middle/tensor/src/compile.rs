@@ -1,0 +1,68 @@
+//! The pipeline from functions to programs.
+
+use crate::ir::Function;
+use crate::schedule::{Dispatch, PASSES, Profile, Tuning};
+use crate::{lower, passes, print, schedule};
+use spirula_diagnostics::Diagnostic;
+use spirula_kernel::ir::Program;
+
+/// Names of all stages that [`compile`] shows, in their order, with what they do.
+pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let passes = passes::PASSES.iter().map(|p| (p.name, p.about));
+    let form = [(
+        "dispatches",
+        "Makes a dispatch of each structured operation",
+    )];
+    let scheduled = PASSES.iter().map(|p| (p.name, p.about));
+    passes.chain(form).chain(scheduled)
+}
+
+/// What is told of each stage: its name, and a function for the text of what it left.
+pub type Shown<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+
+/// Fuses a function, schedules it for a kind of device and lowers it.
+///
+/// # Errors
+/// When something has no lowering; the message names it.
+pub fn compile(
+    function: Function,
+    profile: Profile,
+    tuning: &Tuning,
+    shown: &mut Shown<'_>,
+) -> Result<Program, Diagnostic> {
+    let (function, dispatches) = scheduled(function, profile, tuning, shown)?;
+    Ok(lower::lower(&function, dispatches))
+}
+
+/// The first part of [`compile`]: the function as it was fused, and its dispatches with their schedules in
+/// the order in which the program numbers its kernels.
+///
+/// # Errors
+/// As there.
+pub fn scheduled(
+    mut function: Function,
+    profile: Profile,
+    tuning: &Tuning,
+    shown: &mut Shown<'_>,
+) -> Result<(Function, Vec<Dispatch>), Diagnostic> {
+    for pass in passes::PASSES {
+        (pass.run)(&mut function, &profile);
+        shown(pass.name, &|| noted(&function, pass, &profile));
+    }
+    let mut dispatches = lower::dispatches(&function, profile, tuning)?;
+    shown("dispatches", &|| schedule::print_all(&dispatches));
+    for pass in PASSES {
+        dispatches.iter_mut().for_each(pass.run);
+        shown(pass.name, &|| schedule::print_all(&dispatches));
+    }
+    Ok((function, dispatches))
+}
+
+/// The text of a function after a pass, with what the pass has to say.
+fn noted(function: &Function, pass: &passes::Pass, profile: &Profile) -> String {
+    let mut text = print(function);
+    for note in (pass.notes)(function, profile) {
+        text.push_str(&format!("// {note}\n"));
+    }
+    text
+}

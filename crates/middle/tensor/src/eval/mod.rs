@@ -1,0 +1,453 @@
+//! Functions run by definition: the oracle that passes and lowerings are compared with.
+//!
+//! One point after the other, one node after the other; only what depends on an axis is evaluated
+//! again when its index changes. All nodes are evaluated, chosen or not, so that a read outside of
+//! a tensor gives a mark instead of a value; the mark is an error only where it reaches a result.
+
+mod combiner;
+mod point;
+
+use crate::ir::{
+    Block, Constant, Destination, Dim, Function, MessagePiece, Op, OpKind, RunAssertion, Sort,
+    Structured, TensorType, Value,
+};
+use combiner::Call;
+use point::Point;
+use spirula_diagnostics::Place;
+use spirula_program::{Literal, Scalar};
+use std::fmt;
+use std::rc::Rc;
+
+/// Why a function could not be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvalError {
+    /// An argument is missing or not of its parameter's type.
+    Argument(usize),
+    /// An operation reads outside of a tensor.
+    Outside(Place),
+    /// More work than was allowed.
+    Work,
+    /// The function is not well formed at an operation.
+    Malformed(Place),
+    /// An assertion does not hold; its message.
+    Failed(String),
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EvalError::Argument(at) => write!(f, "argument {at} is not of its parameter's type"),
+            EvalError::Outside(place) => write!(f, "a read outside of a tensor at {place}"),
+            EvalError::Work => f.write_str("more work than was allowed"),
+            EvalError::Malformed(place) => write!(f, "a malformed operation at {place}"),
+            EvalError::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+/// Runs a function on arguments of its parameters' types, with at most about `work` nodes
+/// evaluated.
+pub fn evaluate(
+    function: &Function,
+    arguments: Vec<Constant>,
+    work: u64,
+) -> Result<Vec<Constant>, EvalError> {
+    let mut machine = Machine {
+        function,
+        values: vec![None; function.value_count()],
+        work,
+        place: Place::Unknown,
+    };
+    let parameters = function.block(function.body()).parameters.clone();
+    let mut arguments = arguments.into_iter();
+    for (at, parameter) in parameters.iter().enumerate() {
+        let argument = arguments.next().ok_or(EvalError::Argument(at))?;
+        let ty = function.ty(*parameter);
+        let known = ty.shape.iter().zip(&argument.ty.shape);
+        let fits = argument.ty.element == ty.element
+            && argument.ty.rank() == ty.rank()
+            && known
+                .into_iter()
+                .all(|(a, b)| a.known().is_none() || a == b);
+        if !fits || !machine.bind_sizes(ty, &argument.ty) {
+            return Err(EvalError::Argument(at));
+        }
+        machine.values[parameter.index()] = Some(Rc::new(argument));
+    }
+    let results = machine.block(function.body())?;
+    Ok(results.iter().map(|value| (**value).clone()).collect())
+}
+
+type Tensor = Rc<Constant>;
+
+struct Machine<'a> {
+    function: &'a Function,
+    values: Vec<Option<Tensor>>,
+    work: u64,
+    place: Place,
+}
+
+impl Machine<'_> {
+    fn get(&self, value: Value) -> Result<Tensor, EvalError> {
+        let tensor = self.values[value.index()].clone();
+        tensor.ok_or(EvalError::Malformed(self.place))
+    }
+
+    fn set(&mut self, value: Value, tensor: Tensor) {
+        self.values[value.index()] = Some(tensor);
+    }
+
+    /// Sets the sizes that are known with an argument; whether they agree with those that are known
+    /// already.
+    fn bind_sizes(&mut self, ty: &TensorType, argument: &TensorType) -> bool {
+        let mut pairs = ty.shape.iter().zip(sizes(argument));
+        pairs.all(|(dim, size)| {
+            let Dim::Value(value) = dim else { return true };
+            if let Some(known) = &self.values[value.index()] {
+                return known.bits(0) == size;
+            }
+            let known = Constant {
+                ty: TensorType::scalar(Scalar::I64),
+                bytes: size.to_le_bytes().to_vec(),
+            };
+            self.set(*value, Rc::new(known));
+            true
+        })
+    }
+
+    fn spend(&mut self, work: u64) -> Result<(), EvalError> {
+        self.work = self.work.checked_sub(work).ok_or(EvalError::Work)?;
+        Ok(())
+    }
+
+    fn block(&mut self, block: Block) -> Result<Vec<Tensor>, EvalError> {
+        let function = self.function;
+        for op in &function.block(block).ops {
+            self.place = op.place;
+            self.spend(1)?;
+            self.op(op)?;
+        }
+        let results = function.block(block).results.iter();
+        results.map(|value| self.get(*value)).collect()
+    }
+
+    fn op(&mut self, op: &Op) -> Result<(), EvalError> {
+        let results = match &op.kind {
+            OpKind::Constant(constant) => vec![Rc::new((**constant).clone())],
+            OpKind::Structured(structured) => self.structured(structured)?,
+            OpKind::Reshape(value) => {
+                let bytes = self.get(*value)?.bytes.clone();
+                let ty = self.known_type(self.function.ty(op.results[0]))?;
+                vec![Rc::new(Constant { ty, bytes })]
+            }
+            OpKind::Sort(sort) => self.sort(sort)?,
+            OpKind::Assert(assertion) => {
+                self.assert(assertion)?;
+                Vec::new()
+            }
+            OpKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let holds = self.get(*condition)?.bits(0) != 0;
+                self.block(if holds { *then } else { *otherwise })?
+            }
+            OpKind::While {
+                initial,
+                condition,
+                body,
+            } => {
+                let initial = initial.iter().map(|value| self.get(*value));
+                let initial = initial.collect::<Result<_, _>>()?;
+                self.repeat(initial, *condition, *body)?
+            }
+        };
+        for (value, tensor) in op.results.iter().zip(results) {
+            self.set(*value, tensor);
+        }
+        Ok(())
+    }
+
+    fn assert(&self, assertion: &RunAssertion) -> Result<(), EvalError> {
+        if self.get(assertion.condition)?.bits(0) != 0 {
+            return Ok(());
+        }
+        let mut message = String::new();
+        for piece in &assertion.message {
+            match piece {
+                MessagePiece::Text(text) => message.push_str(text),
+                MessagePiece::Value(value) => {
+                    let tensor = self.get(*value)?;
+                    let ty = tensor.ty.element;
+                    let text = Literal::new(ty, tensor.bits(0)).to_string();
+                    message.push_str(text.strip_suffix(ty.name()).unwrap_or(&text));
+                }
+            }
+        }
+        Err(EvalError::Failed(message))
+    }
+
+    fn repeat(
+        &mut self,
+        mut state: Vec<Tensor>,
+        condition: Block,
+        body: Block,
+    ) -> Result<Vec<Tensor>, EvalError> {
+        loop {
+            self.bind(condition, &state);
+            let goes_on = self.block(condition)?;
+            if goes_on.first().is_none_or(|c| c.bits(0) == 0) {
+                return Ok(state);
+            }
+            self.bind(body, &state);
+            state = self.block(body)?;
+        }
+    }
+
+    fn bind(&mut self, block: Block, arguments: &[Tensor]) {
+        let function = self.function;
+        let parameters = function.block(block).parameters.iter();
+        for (parameter, argument) in parameters.zip(arguments) {
+            self.set(*parameter, argument.clone());
+        }
+    }
+
+    fn size(&self, dim: Dim) -> Result<u64, EvalError> {
+        match dim {
+            Dim::Static(size) => Ok(size),
+            Dim::Value(value) => Ok(self.get(value)?.bits(0)),
+        }
+    }
+
+    /// The type with its sizes known.
+    fn known_type(&self, ty: &TensorType) -> Result<TensorType, EvalError> {
+        let sizes = ty.shape.iter().map(|dim| self.size(*dim));
+        let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
+        Ok(TensorType::new(ty.element, &sizes))
+    }
+
+    fn structured(&mut self, op: &Structured) -> Result<Vec<Tensor>, EvalError> {
+        let extents = op.axes.iter().map(|axis| self.size(axis.extent));
+        let extents: Vec<u64> = extents.collect::<Result<_, _>>()?;
+        let mut point = Point::new(self, op, &extents)?;
+        let all: u64 = extents.iter().fold(1, |all, e| all.saturating_mul(*e));
+        self.spend(all.saturating_mul(point.innermost()))?;
+        let mut results = Vec::new();
+        for result in &op.yields {
+            results.push(match &result.destination {
+                Destination::Each(_) => return Err(EvalError::Malformed(self.place)),
+                Destination::Point => {
+                    let shape = &extents[..op.parallel_rank()];
+                    blank(TensorType::new(op.body.ty(result.value), shape))
+                }
+                Destination::Prefix { shape, .. } => blank(self.known_type(&TensorType {
+                    element: op.body.ty(result.value),
+                    shape: shape.clone(),
+                })?),
+                Destination::Scatter { base, .. } => (*self.get(*base)?).clone(),
+            });
+        }
+        point.run(op, &extents, &mut results)?;
+        Ok(results.into_iter().map(Rc::new).collect())
+    }
+
+    fn sort(&mut self, sort: &Sort) -> Result<Vec<Tensor>, EvalError> {
+        let operands = sort.operands.iter().map(|value| self.get(*value));
+        let operands: Vec<Tensor> = operands.collect::<Result<_, _>>()?;
+        let shape = sizes(&operands[0].ty);
+        let count = shape[sort.dimension] as usize;
+        let inner: usize = shape[sort.dimension + 1..].iter().product::<u64>() as usize;
+        let all = shape.iter().product::<u64>() as usize;
+        self.spend((all as u64).saturating_mul(64))?;
+        let mut results: Vec<Constant> = operands.iter().map(|o| (**o).clone()).collect();
+        let mut less = Call::new(&sort.comparator);
+        let lines = all.checked_div(count).unwrap_or(0);
+        for line in 0..lines {
+            let start = line / inner * inner * count + line % inner;
+            let order = merge_sort((0..count).collect(), &mut |a, b| {
+                let at = [start + a * inner, start + b * inner];
+                let arguments = operands.iter().flat_map(|o| at.map(|at| o.bits(at)));
+                less.call(arguments)[0] != 0
+            });
+            for (result, operand) in results.iter_mut().zip(&operands) {
+                for (to, from) in order.iter().enumerate() {
+                    let bits = operand.bits(start + from * inner);
+                    set_bits(result, start + to * inner, bits);
+                }
+            }
+        }
+        Ok(results.into_iter().map(Rc::new).collect())
+    }
+}
+
+fn sizes(ty: &TensorType) -> Vec<u64> {
+    ty.shape
+        .iter()
+        .map(|dim| dim.known().unwrap_or(0))
+        .collect()
+}
+
+/// A tensor of zeros.
+fn blank(ty: TensorType) -> Constant {
+    let count = ty.elements().unwrap_or(0) * ty.element.size();
+    Constant {
+        ty,
+        bytes: vec![0; count as usize],
+    }
+}
+
+fn set_bits(tensor: &mut Constant, at: usize, bits: u64) {
+    let size = tensor.ty.element.size() as usize;
+    let bytes = bits.to_le_bytes();
+    tensor.bytes[at * size..(at + 1) * size].copy_from_slice(&bytes[..size]);
+}
+
+/// Stable; the order may be any.
+fn merge_sort(items: Vec<usize>, less: &mut dyn FnMut(usize, usize) -> bool) -> Vec<usize> {
+    if items.len() < 2 {
+        return items;
+    }
+    let (left, right) = items.split_at(items.len() / 2);
+    let left = merge_sort(left.to_vec(), less);
+    let right = merge_sort(right.to_vec(), less);
+    let (mut a, mut b) = (left.into_iter().peekable(), right.into_iter().peekable());
+    let mut merged = Vec::new();
+    while let (Some(first), Some(second)) = (a.peek(), b.peek()) {
+        let next = if less(*second, *first) {
+            &mut b
+        } else {
+            &mut a
+        };
+        merged.extend(next.next());
+    }
+    merged.extend(a);
+    merged.extend(b);
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+    use crate::ir::{AxisKind, Combiner, Reduction, Shape, Yield};
+    use spirula_program::{Literal, Op as ScalarOp};
+
+    fn tensor(shape: &[u64], values: &[i32]) -> Constant {
+        Constant {
+            ty: TensorType::new(Scalar::I32, shape),
+            bytes: values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        }
+    }
+
+    fn run(builder: Builder, arguments: Vec<Constant>) -> Result<Vec<Constant>, EvalError> {
+        evaluate(&builder.finish(), arguments, 1 << 20)
+    }
+
+    #[test]
+    fn a_product_of_matrices() {
+        let mut builder = Builder::new("main");
+        let a = builder.parameter("a", TensorType::new(Scalar::I32, &[2, 3]), false);
+        let b = builder.parameter("b", TensorType::new(Scalar::I32, &[3, 2]), false);
+        let mut op = Structured::parallel(&[Dim::Static(2), Dim::Static(2)]);
+        let (i, j) = (op.point()[0], op.point()[1]);
+        let k = op.axis(Dim::Static(3), AxisKind::Reduction);
+        let left = op.body.element(a, Scalar::I32, &[i, k]);
+        let right = op.body.element(b, Scalar::I32, &[k, j]);
+        let product = op.body.op(ScalarOp::Mul, &[left, right]);
+        let zero = op.body.literal(Literal::i32(0));
+        let sum = op.fold(Reduction {
+            initial: vec![zero],
+            values: vec![product],
+            combiner: Combiner::of(ScalarOp::Add, Scalar::I32),
+        });
+        op.give(sum[0]);
+        let result = builder.structured(op)[0];
+        builder.result(result, false);
+        let arguments = vec![
+            tensor(&[2, 3], &[1, 2, 3, 4, 5, 6]),
+            tensor(&[3, 2], &[1, 0, 0, 1, 1, 1]),
+        ];
+        let results = run(builder, arguments).expect("it runs");
+        assert_eq!(results, [tensor(&[2, 2], &[4, 5, 10, 11])]);
+    }
+
+    #[test]
+    fn reads_outside_count_where_they_are_chosen() {
+        for (bound, expected) in [(2, true), (3, false)] {
+            let mut builder = Builder::new("main");
+            let a = builder.parameter("a", TensorType::new(Scalar::I32, &[2]), false);
+            let shape: Shape = [Dim::Static(3)].into_iter().collect();
+            let mut op = Structured::parallel(&shape);
+            let point = op.point();
+            let bound = op.body.i64(bound);
+            let inside = op.body.op(ScalarOp::SLt, &[point[0], bound]);
+            let element = op.body.element(a, Scalar::I32, &point);
+            let other = op.body.literal(Literal::i32(7));
+            let value = op.body.op(ScalarOp::Cond, &[inside, element, other]);
+            op.give(value);
+            let result = builder.structured(op)[0];
+            builder.result(result, false);
+            let found = run(builder, vec![tensor(&[2], &[5, 6])]);
+            assert_eq!(found.is_ok(), expected);
+            if let Ok(found) = found {
+                assert_eq!(found, [tensor(&[3], &[5, 6, 7])]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_scatter_combines_and_drops_what_is_outside() {
+        let mut builder = Builder::new("main");
+        let base = builder.parameter("base", TensorType::new(Scalar::I32, &[2]), false);
+        let at = builder.parameter("at", TensorType::new(Scalar::I32, &[4]), false);
+        let mut op = Structured::parallel(&[Dim::Static(4)]);
+        let point = op.point();
+        let index = op.body.element(at, Scalar::I32, &point);
+        let index = op.body.convert(ScalarOp::SExt, Scalar::I64, index);
+        let value = op.body.literal(Literal::i32(10));
+        op.yields.push(Yield {
+            value,
+            destination: Destination::Scatter {
+                base,
+                indices: vec![index],
+                combiner: Some(Combiner::of(ScalarOp::Add, Scalar::I32)),
+                distinct: false,
+            },
+        });
+        let result = builder.structured(op)[0];
+        builder.result(result, false);
+        let arguments = vec![tensor(&[2], &[1, 2]), tensor(&[4], &[1, 1, -1, 2])];
+        let results = run(builder, arguments).expect("it runs");
+        assert_eq!(results, [tensor(&[2], &[1, 22])]);
+    }
+
+    #[test]
+    fn a_loop_without_end_runs_out_of_work() {
+        let mut builder = Builder::new("main");
+        let shape = TensorType::scalar(Scalar::I32);
+        let start = builder.parameter("start", shape.clone(), false);
+        let _ = builder.begin_block(std::slice::from_ref(&shape));
+        let always = builder.splat(Literal::new(Scalar::Bool, 1), &[]);
+        let condition = builder.end_block(&[always]);
+        let state = builder.begin_block(&[shape]);
+        let body = builder.end_block(&state);
+        let result = builder.repeat(&[start], condition, body)[0];
+        builder.result(result, false);
+        let found = run(builder, vec![tensor(&[], &[1])]);
+        assert_eq!(found, Err(EvalError::Work));
+    }
+
+    #[test]
+    fn equal_elements_stay_in_order() {
+        let mut calls = 0;
+        let keys = [3, 1, 3, 0, 1];
+        let order = merge_sort((0..5).collect(), &mut |a, b| {
+            calls += 1;
+            keys[a] < keys[b]
+        });
+        assert_eq!(order, [3, 1, 4, 0, 2]);
+    }
+}

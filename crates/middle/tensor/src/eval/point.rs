@@ -1,0 +1,250 @@
+//! One structured operation: point after point of its index space.
+
+use super::combiner::{Call, apply};
+use super::{EvalError, Machine, Tensor, set_bits, sizes};
+use crate::ir::{Body, Constant, Destination, Node, NodeData, Reduction, Structured};
+use spirula_diagnostics::Place;
+use spirula_program::Op as ScalarOp;
+
+/// The state at a point of an index space.
+pub(super) struct Point<'a> {
+    body: &'a Body,
+    /// Nodes by what they depend on: nothing, the first axis, …, the last axis; then those that
+    /// depend on accumulators.
+    levels: Vec<Vec<Node>>,
+    indices: Vec<u64>,
+    registers: Vec<u64>,
+    /// Which registers hold nothing, for something was read outside.
+    missing: Vec<bool>,
+    accumulators: Vec<u64>,
+    tensors: Vec<Option<(Tensor, Vec<u64>)>>,
+    place: Place,
+}
+
+impl<'a> Point<'a> {
+    pub fn new(
+        machine: &Machine<'_>,
+        op: &'a Structured,
+        extents: &[u64],
+    ) -> Result<Self, EvalError> {
+        let body = &op.body;
+        let needed = body.reachable(&op.roots());
+        let mut level_of = vec![0; body.len()];
+        let mut levels = vec![Vec::new(); extents.len() + 2];
+        let mut tensors = vec![None; machine.values.len()];
+        for node in body.ids().filter(|n| needed[n.index()]) {
+            let operands = body.operands(node).iter();
+            let within = operands.map(|n| level_of[n.index()]).max().unwrap_or(0);
+            let level = match body.node(node) {
+                NodeData::Index(axis) => *axis as usize + 1,
+                NodeData::Reduced(_) => extents.len() + 1,
+                NodeData::Element(value, _) | NodeData::Size(value) => {
+                    let tensor = machine.get(*value)?;
+                    let shape = sizes(&tensor.ty);
+                    tensors[value.index()] = Some((tensor, shape));
+                    within
+                }
+                _ => within,
+            };
+            level_of[node.index()] = level;
+            levels[level].push(node);
+        }
+        Ok(Point {
+            body,
+            levels,
+            indices: vec![0; extents.len()],
+            registers: vec![0; body.len()],
+            missing: vec![false; body.len()],
+            accumulators: Vec::new(),
+            tensors,
+            place: machine.place,
+        })
+    }
+
+    /// About how many nodes are evaluated at each point.
+    pub fn innermost(&self) -> u64 {
+        let last = self.levels.len() - 2;
+        1 + self.levels[last].len() as u64 + u64::from(last == 0)
+    }
+
+    pub fn run(
+        &mut self,
+        op: &Structured,
+        extents: &[u64],
+        results: &mut [Constant],
+    ) -> Result<(), EvalError> {
+        let parallel = op.parallel_rank();
+        let (outer, inner) = extents.split_at(parallel);
+        if outer.contains(&0) {
+            return Ok(());
+        }
+        let mut combiners: Vec<(&Reduction, Call<'_>)> = op
+            .reductions
+            .iter()
+            .map(|fold| (fold, Call::new(&fold.combiner)))
+            .collect();
+        let mut scatters: Vec<Option<Call<'_>>> = op
+            .yields
+            .iter()
+            .map(|result| match &result.destination {
+                Destination::Scatter { combiner, .. } => combiner.as_ref().map(Call::new),
+                _ => None,
+            })
+            .collect();
+        let mut changed = Some(0);
+        let mut at = 0;
+        while let Some(axis) = changed {
+            let first = if axis == 0 { 0 } else { axis + 1 };
+            (first..=parallel).for_each(|level| self.level(level));
+            let mut give = |point: &mut Self| -> Result<(), EvalError> {
+                point.level(extents.len() + 1);
+                let yields = op.yields.iter().zip(&mut *results);
+                for ((result, tensor), by) in yields.zip(&mut scatters) {
+                    point.write(&result.destination, result.value, tensor, at, by)?;
+                }
+                Ok(())
+            };
+            match op.is_scan() && !op.reductions.is_empty() {
+                true => self.fold(&mut combiners, inner, parallel, &mut give)?,
+                false => {
+                    self.fold(&mut combiners, inner, parallel, &mut |_| Ok(()))?;
+                    give(self)?;
+                }
+            }
+            at += 1;
+            changed = advance(&mut self.indices[..parallel], outer);
+        }
+        Ok(())
+    }
+
+    fn fold(
+        &mut self,
+        combiners: &mut [(&Reduction, Call<'_>)],
+        extents: &[u64],
+        parallel: usize,
+        after_each: &mut dyn FnMut(&mut Self) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        self.accumulators.clear();
+        for (reduction, _) in &*combiners {
+            for node in &reduction.initial {
+                let bits = self.value(*node)?;
+                self.accumulators.push(bits);
+            }
+        }
+        if combiners.is_empty() || extents.contains(&0) {
+            return Ok(());
+        }
+        self.indices[parallel..].fill(0);
+        let mut changed = Some(0);
+        while let Some(axis) = changed {
+            let levels = parallel + axis + 1..=parallel + extents.len();
+            levels.for_each(|level| self.level(level));
+            let mut first = 0;
+            for (reduction, combiner) in &mut *combiners {
+                let last = first + reduction.values.len();
+                let values = reduction.values.iter().map(|node| self.value(*node));
+                let values: Vec<u64> = values.collect::<Result<_, _>>()?;
+                let before = self.accumulators[first..last].iter().copied();
+                let after = combiner.call(before.chain(values));
+                self.accumulators[first..last].copy_from_slice(&after);
+                first = last;
+            }
+            after_each(self)?;
+            changed = advance(&mut self.indices[parallel..], extents);
+        }
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        destination: &Destination,
+        value: Node,
+        tensor: &mut Constant,
+        at: usize,
+        by: &mut Option<Call<'_>>,
+    ) -> Result<(), EvalError> {
+        if matches!(destination, Destination::Point | Destination::Each(_)) {
+            set_bits(tensor, at, self.value(value)?);
+            return Ok(());
+        }
+        let position = destination.indices().iter().map(|node| self.value(*node));
+        let position: Vec<u64> = position.collect::<Result<_, _>>()?;
+        let Some(at) = offset(&position, &sizes(&tensor.ty)) else {
+            return Ok(());
+        };
+        let mut bits = self.value(value)?;
+        if let Some(by) = by {
+            bits = by.call([tensor.bits(at), bits].into_iter())[0];
+        }
+        set_bits(tensor, at, bits);
+        Ok(())
+    }
+
+    fn value(&self, node: Node) -> Result<u64, EvalError> {
+        match self.missing[node.index()] {
+            true => Err(EvalError::Outside(self.place)),
+            false => Ok(self.registers[node.index()]),
+        }
+    }
+
+    fn level(&mut self, level: usize) {
+        for at in 0..self.levels[level].len() {
+            let node = self.levels[level][at];
+            let result = self.node(node);
+            self.missing[node.index()] = result.is_none();
+            self.registers[node.index()] = result.unwrap_or(0);
+        }
+    }
+
+    /// The value of a node, if it has one.
+    fn node(&self, node: Node) -> Option<u64> {
+        let known = |node: &Node| {
+            let is_known = !self.missing[node.index()];
+            is_known.then(|| self.registers[node.index()])
+        };
+        match self.body.node(node) {
+            NodeData::Literal(literal) => Some(literal.bits),
+            NodeData::Index(axis) => Some(self.indices[*axis as usize]),
+            NodeData::Size(value) => Some(self.tensors[value.index()].as_ref()?.0.bits(0)),
+            NodeData::Reduced(number) => self.accumulators.get(*number as usize).copied(),
+            NodeData::Element(value, position) => {
+                let (tensor, shape) = self.tensors[value.index()].as_ref()?;
+                let mut at = 0;
+                for (node, size) in position.iter().zip(shape) {
+                    let index = known(node).filter(|index| index < size)?;
+                    at = at * *size as usize + index as usize;
+                }
+                (position.len() == shape.len()).then(|| tensor.bits(at))
+            }
+            NodeData::Apply(operator, operands) if operator.op == ScalarOp::Cond => {
+                let chosen = if known(&operands[0])? != 0 { 1 } else { 2 };
+                known(&operands[chosen])
+            }
+            NodeData::Apply(operator, operands) => {
+                let all_known = operands.iter().all(|n| !self.missing[n.index()]);
+                all_known.then(|| apply(*operator, operands, &self.registers))
+            }
+            NodeData::Counter(_) | NodeData::Argument(_) => None,
+        }
+    }
+}
+
+/// The element at a position, if it is inside.
+fn offset(position: &[u64], shape: &[u64]) -> Option<usize> {
+    let mut indices = position.iter().zip(shape);
+    indices.try_fold(0, |at, (index, size)| {
+        (index < size).then_some(at * *size as usize + *index as usize)
+    })
+}
+
+/// Goes to the next point in row-major order; the first axis whose index changed.
+fn advance(indices: &mut [u64], extents: &[u64]) -> Option<usize> {
+    for axis in (0..indices.len()).rev() {
+        indices[axis] += 1;
+        if indices[axis] < extents[axis] {
+            return Some(axis);
+        }
+        indices[axis] = 0;
+    }
+    None
+}

@@ -1,0 +1,179 @@
+//! Factors of convolutions, stored once for each position that is read.
+//!
+//! What a convolution reads of its input depends on a window's place and on a place in the window, but only by their
+//! sum: outside is a zero, and what lies inside may be computed. A tensor over these sums, the input with a frame of
+//! zeros around it, is hardly larger than the input, where one over both is as large as the window times as much. Rows of windows
+//! lie in it as matrices do, one row overlapping the next, so that large fragments are loaded from it.
+
+use super::price;
+use crate::ir::{
+    Affine, Body, Dim, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType, Value,
+};
+use crate::schedule::{Profile, dense_plan};
+use spirula_diagnostics::Place;
+use spirula_program::Op as ScalarOp;
+
+/// A factor by the positions that it is read at.
+struct Frame {
+    factor: Node,
+    positions: Vec<Position>,
+}
+
+/// A position along a dimension: sums of indices of axes times factors.
+struct Position {
+    node: Node,
+    /// Axes and their factors.
+    terms: Vec<(usize, i64)>,
+    /// The least, and how many there are.
+    first: i64,
+    size: u64,
+}
+
+/// Stores a factor of a product so that both are matrices in memory, where they are not and that makes them so;
+/// the operation that does.
+pub(super) fn store(
+    function: &mut Function,
+    product: &mut Structured,
+    profile: &Profile,
+    place: Place,
+) -> Option<Op> {
+    let plan = dense_plan(function, product, profile)?;
+    if plan.is_in_memory(function, product) {
+        return None;
+    }
+    for factor in plan.contraction.factors {
+        let Some(frame) = Frame::of(product, factor) else {
+            continue;
+        };
+        let map = frame.map(&product.body);
+        let shape = map.parallel_shape().collect();
+        let element = product.body.ty(factor);
+        let elements = frame.positions.iter().map(|p| p.size);
+        let elements = elements.fold(1, u64::saturating_mul);
+        let stored = function.new_value(TensorType { element, shape });
+        let framed = frame.reading(product, stored);
+        let plan = dense_plan(function, &framed, profile);
+        let cost = price::storing(function, (&product.body, factor), elements, profile);
+        let points = framed.axes.iter().filter_map(|axis| axis.extent.known());
+        let points = points.fold(1, u64::saturating_mul);
+        let is_worth_it =
+            cost <= points && plan.is_some_and(|plan| plan.is_in_memory(function, &framed));
+        if is_worth_it {
+            *product = framed;
+            return Some(Op {
+                kind: OpKind::Structured(Box::new(map)),
+                results: vec![stored],
+                place,
+            });
+        }
+    }
+    None
+}
+
+impl Frame {
+    /// None where the factor depends on indices otherwise.
+    fn of(op: &Structured, factor: Node) -> Option<Frame> {
+        let body = &op.body;
+        let needed = body.reachable(&[factor]);
+        let nodes = body.ids().filter(|node| needed[node.index()]);
+        let elements = nodes.filter_map(|node| match body.node(node) {
+            NodeData::Element(_, position) => Some(position),
+            _ => None,
+        });
+        let position = elements.max_by_key(|position| position.len())?;
+        let positions = position.iter().map(|node| Position::of(op, *node));
+        let positions: Vec<Position> = positions.collect::<Option<_>>()?;
+        let moving = positions.iter().filter(|p| !p.terms.is_empty());
+        let moving: Vec<Node> = moving.map(|p| p.node).collect();
+        let is_once = |at: usize| !moving[..at].contains(&moving[at]);
+        let depends = (0..moving.len()).all(is_once) && depends_by(body, factor, &moving);
+        depends.then_some(Frame { factor, positions })
+    }
+
+    /// What makes the tensor.
+    fn map(&self, body: &Body) -> Structured {
+        let sizes = self.positions.iter().map(|p| Dim::Static(p.size));
+        let mut map = Structured::parallel(&sizes.collect::<Shape>());
+        let point = map.point();
+        let mut places = Vec::new();
+        for (position, index) in self.positions.iter().zip(point) {
+            let first = map.body.i64(position.first);
+            places.push(map.body.op(ScalarOp::Add, &[index, first]));
+        }
+        let values = map.body.import(body, &[self.factor], |_, node, _| {
+            let is_it = |p: &Position| p.node == node && !p.terms.is_empty();
+            Some(places[self.positions.iter().position(is_it)?])
+        });
+        map.give(values[0]);
+        map
+    }
+
+    /// The product that reads it.
+    fn reading(&self, op: &Structured, stored: Value) -> Structured {
+        let mut product = op.clone();
+        let mut body = Body::default();
+        let ty = op.body.ty(self.factor);
+        let nodes = body.import(&op.body, &op.roots(), |body, node, _| {
+            if node != self.factor {
+                return None;
+            }
+            let places = self.positions.iter().map(|p| p.place(op, body));
+            let position: Vec<Node> = places.collect();
+            Some(body.element(stored, ty, &position))
+        });
+        product.body = body;
+        let mut nodes = nodes.into_iter();
+        product.replace_roots(|_| nodes.next());
+        product
+    }
+}
+
+impl Position {
+    /// None where it is no sum of indices, each times a factor above zero.
+    fn of(op: &Structured, node: Node) -> Option<Position> {
+        let sum = Affine::of(&op.body, node);
+        let mut terms = Vec::new();
+        let mut size = 1u64;
+        for (term, factor) in &sum.terms {
+            let axis = op.body.as_index(*term)? as usize;
+            let extent = op.axes[axis].extent.known().filter(|n| *n > 0)?;
+            let step = u64::try_from(*factor).ok()?;
+            size = size.checked_add(step.checked_mul(extent - 1)?)?;
+            terms.push((axis, *factor));
+        }
+        Some(Position {
+            node,
+            terms,
+            first: sum.constant,
+            size,
+        })
+    }
+
+    /// The place in the stored tensor.
+    fn place(&self, op: &Structured, body: &mut Body) -> Node {
+        let mut sum = body.i64(0);
+        for (axis, factor) in &self.terms {
+            let index = body.index(*axis as u32, op.axes[*axis].extent);
+            let factor = body.i64(*factor);
+            let term = body.op(ScalarOp::Mul, &[index, factor]);
+            sum = body.op(ScalarOp::Add, &[sum, term]);
+        }
+        sum
+    }
+}
+
+/// Whether a node depends on indices by some nodes alone.
+fn depends_by(body: &Body, node: Node, by: &[Node]) -> bool {
+    let mut seen = vec![false; body.len()];
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        if by.contains(&node) || std::mem::replace(&mut seen[node.index()], true) {
+            continue;
+        }
+        if body.as_index(node).is_some() {
+            return false;
+        }
+        open.extend(body.operands(node));
+    }
+    true
+}

@@ -1,0 +1,210 @@
+//! Factors of large products whose rows begin at odd places, copied so that they do not.
+//!
+//! Tiles for fragments are copied 16 bytes at a time, which needs rows that begin at multiples of that.
+//! Where they do not, a copy whose rows are longer, with zeros at their ends, costs little beside the
+//! product. The fold goes over the zeros, too, so that only the last tiles of results have bounds.
+
+use crate::ir::{
+    Body, Dim, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType, Value,
+};
+use crate::schedule::{Contraction, Profile, contraction, is_for_matrices};
+use spirula_diagnostics::Place;
+use spirula_program::{Literal, Op as ScalarOp, Scalar};
+
+/// Bytes at multiples of which rows begin.
+const BYTES: u64 = 16;
+
+/// Pads the factors of all products that want it.
+pub(super) fn run(function: &mut Function, profile: &Profile) {
+    if profile.matrices.is_none() {
+        return;
+    }
+    for block in function.block_ids() {
+        let ops = std::mem::take(&mut function.block_mut(block).ops);
+        let mut padded = Vec::with_capacity(ops.len());
+        for mut op in ops {
+            if let OpKind::Structured(structured) = &mut op.kind
+                && let Some(pads) = Pads::of(function, structured, profile)
+            {
+                let copies = pads.copies(function, op.place);
+                **structured = pads.apply(structured, &copies);
+                padded.extend(copies);
+            }
+            padded.push(op);
+        }
+        function.block_mut(block).ops = padded;
+    }
+}
+
+/// A factor that is an element of a tensor at plain indices.
+struct Factor {
+    node: Node,
+    value: Value,
+    ty: TensorType,
+    /// The axis of each dimension.
+    axes: Vec<usize>,
+}
+
+/// What is padded of a product.
+struct Pads {
+    factors: Vec<Factor>,
+    /// The folded axis with its size to be, where that changes.
+    fold: Option<(usize, u64)>,
+}
+
+impl Pads {
+    /// None where rows begin at even places, or the product is small.
+    fn of(function: &Function, op: &Structured, profile: &Profile) -> Option<Pads> {
+        if !is_for_matrices(op, profile) {
+            return None;
+        }
+        let parts = contraction(op)?;
+        let total = |axes: &[usize]| -> Option<u64> {
+            let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
+            sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
+        };
+        let [rows, columns] = [total(&parts.rows)?, total(&parts.columns)?];
+        // An element of a factor that is copied should be used often.
+        if rows.min(columns) < 2 * profile.busy {
+            return None;
+        }
+        let factors = parts.factors.map(|node| factor(function, op, node));
+        let [Some(a), Some(b)] = factors else {
+            return None;
+        };
+        let fold = longer_fold(op, &parts, &[&a, &b]);
+        let mut pads = Pads {
+            factors: Vec::new(),
+            fold,
+        };
+        for factor in [a, b] {
+            if pads.shape(&factor) != factor.ty.shape {
+                pads.factors.push(factor);
+            }
+        }
+        (!pads.factors.is_empty()).then_some(pads)
+    }
+
+    /// The shape of a factor's copy.
+    fn shape(&self, factor: &Factor) -> Shape {
+        let last = factor.axes.len() - 1;
+        let sizes = factor.ty.shape.iter().zip(&factor.axes).enumerate();
+        let padded = sizes.map(|(at, (dim, axis))| {
+            let size = match self.fold {
+                Some((fold, size)) if fold == *axis => size,
+                _ => dim.known().unwrap_or(0),
+            };
+            match at == last {
+                true => Dim::Static(size.next_multiple_of(lanes(factor.ty.element))),
+                false => Dim::Static(size),
+            }
+        });
+        padded.collect()
+    }
+
+    /// Operations that make the copies.
+    fn copies(&self, function: &mut Function, place: Place) -> Vec<Op> {
+        let copies = self.factors.iter().map(|factor| {
+            let shape = self.shape(factor);
+            let mut op = Structured::parallel(&shape);
+            let point = op.point();
+            let body = &mut op.body;
+            let mut inside = body.literal(Literal::new(Scalar::Bool, 1));
+            for (index, dim) in point.iter().zip(&factor.ty.shape) {
+                let size = body.size(*dim);
+                let is_in = body.op(ScalarOp::SLt, &[*index, size]);
+                inside = match body.as_literal(is_in) {
+                    Some(_) => inside,
+                    None => body.op(ScalarOp::LogAnd, &[inside, is_in]),
+                };
+            }
+            let element = body.element(factor.value, factor.ty.element, &point);
+            let zero = body.literal(Literal::new(factor.ty.element, 0));
+            let value = body.op(ScalarOp::Cond, &[inside, element, zero]);
+            op.give(value);
+            let copy = function.new_value(TensorType {
+                element: factor.ty.element,
+                shape,
+            });
+            Op {
+                kind: OpKind::Structured(Box::new(op)),
+                results: vec![copy],
+                place,
+            }
+        });
+        copies.collect()
+    }
+
+    /// The product of the copies.
+    fn apply(&self, op: &Structured, copies: &[Op]) -> Structured {
+        let mut padded = op.clone();
+        if let Some((axis, size)) = self.fold {
+            padded.axes[axis].extent = Dim::Static(size);
+        }
+        let mut body = Body::default();
+        let nodes = body.import(&op.body, &op.roots(), |body, node, data| match data {
+            NodeData::Index(axis) => {
+                let extent = padded.axes.get(*axis as usize)?.extent;
+                Some(body.index(*axis, extent))
+            }
+            NodeData::Element(_, position) => {
+                let at = self.factors.iter().position(|f| f.node == node)?;
+                let element = self.factors[at].ty.element;
+                Some(body.element(copies[at].results[0], element, position))
+            }
+            _ => None,
+        });
+        padded.body = body;
+        let mut nodes = nodes.into_iter();
+        padded.replace_roots(|_| nodes.next());
+        padded
+    }
+}
+
+/// Elements of 16 bytes.
+fn lanes(ty: Scalar) -> u64 {
+    (BYTES / ty.size().max(1)).max(1)
+}
+
+/// The only element that a factor is computed of, whatever the conditions.
+fn factor(function: &Function, op: &Structured, node: Node) -> Option<Factor> {
+    let needed = op.body.reachable(&[node]);
+    let mut found = None;
+    for node in op.body.ids().filter(|n| needed[n.index()]) {
+        match op.body.node(node) {
+            NodeData::Apply(operator, _) if operator.op == ScalarOp::Cond => return None,
+            NodeData::Element(value, position) => {
+                let axes = position
+                    .iter()
+                    .map(|n| Some(op.body.as_index(*n)? as usize));
+                let axes: Vec<usize> = axes.collect::<Option<_>>()?;
+                let whole = axes.iter().enumerate().all(|(at, axis)| {
+                    let extent = op.axes[*axis].extent;
+                    !axes[..at].contains(axis) && function.ty(*value).shape[at] == extent
+                });
+                if found.is_some() || axes.is_empty() || !whole {
+                    return None;
+                }
+                found = Some(Factor {
+                    node,
+                    value: *value,
+                    ty: function.ty(*value).clone(),
+                    axes,
+                });
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The folded axis with a size that is a multiple of 16 bytes, where elements of a factor lie next to
+/// each other along it and it is none.
+fn longer_fold(op: &Structured, parts: &Contraction, factors: &[&Factor]) -> Option<(usize, u64)> {
+    let [fold] = parts.steps[..] else { return None };
+    let size = op.axes[fold].extent.known()?;
+    let along = factors.iter().filter(|f| f.axes.last() == Some(&fold));
+    let multiple = along.map(|f| lanes(f.ty.element)).max()?;
+    let longer = size.next_multiple_of(multiple);
+    (longer != size).then_some((fold, longer))
+}

@@ -1,0 +1,196 @@
+//! Factors of products that processors read where they are, stored so that they can be.
+//!
+//! Invocations that need not wait for each other read factors from the device's memory ([`Profile::direct`]):
+//! those along columns have to lie next to each other as the columns do, and nothing but indices may be
+//! computed for either. Where a factor is converted, turned or computed otherwise, a tensor of it costs little
+//! beside a product that uses each of its elements often.
+
+use super::{frame, price};
+use crate::ir::{Body, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType};
+use crate::schedule::{
+    Across, Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place,
+};
+use spirula_diagnostics::Place;
+use spirula_program::Scalar;
+
+/// How much more a copy costs whose rows are no multiples of vectors.
+const ONE_BY_ONE: u64 = 8;
+
+/// Stores the factors of all products that want it.
+pub(super) fn run(function: &mut Function, profile: &Profile) {
+    if profile.direct < 2 {
+        return;
+    }
+    for block in function.block_ids() {
+        let ops = std::mem::take(&mut function.block_mut(block).ops);
+        let mut stored = Vec::with_capacity(ops.len());
+        for mut op in ops {
+            if let OpKind::Structured(structured) = &mut op.kind
+                && let Some(parts) = contraction(structured)
+            {
+                if let Some(framed) = frame::store(function, structured, profile, op.place) {
+                    stored.extend([framed, op]);
+                    continue;
+                }
+                let factors = unlike(function, structured, &parts, profile);
+                let copies = factors
+                    .iter()
+                    .map(|factor| copy(function, structured, factor, op.place));
+                let copies: Vec<Op> = copies.collect();
+                **structured = reading(structured, &factors, &copies);
+                stored.extend(copies);
+            }
+            stored.push(op);
+        }
+        function.block_mut(block).ops = stored;
+    }
+}
+
+/// The factors that are to be stored, with the axes of the tensors that they are to be.
+fn unlike(
+    function: &Function,
+    op: &Structured,
+    parts: &Contraction,
+    profile: &Profile,
+) -> Vec<(Node, Vec<usize>)> {
+    let total = |axes: &[usize]| -> Option<u64> {
+        axes.iter().map(|at| op.axes[*at].extent.known()).product()
+    };
+    let has_vectors =
+        |node: &Node| matches!(op.body.ty(*node), Scalar::F32 | Scalar::F64 | Scalar::I32);
+    if Across::of(op, profile).is_some() {
+        return Vec::new();
+    }
+    if let Some(factors) = unlike_memory(function, op, profile) {
+        return factors;
+    }
+    let (Some(all), Some(columns)) = (
+        total(&(0..op.axes.len()).collect::<Vec<_>>()),
+        total(&parts.columns),
+    ) else {
+        return Vec::new();
+    };
+    let is_grid = !parts.rows.is_empty() && !parts.columns.is_empty();
+    let is_whole = columns.is_multiple_of(profile.tile[0]);
+    if !is_grid || !is_whole || !parts.factors.iter().all(has_vectors) {
+        return Vec::new();
+    }
+    let [rows, columns] = parts.factors;
+    let mut factors = Vec::new();
+    if !is_in_place(&op.body, rows) {
+        factors.push((rows, axes(op, rows, [&parts.rows, &parts.steps])));
+    }
+    if !is_along(op, parts, columns) {
+        factors.push((columns, axes(op, columns, [&parts.steps, &parts.columns])));
+    }
+    let costs = factors.iter().map(|(factor, axes)| {
+        let elements = total(axes).unwrap_or(u64::MAX);
+        price::storing(function, (&op.body, *factor), elements, profile)
+    });
+    match costs.fold(0, u64::saturating_add) <= all {
+        true => factors,
+        false => Vec::new(),
+    }
+}
+
+/// The same of a product by large fragments, whose factors have to be matrices in memory; none where it is not
+/// worth it.
+fn unlike_memory(
+    function: &Function,
+    op: &Structured,
+    profile: &Profile,
+) -> Option<Vec<(Node, Vec<usize>)>> {
+    let plan = dense_plan(function, op, profile)?;
+    let all = extents_of(op, &(0..op.axes.len()).collect::<Vec<_>>())?;
+    let mut factors = Vec::new();
+    let mut cost = 0u64;
+    for (side, factor) in plan.contraction.factors.into_iter().enumerate() {
+        let kinds = plan.kinds(side);
+        if plan.patch(function, op, side).is_some() {
+            continue;
+        }
+        let [own, steps] = kinds;
+        let axes = axes(
+            op,
+            factor,
+            if side == 0 {
+                [own, steps]
+            } else {
+                [steps, own]
+            },
+        );
+        let elements = extents_of(op, &axes)?;
+        let each = match extents_of(op, &axes[axes.len() - 1..])?.is_multiple_of(profile.tile[0]) {
+            true => 1,
+            // Neighbours read elements that do not lie next to each other.
+            false => ONE_BY_ONE,
+        };
+        let storing = price::storing(function, (&op.body, factor), elements, profile);
+        cost = cost.saturating_add(storing.saturating_mul(each));
+        factors.push((factor, axes));
+    }
+    (cost <= all).then_some(factors)
+}
+
+/// Points of some axes together.
+fn extents_of(op: &Structured, axes: &[usize]) -> Option<u64> {
+    let mut extents = axes.iter().map(|at| op.axes[*at].extent.known());
+    extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
+}
+
+/// The axes that a factor has: those of no kind, then those of two kinds in their order.
+fn axes(op: &Structured, factor: Node, kinds: [&[usize]; 2]) -> Vec<usize> {
+    let has = axes_of(op, factor);
+    let is_other = |at: &usize| kinds.iter().all(|axes| !axes.contains(at));
+    let others = (0..op.axes.len()).filter(is_other);
+    let kinds = kinds.into_iter().flatten().copied();
+    others.chain(kinds).filter(|at| has[*at]).collect()
+}
+
+/// The operation that makes a tensor of a factor.
+fn copy(
+    function: &mut Function,
+    op: &Structured,
+    (factor, axes): &(Node, Vec<usize>),
+    place: Place,
+) -> Op {
+    let shape: Shape = axes.iter().map(|at| op.axes[*at].extent).collect();
+    let mut map = Structured::parallel(&shape);
+    let point = map.point();
+    let values = map
+        .body
+        .import(&op.body, &[*factor], |_, _, data| match data {
+            NodeData::Index(axis) => {
+                let at = axes.iter().position(|at| *at == *axis as usize)?;
+                Some(point[at])
+            }
+            _ => None,
+        });
+    map.give(values[0]);
+    let element = op.body.ty(*factor);
+    let result = function.new_value(TensorType { element, shape });
+    Op {
+        kind: OpKind::Structured(Box::new(map)),
+        results: vec![result],
+        place,
+    }
+}
+
+/// A product that reads factors from tensors.
+fn reading(op: &Structured, factors: &[(Node, Vec<usize>)], copies: &[Op]) -> Structured {
+    let mut product = op.clone();
+    let mut body = Body::default();
+    let nodes = body.import(&op.body, &op.roots(), |body, node, _| {
+        let mut pairs = factors.iter().zip(copies);
+        let ((factor, axes), copy) = pairs.find(|((factor, _), _)| *factor == node)?;
+        let indices = axes
+            .iter()
+            .map(|at| body.index(*at as u32, op.axes[*at].extent));
+        let position: Vec<Node> = indices.collect();
+        Some(body.element(copy.results[0], op.body.ty(*factor), &position))
+    });
+    product.body = body;
+    let mut nodes = nodes.into_iter();
+    product.replace_roots(|_| nodes.next());
+    product
+}

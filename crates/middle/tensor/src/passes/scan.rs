@@ -1,0 +1,227 @@
+//! Long scans, chunk by chunk.
+//!
+//! An invocation that scans alone keeps one processor busy. Where there are few scans, their points
+//! are split into chunks: each is folded, what they give is scanned, and each chunk is scanned from what
+//! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
+//! and written once; those of workgroups that look back at each other are left whole, since they read all once.
+
+use super::split::{Chunk, Split, is_rounded};
+use crate::ir::{
+    AxisKind, Body, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured,
+    TensorType, Value, Yield,
+};
+use crate::schedule::{Profile, is_adjacent, is_together, looks_back};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Place;
+use spirula_program::{Literal, Op as ScalarOp};
+
+/// Fewest points of a chunk.
+const CHUNK: u64 = 64;
+/// Most points of a chunk whose sums are rounded.
+const ROUNDED: u64 = 64;
+/// Fewest points of a chunk that a workgroup scans, and what those of one are a multiple of.
+const TOGETHER: (u64, u64) = (4096, 8);
+/// Fewest chunks of a scan that are worth reading its points twice.
+const FEWEST: u64 = 8;
+/// Fewest chunks that a scan may have whose length is known only when run.
+const FEWEST_SIZED: u64 = 32;
+/// More points than there are along any axis.
+const LONGEST: u64 = 1 << 32;
+
+/// Splits all long scans.
+pub(super) fn run(function: &mut Function, profile: &Profile) {
+    for block in function.block_ids() {
+        let ops = std::mem::take(&mut function.block_mut(block).ops);
+        let mut split = Vec::with_capacity(ops.len());
+        for op in ops {
+            match op.kind {
+                OpKind::Structured(scan) if scan.is_scan() => {
+                    let mut scans = Scans {
+                        function,
+                        profile,
+                        place: op.place,
+                        ops: &mut split,
+                    };
+                    scans.add(*scan, op.results, LONGEST);
+                }
+                _ => split.push(op),
+            }
+        }
+        function.block_mut(block).ops = split;
+    }
+}
+
+struct Scans<'a> {
+    function: &'a mut Function,
+    profile: &'a Profile,
+    place: Place,
+    ops: &'a mut Vec<Op>,
+}
+
+impl Scans<'_> {
+    fn push(&mut self, op: Structured, results: Vec<Value>) {
+        self.ops.push(Op {
+            kind: OpKind::Structured(Box::new(op)),
+            results,
+            place: self.place,
+        });
+    }
+
+    /// A scan of at most so many points for each result, in chunks where that is worth it.
+    fn add(&mut self, scan: Structured, results: Vec<Value>, longest: u64) {
+        let Some((split, longest)) = self.split(&scan, longest) else {
+            return self.push(scan, results);
+        };
+        let (sums, first) = split.first_round(self.function, &scan);
+        self.push(first, sums.clone());
+        let types = sums.iter().map(|sum| self.function.ty(*sum).clone());
+        let types: Vec<TensorType> = types.collect();
+        let types = types.into_iter();
+        let ends: Vec<Value> = types.map(|ty| self.function.new_value(ty)).collect();
+        let across = self.across(&split, &scan, &sums);
+        self.add(across, ends.clone(), longest);
+        let within = self.within(&split, &scan, &ends);
+        self.push(within, results);
+    }
+
+    /// How a scan is split where that is worth it, and the most chunks that there are for each result.
+    fn split(&mut self, scan: &Structured, longest: u64) -> Option<(Split, u64)> {
+        let most = self.profile.chunks.saturating_mul(self.profile.flat);
+        if looks_back(scan, self.profile) {
+            return None;
+        }
+        if scan.sizes().next().is_none() {
+            let (least, step) = TOGETHER;
+            let split = match is_together(scan, self.profile) {
+                true => Split::into(scan, self.profile.chunks, least, step)?,
+                // Invocations that scan columns which lie side by side are to do so as well.
+                false => Self::chunks(scan, most)?.chunks_first(is_adjacent(scan)),
+            };
+            let chunks = split.chunks.known()?;
+            return (chunks >= FEWEST).then_some((split, chunks));
+        }
+        let known = scan.axes.last()?.extent.known().unwrap_or(LONGEST);
+        let longest = known.min(longest) / CHUNK;
+        if longest < FEWEST_SIZED {
+            return None;
+        }
+        let (split, sizes) = Split::sized(self.function, scan, most, CHUNK)?;
+        self.push(sizes, split.sizes());
+        Some((split, longest.min(most)))
+    }
+
+    /// Chunks of a scan, with about so many for all results; sums of floats have more of them where those
+    /// would be long, as a sum within a chunk is rounded once for each of its points.
+    fn chunks(scan: &Structured, most: u64) -> Option<Split> {
+        let split = Split::into(scan, most, CHUNK, 1)?;
+        let rounds = is_rounded(scan);
+        let sizes = scan.axes.iter().map(|axis| axis.extent.known());
+        let points = sizes.fold(1u64, |n, size| n.saturating_mul(size.unwrap_or(1)));
+        let is_worth = rounds && split.chunks.known()? >= FEWEST;
+        let finer = is_worth.then(|| Split::into(scan, most.max(points / ROUNDED), CHUNK, 1));
+        Some(finer.flatten().unwrap_or(split))
+    }
+
+    /// The scan of what the chunks give.
+    fn across(&self, split: &Split, scan: &Structured, sums: &[Value]) -> Structured {
+        let (mut op, mut position) = split.over_results();
+        let mut shape = split.parallel.clone();
+        shape.insert(split.chunk_at(), split.chunks);
+        let axis = op.axis(split.chunks, AxisKind::Reduction);
+        position.insert(split.chunk_at(), axis);
+        let mut sums = sums.iter();
+        for reduction in &scan.reductions {
+            let initial = op
+                .body
+                .import(&scan.body, &reduction.initial, |_, _, _| None);
+            let sums = sums.by_ref().take(initial.len());
+            let types = initial.iter().map(|n| op.body.ty(*n)).collect::<Vec<_>>();
+            let values = sums.zip(types);
+            let values = values.map(|(sum, ty)| op.body.element(*sum, ty, &position));
+            let values = values.collect();
+            let folded = op.fold(Reduction {
+                initial,
+                values,
+                combiner: reduction.combiner.clone(),
+            });
+            op.yields.extend(folded.into_iter().map(|value| Yield {
+                value,
+                destination: Destination::Prefix {
+                    indices: position.clone(),
+                    shape: shape.clone(),
+                },
+            }));
+        }
+        op
+    }
+
+    /// The scan of each chunk, from where the one before it ends.
+    fn within(&self, split: &Split, scan: &Structured, ends: &[Value]) -> Structured {
+        let (mut op, chunk) = split.over_chunks();
+        let roots = scan.roots();
+        let copies = op.body.import(&scan.body, &roots, |_, _, data| match data {
+            NodeData::Index(axis) => chunk.indices.get(*axis as usize).copied(),
+            _ => None,
+        });
+        let mut copies = copies.into_iter();
+        let mut copy = scan.clone();
+        copy.replace_roots(|_| copies.next());
+        op.yields = copy.yields;
+        let mut ends = ends.iter();
+        let mut whole = FxHashMap::default();
+        let mut first = 0;
+        for mut reduction in copy.reductions {
+            for (initial, value) in reduction.initial.iter_mut().zip(&mut reduction.values) {
+                if !split.is_even() {
+                    // Nothing is read outside, and what is folded there is not written.
+                    *value = op
+                        .body
+                        .op(ScalarOp::Cond, &[chunk.inside, *value, *initial]);
+                }
+                if let Some(end) = ends.next() {
+                    *initial = begin(&mut op, (split, &chunk), *end, *initial);
+                }
+            }
+            if let Some(nothing) = rounded_sum(&op.body, &reduction) {
+                let before = reduction.initial[0];
+                reduction.initial[0] = op.body.literal(nothing);
+                let own = op.body.reduced(first, nothing.ty);
+                whole.insert(first, op.body.op(ScalarOp::FAdd, &[before, own]));
+            }
+            first += reduction.initial.len() as u32;
+            op.reductions.push(reduction);
+        }
+        let values: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+        let own = op.body.clone();
+        let values = op.body.import(&own, &values, |_, _, data| match data {
+            NodeData::Reduced(number) => whole.get(number).copied(),
+            _ => None,
+        });
+        for (given, value) in op.yields.iter_mut().zip(values) {
+            given.value = value;
+        }
+        op
+    }
+}
+
+/// What a sum of floats begins with that counts nothing. Its chunks are summed by themselves, and what is
+/// before a chunk is added to each result: so a result is rounded once where it is large, not once for
+/// each point of the chunk.
+fn rounded_sum(body: &Body, reduction: &Reduction) -> Option<Literal> {
+    let is_sum = reduction.combiner.operator() == Some(ScalarOp::FAdd);
+    let ty = body.ty(*reduction.initial.first()?);
+    reduction.combiner.neutral(ty).filter(|_| is_sum)
+}
+
+/// What a chunk begins with: the first as the scan does, others where the one before ends.
+fn begin(op: &mut Structured, (split, chunk): (&Split, &Chunk), end: Value, initial: Node) -> Node {
+    let own = chunk.results[split.chunk_at()];
+    let body = &mut op.body;
+    let (zero, one) = (body.i64(0), body.i64(1));
+    let mut position = chunk.results.clone();
+    position[split.chunk_at()] = body.op(ScalarOp::Sub, &[own, one]);
+    let ty = body.ty(initial);
+    let end = body.element(end, ty, &position);
+    let is_first = body.op(ScalarOp::Eq, &[own, zero]);
+    body.op(ScalarOp::Cond, &[is_first, initial, end])
+}

@@ -1,0 +1,284 @@
+//! Sorts as structured operations.
+//!
+//! Short ones, and those whose length is known only when run, by counting: the place of an element is the number of elements that come before it.
+//! Longer ones by a bitonic network, a map for each step: Batcher, "Sorting networks and their
+//! applications" (1968), in the form in which every comparison puts the smaller element first, so
+//! that lengths need not be powers of two. Both are stable, the network since it carries the places
+//! that elements came from.
+
+use crate::ir::{
+    AxisKind, Body, Combiner, Destination, Dim, Function, Node, Op, OpKind, Reduction, Shape, Sort,
+    Structured, TensorType, Value, Yield,
+};
+use spirula_diagnostics::Place;
+use spirula_program::{Literal, Op as ScalarOp, Scalar};
+
+/// Longest sort by counting, whose work is quadratic.
+const COUNTED: u64 = 128;
+
+/// Replaces all sorts.
+pub(super) fn run(function: &mut Function) {
+    for block in function.block_ids() {
+        let ops = std::mem::take(&mut function.block_mut(block).ops);
+        let mut replaced = Vec::with_capacity(ops.len());
+        for op in ops {
+            match &op.kind {
+                OpKind::Sort(sort) => expand(function, sort, &op, &mut replaced),
+                _ => replaced.push(op),
+            }
+        }
+        function.block_mut(block).ops = replaced;
+    }
+}
+
+fn expand(function: &mut Function, sort: &Sort, op: &Op, ops: &mut Vec<Op>) {
+    let shape = function.ty(sort.operands[0]).shape.clone();
+    let Some(length) = shape.get(sort.dimension).copied() else {
+        return;
+    };
+    let mut expansion = Expansion {
+        function,
+        sort,
+        shape,
+        length,
+        place: op.place,
+        ops,
+    };
+    match length.known().filter(|n| *n > COUNTED) {
+        Some(length) => expansion.network(length, &op.results),
+        None => expansion.count(&op.results),
+    }
+}
+
+struct Expansion<'a> {
+    function: &'a mut Function,
+    sort: &'a Sort,
+    shape: Shape,
+    length: Dim,
+    place: Place,
+    ops: &'a mut Vec<Op>,
+}
+
+impl Expansion<'_> {
+    fn push(&mut self, op: Structured, results: Vec<Value>) {
+        self.ops.push(Op {
+            kind: OpKind::Structured(Box::new(op)),
+            results,
+            place: self.place,
+        });
+    }
+
+    /// Elements of values at a position whose index along the sorted dimension is given.
+    fn read(&self, body: &mut Body, values: &[Value], point: &[Node], index: Node) -> Vec<Node> {
+        let mut position = point[..self.shape.len()].to_vec();
+        position[self.sort.dimension] = index;
+        let element = |v: &Value| body.element(*v, self.function.ty(*v).element, &position);
+        values.iter().map(element).collect()
+    }
+
+    /// Whether one element comes before another; equal ones by what they are numbered.
+    fn before(&self, body: &mut Body, one: (&[Node], Node), other: (&[Node], Node)) -> Node {
+        let forwards = compare(body, &self.sort.comparator, one.0, other.0);
+        let backwards = compare(body, &self.sort.comparator, other.0, one.0);
+        let earlier = body.op(ScalarOp::SLt, &[one.1, other.1]);
+        let not_after = body.op(ScalarOp::Not, &[backwards]);
+        let equal = body.op(ScalarOp::LogAnd, &[not_after, earlier]);
+        body.op(ScalarOp::LogOr, &[forwards, equal])
+    }
+
+    /// By counting what comes before each element.
+    fn count(&mut self, results: &[Value]) {
+        let mut op = Structured::parallel(&self.shape);
+        let point = op.point();
+        let other = op.axis(self.length, AxisKind::Reduction);
+        let own = point[self.sort.dimension];
+        let mine = self.read(&mut op.body, &self.sort.operands, &point, own);
+        let theirs = self.read(&mut op.body, &self.sort.operands, &point, other);
+        let before = self.before(&mut op.body, (&theirs, other), (&mine, own));
+        let one = op.body.convert(ScalarOp::FromBool, Scalar::I64, before);
+        let zero = op.body.i64(0);
+        let counted = op.fold(Reduction {
+            initial: vec![zero],
+            values: vec![one],
+            combiner: Combiner::of(ScalarOp::Add, Scalar::I64),
+        });
+        op.give(counted[0]);
+        let place = self.function.new_value(TensorType {
+            element: Scalar::I64,
+            shape: self.shape.clone(),
+        });
+        self.push(op, vec![place]);
+        for (result, operand) in results.iter().zip(&self.sort.operands.clone()) {
+            self.put(*result, *operand, place);
+        }
+    }
+
+    /// Writes elements where they belong.
+    fn put(&mut self, result: Value, operand: Value, place: Value) {
+        let ty = self.function.ty(operand).clone();
+        let mut zeros = Structured::parallel(&self.shape);
+        let zero = zeros.body.literal(Literal::new(ty.element, 0));
+        zeros.give(zero);
+        let base = self.function.new_value(ty.clone());
+        self.push(zeros, vec![base]);
+        let mut op = Structured::parallel(&self.shape);
+        let point = op.point();
+        let value = op.body.element(operand, ty.element, &point);
+        let mut indices = point.clone();
+        indices[self.sort.dimension] = op.body.element(place, Scalar::I64, &point);
+        op.yields.push(Yield {
+            value,
+            destination: Destination::Scatter {
+                base,
+                indices,
+                combiner: None,
+                distinct: true,
+            },
+        });
+        self.push(op, vec![result]);
+    }
+
+    /// By a network of comparisons of elements at a distance.
+    fn network(&mut self, length: u64, results: &[Value]) {
+        let number = match i32::try_from(length) {
+            Ok(_) => Scalar::I32,
+            Err(_) => Scalar::I64,
+        };
+        let mut values = self.sort.operands.clone();
+        values.push(self.numbers(number));
+        let levels = 64 - (length - 1).leading_zeros();
+        let merges = (1..=levels).flat_map(|level| {
+            let far = Partner::Mirrored(1 << level);
+            let rest = (0..level - 1).rev();
+            std::iter::once(far).chain(rest.map(|step| Partner::Away(1 << step)))
+        });
+        let steps: Vec<Partner> = merges.collect();
+        for (at, partner) in steps.iter().enumerate() {
+            let last = (at + 1 == steps.len()).then_some(results);
+            values = self.step(&values, (*partner, length as i64), last);
+        }
+    }
+
+    /// The index along the sorted dimension, as a tensor.
+    fn numbers(&mut self, element: Scalar) -> Value {
+        let mut op = Structured::parallel(&self.shape);
+        let index = op.point()[self.sort.dimension];
+        let number = op.body.convert(ScalarOp::SExt, element, index);
+        op.give(number);
+        let value = self.function.new_value(TensorType {
+            element,
+            shape: self.shape.clone(),
+        });
+        self.push(op, vec![value]);
+        value
+    }
+
+    /// Each element and its partner in order. One without a partner is its own.
+    fn step(
+        &mut self,
+        values: &[Value],
+        (partner, length): (Partner, i64),
+        last: Option<&[Value]>,
+    ) -> Vec<Value> {
+        let mut op = Structured::parallel(&self.shape);
+        let point = op.point();
+        let own = point[self.sort.dimension];
+        let body = &mut op.body;
+        let partner = partner.index(body, own, length);
+        let is_first = body.op(ScalarOp::SLt, &[own, partner]);
+        let mine = self.read(body, values, &point, own);
+        let theirs = self.read(body, values, &point, partner);
+        let operands = values.len() - 1;
+        let numbered = |nodes: &[Node]| (nodes[..operands].to_vec(), nodes[operands]);
+        let ((a, a_number), (b, b_number)) = (numbered(&mine), numbered(&theirs));
+        let theirs_before = self.before(body, (&b, b_number), (&a, a_number));
+        // The first of a pair takes what comes before, the second what does not.
+        let swaps = body.op(ScalarOp::Eq, &[theirs_before, is_first]);
+        let mut results = Vec::new();
+        let types = values.iter().map(|v| self.function.ty(*v).element);
+        let types: Vec<Scalar> = types.collect();
+        for (at, (mine, theirs)) in mine.iter().zip(&theirs).enumerate() {
+            let result = match last {
+                Some(last) if at == last.len() => break,
+                Some(last) => last[at],
+                None => self.function.new_value(TensorType {
+                    element: types[at],
+                    shape: self.shape.clone(),
+                }),
+            };
+            let taken = op.body.op(ScalarOp::Cond, &[swaps, *theirs, *mine]);
+            op.give(taken);
+            results.push(result);
+        }
+        self.push(op, results.clone());
+        results
+    }
+}
+
+/// Which element an element is compared with.
+#[derive(Clone, Copy)]
+enum Partner {
+    /// That with the same distance to the middle of so many.
+    Mirrored(i64),
+    /// That so far away, of pairs of such blocks.
+    Away(i64),
+}
+
+impl Partner {
+    /// The index of an element's partner; its own, where that is not below the length. Distances and
+    /// comparisons are the same for as many neighbours as can be told from the sizes.
+    fn index(self, body: &mut Body, own: Node, length: i64) -> Node {
+        let (block, partner) = match self {
+            Partner::Mirrored(block) => {
+                let size = body.i64(block);
+                let within = body.op(ScalarOp::SMod, &[own, size]);
+                let (two, last) = (body.i64(2), body.i64(block - 1));
+                let twice = body.op(ScalarOp::Mul, &[within, two]);
+                let away = body.op(ScalarOp::Sub, &[last, twice]);
+                (block, body.op(ScalarOp::Add, &[own, away]))
+            }
+            Partner::Away(distance) => {
+                let away = across(body, own, distance);
+                (2 * distance, body.op(ScalarOp::Add, &[own, away]))
+            }
+        };
+        if length % block == 0 {
+            return partner;
+        }
+        let is_there = match self {
+            Partner::Mirrored(_) => {
+                let length = body.i64(length);
+                body.op(ScalarOp::SLt, &[partner, length])
+            }
+            Partner::Away(distance) => {
+                let unit = 1 << length.trailing_zeros().min(distance.trailing_zeros());
+                let (size, count) = (body.i64(unit), body.i64(length / unit));
+                let own = body.op(ScalarOp::SDiv, &[own, size]);
+                let away = across(body, own, distance / unit);
+                let partner = body.op(ScalarOp::Add, &[own, away]);
+                body.op(ScalarOp::SLt, &[partner, count])
+            }
+        };
+        body.op(ScalarOp::Cond, &[is_there, partner, own])
+    }
+}
+
+/// How far it is to the other of a pair of blocks.
+fn across(body: &mut Body, own: Node, distance: i64) -> Node {
+    let [distance, two] = [distance, 2].map(|value| body.i64(value));
+    let block = body.op(ScalarOp::SDiv, &[own, distance]);
+    let side = body.op(ScalarOp::SMod, &[block, two]);
+    let back = body.op(ScalarOp::Mul, &[side, two]);
+    let back = body.op(ScalarOp::Mul, &[back, distance]);
+    body.op(ScalarOp::Sub, &[distance, back])
+}
+
+/// The comparator on two elements of each operand.
+fn compare(body: &mut Body, comparator: &Combiner, one: &[Node], other: &[Node]) -> Node {
+    let copies = body.import(&comparator.body, &comparator.results, |_, node, _| {
+        let number = comparator.body.as_argument(node)? as usize;
+        let side = if number.is_multiple_of(2) { one } else { other };
+        side.get(number / 2).copied()
+    });
+    copies[0]
+}

@@ -1,0 +1,229 @@
+//! Formation of dispatches: a loop for each axis.
+
+use super::{Dispatch, Profile, Run, Step, Strategy, nest};
+use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Function, Node, NodeData, Op, Structured};
+use spirula_diagnostics::Diagnostic;
+use spirula_program::{Op as ScalarOp, Scalar};
+
+/// The dispatch of a structured operation.
+///
+/// # Errors
+/// When there are too many axes.
+pub fn form(
+    name: &str,
+    op: &Op,
+    (function, structured): (&Function, &Structured),
+    profile: Profile,
+) -> Result<Dispatch, Diagnostic> {
+    if structured.axes.len() > AXES {
+        let message = format!("index spaces of more than {AXES} axes are not supported");
+        return Err(Diagnostic::error(op.place, message));
+    }
+    let structured = &without_empty_folds(structured);
+    let mut dispatch = Dispatch {
+        name: name.to_owned(),
+        op: structured.clone(),
+        results: op.results.clone(),
+        place: op.place,
+        profile,
+        strategy: strategy(function, structured, &profile),
+        loops: Vec::new(),
+        points: Body::default(),
+        indices: Vec::new(),
+        tiles: Vec::new(),
+        is_direct: false,
+        kept: None,
+        dense: None,
+        cluster: profile.subgroup,
+        matrix: None,
+        grid: None,
+        step_loop: None,
+        guards: Vec::new(),
+        fold_guards: Vec::new(),
+        staged: Vec::new(),
+        ahead: None,
+        steps: Vec::new(),
+    };
+    if dispatch.strategy == Strategy::Dense {
+        dispatch.dense = super::dense::plan(function, structured, &profile);
+    }
+    let (mut parallel, mut folded) = (Vec::new(), Vec::new());
+    for axis in &structured.axes {
+        let number = match axis.extent {
+            Dim::Static(size) => dispatch.add_loop(size, Run::Parallel),
+            Dim::Value(_) => {
+                let rounds = dispatch.points.size(axis.extent);
+                dispatch.add_sized_loop(LARGEST, rounds, Run::Parallel)
+            }
+        };
+        let index = dispatch.counter(number);
+        dispatch.indices.push(index);
+        match axis.kind {
+            AxisKind::Parallel => parallel.push(number),
+            AxisKind::Reduction => folded.push(number),
+        }
+    }
+    for number in &folded {
+        dispatch.loops[*number as usize].run = Run::Sequential;
+    }
+    let mut steps = Vec::new();
+    if !structured.reductions.is_empty() {
+        steps.push(Step::Initialise);
+        let mut round = vec![Step::Accumulate];
+        if structured.is_scan() {
+            round.push(Step::Store);
+        }
+        steps.extend(nest(&folded, round));
+    }
+    if steps.is_empty() || !structured.is_scan() {
+        steps.push(Step::Store);
+    }
+    dispatch.steps = nest(&parallel, steps);
+    Ok(dispatch)
+}
+
+/// Most axes of a space; loops are numbered below 64.
+const AXES: usize = 40;
+
+/// Folds over nothing give what they begin with.
+fn without_empty_folds(op: &Structured) -> Structured {
+    let is_empty = |a: &Axis| a.kind == AxisKind::Reduction && a.extent == Dim::Static(0);
+    let mut op = op.clone();
+    if !op.axes.iter().any(is_empty) {
+        return op;
+    }
+    let initial = op.reductions.iter().flat_map(|r| r.initial.clone());
+    let initial: Vec<Node> = initial.collect();
+    let roots = op.roots();
+    let from = std::mem::take(&mut op.body);
+    let begun = op.body.import(&from, &initial, |_, _, _| None);
+    let copies = op.body.import(&from, &roots, |_, _, data| match data {
+        NodeData::Reduced(number) => begun.get(*number as usize).copied(),
+        _ => None,
+    });
+    let mut copies = copies.into_iter();
+    op.replace_roots(|_| copies.next());
+    op.reductions.clear();
+    op.axes.retain(|a| a.kind == AxisKind::Parallel);
+    op
+}
+
+/// A size that no size known only when run exceeds.
+const LARGEST: u64 = 1 << 32;
+
+fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy {
+    if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
+        return Strategy::Serial;
+    }
+    let product = |kind: AxisKind| {
+        let axes = op.axes.iter().filter(|a| a.kind == kind);
+        axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
+    };
+    let (results, length) = (product(AxisKind::Parallel), product(AxisKind::Reduction));
+    if op
+        .yields
+        .iter()
+        .any(|y| matches!(y.destination, Destination::Each(_)))
+    {
+        let is_short = super::subgroups::suits(op, profile, [results, length]);
+        return match is_short && op.sizes().next().is_none() {
+            true => Strategy::SubgroupRows,
+            false => Strategy::Rows,
+        };
+    }
+    if super::looks_back(op, profile) {
+        return Strategy::LookBack;
+    }
+    if super::is_together(op, profile) {
+        return Strategy::Scan;
+    }
+    if op.is_scan() || op.sizes().next().is_some() {
+        return Strategy::Flat;
+    }
+    if super::Across::of(op, profile).is_some() {
+        return Strategy::Across;
+    }
+    if super::tile::contraction(op).is_some() {
+        let dense = super::dense::plan(function, op, profile);
+        return match super::matrices::suits(op, profile) {
+            true => Strategy::Matrices,
+            false if dense.is_some_and(|plan| plan.is_in_memory(function, op)) => Strategy::Dense,
+            false => Strategy::Tiled,
+        };
+    }
+    if super::turn::turned(op, profile).is_some() {
+        return Strategy::Turned;
+    }
+    let is_long = length >= fewest(op, profile, [results, length]);
+    let is_together = is_long && results <= profile.folds && !is_across(op, results, profile);
+    match is_together {
+        true if super::subgroups::suits(op, profile, [results, length]) => Strategy::Subgroups,
+        true => Strategy::Cooperative,
+        false => Strategy::Flat,
+    }
+}
+
+/// Points of a row that an invocation reads as well alone.
+const SHORT: u64 = 16;
+
+/// Fewest points of a fold of so many results and points that is worth a workgroup, a subgroup or some of its invocations: one that is read along by subgroups would otherwise be read
+/// from as many places at once as there are invocations.
+fn fewest(op: &Structured, profile: &Profile, sizes: [u64; 2]) -> u64 {
+    let mut axes = op.axes.iter();
+    let last = axes.rposition(|axis| axis.kind == AxisKind::Reduction);
+    let is_along = last.is_some_and(|axis| super::across::reads_along(&op.body, axis));
+    let is_read_along = is_along && !super::lanes::is_adjacent(op);
+    match profile.subgroup > 1 && is_read_along {
+        true if super::subgroups::suits(op, profile, sizes) => SHORT.min(profile.subgroup),
+        true => profile.long / 4,
+        false => profile.long,
+    }
+}
+
+/// Whether results are folded of what lies next to each other, such as sums of columns, and are
+/// enough to keep the device busy without folding together. Sums of less than 32 bits are not: one
+/// after the other they lose more than in parts.
+fn is_across(op: &Structured, results: u64, profile: &Profile) -> bool {
+    let mut values = op.reductions.iter().flat_map(|r| &r.values);
+    let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
+    is_wide && results >= profile.invocations() && super::lanes::is_adjacent(op)
+}
+
+/// Whether several invocations may write at once: at their own points, values that replace, or
+/// values for which there are atomic operations.
+fn is_concurrent(destination: &Destination) -> bool {
+    match destination {
+        Destination::Point
+        | Destination::Each(_)
+        | Destination::Prefix { .. }
+        | Destination::Scatter { combiner: None, .. } => true,
+        Destination::Scatter {
+            combiner: Some(combiner),
+            ..
+        } => combiner.operator().is_some_and(|op| {
+            let ty = combiner.body.ty(combiner.results[0]);
+            atomic(op, ty).is_some()
+        }),
+    }
+}
+
+/// The atomic operation for an operator.
+pub(crate) fn atomic(op: ScalarOp, ty: Scalar) -> Option<spirula_kernel::ir::AtomicOp> {
+    use spirula_kernel::ir::AtomicOp;
+    let atomic = match (op, ty) {
+        (ScalarOp::FAdd, Scalar::F32) => AtomicOp::FAdd,
+        (_, Scalar::I32) => match op {
+            ScalarOp::Add => AtomicOp::Add,
+            ScalarOp::SMax => AtomicOp::SMax,
+            ScalarOp::SMin => AtomicOp::SMin,
+            ScalarOp::UMax => AtomicOp::UMax,
+            ScalarOp::UMin => AtomicOp::UMin,
+            ScalarOp::And => AtomicOp::And,
+            ScalarOp::Or => AtomicOp::Or,
+            ScalarOp::Xor => AtomicOp::Xor,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(atomic)
+}

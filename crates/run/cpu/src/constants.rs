@@ -1,0 +1,433 @@
+//! The values of a module's constants, specialisation included.
+
+use crate::image::Sampler;
+use crate::types::{Kind, Scalar, Types};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::fold;
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Most scalars in the constants of a module.
+const MAX_SCALARS: usize = 1 << 24;
+
+/// A scalar of a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bits {
+    /// The bits, zero-extended.
+    Plain(u64),
+    /// The address of a global variable, plus bytes.
+    Address { variable: Id, offset: i64 },
+    /// A component of an `OpSpecConstantOp` on addresses: see [`crate::address_arithmetic`].
+    Computed { id: Id, lane: u32 },
+}
+
+/// Where the scalars of a constant stand.
+#[derive(Clone, Copy, Debug)]
+enum Row {
+    /// Not a constant, or one that cannot be computed.
+    None,
+    /// Zeros of any number: `OpConstantNull` and `OpUndef`.
+    Zero,
+    /// A range of the pool.
+    Scalars { start: u32, count: u32 },
+}
+
+/// The constants of a module.
+pub(crate) struct Constants {
+    rows: IdMap<Row>,
+    pool: Vec<Bits>,
+    /// Operations on addresses, each behind those that it uses.
+    computed: Vec<Id>,
+}
+
+impl Constants {
+    /// One pass over the module's constants. `spec` gives values by `SpecId`.
+    pub fn compute(
+        module: &Module,
+        definitions: &Definitions,
+        decorations: &Decorations,
+        types: &Types,
+        spec: &[(u32, u64)],
+    ) -> Result<Constants, Diagnostic> {
+        let mut pass = Pass {
+            module,
+            definitions,
+            decorations,
+            types,
+            spec: spec.iter().copied().collect(),
+            out: Constants {
+                rows: IdMap::new(module.bound(), Row::None),
+                pool: Vec::new(),
+                computed: Vec::new(),
+            },
+        };
+        for inst in module.section(Section::Globals) {
+            let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
+                continue;
+            };
+            let row = pass.row(inst, id, ty);
+            pass.out.rows.set(id, row);
+            if pass.out.pool.len() > MAX_SCALARS {
+                let message = format!("the constants have more than {MAX_SCALARS} scalars");
+                return Err(Diagnostic::error(inst.place(), message));
+            }
+        }
+        Ok(pass.out)
+    }
+
+    /// Whether an id is a constant.
+    pub fn contains(&self, id: Id) -> bool {
+        !matches!(self.rows[id], Row::None)
+    }
+
+    /// Whether an id is a constant of zeros only, by its instruction.
+    pub fn is_zero(&self, id: Id) -> bool {
+        matches!(self.rows[id], Row::Zero)
+    }
+
+    /// The scalars of a constant; none for constants of zeros.
+    pub fn scalars(&self, id: Id) -> &[Bits] {
+        match self.rows[id] {
+            Row::Scalars { start, count } => &self.pool[start as usize..(start + count) as usize],
+            _ => &[],
+        }
+    }
+
+    /// Operations whose values depend on where variables are, each behind those that it uses.
+    pub fn computed(&self) -> &[Id] {
+        &self.computed
+    }
+
+    /// The value of a scalar constant.
+    pub fn u64(&self, id: Id) -> Option<u64> {
+        match (self.rows[id], self.scalars(id)) {
+            (Row::Zero, _) => Some(0),
+            (_, [Bits::Plain(bits)]) => Some(*bits),
+            _ => None,
+        }
+    }
+}
+
+struct Pass<'a> {
+    module: &'a Module,
+    definitions: &'a Definitions,
+    decorations: &'a Decorations,
+    types: &'a Types,
+    spec: FxHashMap<u32, u64>,
+    out: Constants,
+}
+
+impl Pass<'_> {
+    fn row(&mut self, inst: InstRef<'_>, id: Id, ty: Id) -> Row {
+        match inst.op() {
+            Op::ConstantTrue | Op::SpecConstantTrue => {
+                let value = self.specialised(id).map_or(1, |v| u64::from(v != 0));
+                self.push(&[Bits::Plain(value)])
+            }
+            Op::ConstantFalse | Op::SpecConstantFalse => {
+                let value = self.specialised(id).map_or(0, |v| u64::from(v != 0));
+                self.push(&[Bits::Plain(value)])
+            }
+            Op::Constant | Op::SpecConstant => {
+                let high = inst.operands().get(1).copied().unwrap_or(0);
+                let written = u64::from(inst.word(0)) | u64::from(high) << 32;
+                let value = self.specialised(id).unwrap_or(written);
+                let bits = self.types.component(ty).map_or(64, |s| s.bits());
+                self.push(&[Bits::Plain(truncate(value, bits))])
+            }
+            Op::ConstantNull | Op::Undef => Row::Zero,
+            // The function's number, which calls compare with those of all functions that fit.
+            Op::ConstantFunctionPointerINTEL => {
+                self.push(&[Bits::Plain(inst.id(0).index() as u64)])
+            }
+            Op::ConstantComposite
+            | Op::SpecConstantComposite
+            | Op::ConstantCompositeReplicateEXT
+            | Op::SpecConstantCompositeReplicateEXT => self.composite(inst, ty),
+            Op::ConstantSampler => {
+                let sampler = Sampler::of_module(inst.word(0), inst.word(1), inst.word(2));
+                self.push(&[Bits::Plain(sampler.word())])
+            }
+            Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(Row::None),
+            Op::Variable | Op::UntypedVariableKHR | Op::ConstantPipeStorage => {
+                self.push(&[Bits::Address {
+                    variable: id,
+                    offset: 0,
+                }])
+            }
+            _ => Row::None,
+        }
+    }
+
+    fn specialised(&self, id: Id) -> Option<u64> {
+        if self.spec.is_empty() {
+            return None;
+        }
+        let operands = self.decorations.get(self.module, id, Decoration::SpecId)?;
+        self.spec.get(operands.first()?).copied()
+    }
+
+    fn push(&mut self, scalars: &[Bits]) -> Row {
+        let start = self.out.pool.len() as u32;
+        self.out.pool.extend_from_slice(scalars);
+        Row::Scalars {
+            start,
+            count: scalars.len() as u32,
+        }
+    }
+
+    fn composite(&mut self, inst: InstRef<'_>, ty: Id) -> Row {
+        let wanted = self.types.scalars(ty);
+        if inst.ids(0).all(|part| self.out.is_zero(part)) {
+            return Row::Zero;
+        }
+        if wanted > MAX_SCALARS {
+            return Row::None;
+        }
+        let start = self.out.pool.len();
+        // All components of a cooperative matrix are the same.
+        let is_matrix = self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR);
+        let replicate = is_matrix
+            || matches!(
+                inst.op(),
+                Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT
+            );
+        let times = match self.types.kind(ty) {
+            Kind::Vector { count, .. } | Kind::Matrix { count, .. } if replicate => count.into(),
+            Kind::Array { count, .. } if replicate => count,
+            _ => 1,
+        };
+        for _ in 0..times {
+            for part in inst.ids(0) {
+                match self.out.rows[part] {
+                    Row::None => return Row::None,
+                    Row::Zero => {
+                        let part_type = self.type_of(part);
+                        let zeros = part_type.map_or(0, |ty| self.types.scalars(ty));
+                        let length = self.out.pool.len() + zeros.min(MAX_SCALARS);
+                        self.out.pool.resize(length, Bits::Plain(0));
+                    }
+                    Row::Scalars { start, count } => self
+                        .out
+                        .pool
+                        .extend_from_within(start as usize..(start + count) as usize),
+                }
+            }
+        }
+        Row::Scalars {
+            start: start as u32,
+            count: (self.out.pool.len() - start) as u32,
+        }
+    }
+
+    fn type_of(&self, id: Id) -> Option<Id> {
+        self.definitions
+            .get(self.module, id)
+            .and_then(InstRef::result_type)
+    }
+
+    /// The scalars of an operand, zeros written out.
+    fn operand(&self, id: Id) -> Option<Vec<Bits>> {
+        match self.out.rows[id] {
+            Row::None => None,
+            Row::Zero => {
+                let count = self.types.scalars(self.type_of(id)?);
+                (count <= MAX_SCALARS).then(|| vec![Bits::Plain(0); count])
+            }
+            Row::Scalars { .. } => Some(self.out.scalars(id).to_vec()),
+        }
+    }
+
+    /// `OpSpecConstantOp`: operand 0 is the opcode.
+    fn operation(&mut self, inst: InstRef<'_>, ty: Id) -> Option<Row> {
+        let op = Op(u16::try_from(inst.word(0)).ok()?);
+        let out = match op {
+            Op::CompositeExtract => {
+                let (part, at) = self.walk(inst.get_id(1)?, &inst.operands()[2..])?;
+                let count = self.types.scalars(part);
+                self.operand(inst.get_id(1)?)?.get(at..at + count)?.to_vec()
+            }
+            Op::CompositeInsert => {
+                let object = self.operand(inst.get_id(1)?)?;
+                let mut whole = self.operand(inst.get_id(2)?)?;
+                let (_, at) = self.walk(inst.get_id(2)?, &inst.operands()[3..])?;
+                whole
+                    .get_mut(at..at + object.len())?
+                    .copy_from_slice(&object);
+                whole
+            }
+            Op::VectorShuffle => {
+                let mut both = self.operand(inst.get_id(1)?)?;
+                both.extend(self.operand(inst.get_id(2)?)?);
+                let picks = inst.operands()[3..].iter();
+                picks
+                    .map(|n| both.get(*n as usize).copied().unwrap_or(Bits::Plain(0)))
+                    .collect()
+            }
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR => vec![self.address(inst, op)?],
+            Op::Bitcast
+            | Op::PtrCastToGeneric
+            | Op::GenericCastToPtr
+            | Op::ConvertPtrToU
+            | Op::ConvertUToPtr
+            | Op::CopyObject
+                if self.is_pointer(ty) || self.is_pointer(self.type_of(inst.get_id(1)?)?) =>
+            {
+                let mut bits = self.operand(inst.get_id(1)?)?;
+                if let (Some(to), [Bits::Plain(bits)]) = (self.types.component(ty), &mut bits[..]) {
+                    *bits = truncate(*bits, to.bits());
+                }
+                bits
+            }
+            _ => self.lanes(inst, op, ty)?,
+        };
+        let own =
+            |bits: &Bits| matches!(bits, Bits::Computed { id, .. } if Some(*id) == inst.result());
+        if out.iter().any(own) {
+            self.out.computed.extend(inst.result());
+        }
+        Some(self.push(&out))
+    }
+
+    fn is_pointer(&self, ty: Id) -> bool {
+        self.types.component(ty) == Some(Scalar::Pointer)
+    }
+
+    fn walk(&self, composite: Id, indexes: &[u32]) -> Option<(Id, usize)> {
+        let mut ty = self.type_of(composite)?;
+        let mut at = 0;
+        for index in indexes {
+            let (part, offset) = self.types.part(ty, *index)?;
+            (ty, at) = (part, at + offset);
+        }
+        Some((ty, at))
+    }
+
+    fn address(&self, inst: InstRef<'_>, op: Op) -> Option<Bits> {
+        let untyped = matches!(
+            op,
+            Op::UntypedAccessChainKHR
+                | Op::UntypedInBoundsAccessChainKHR
+                | Op::UntypedPtrAccessChainKHR
+                | Op::UntypedInBoundsPtrAccessChainKHR
+        );
+        // What an untyped pointer is taken to point to stands before it.
+        let at = if untyped { 2 } else { 1 };
+        let base = inst.get_id(at)?;
+        let [from] = self.operand(base)?[..] else {
+            return None;
+        };
+        let mut ty = match self.types.kind(self.type_of(base)?) {
+            _ if untyped => inst.get_id(1)?,
+            Kind::Pointer {
+                pointee: Some(ty), ..
+            } => ty,
+            _ => return None,
+        };
+        let mut offset = match from {
+            Bits::Address { offset, .. } => offset,
+            Bits::Plain(address) => address as i64,
+            Bits::Computed { .. } => return None,
+        };
+        let mut indexes = inst.ids(at + 1);
+        let by_element = matches!(
+            op,
+            Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::UntypedPtrAccessChainKHR
+                | Op::UntypedInBoundsPtrAccessChainKHR
+        );
+        if by_element {
+            let layout = self.types.layouts.get(ty);
+            let stride = layout.size.next_multiple_of(layout.align.into());
+            let bytes = self.out.u64(indexes.next()?)?.wrapping_mul(stride) as i64;
+            offset = offset.wrapping_add(bytes);
+        }
+        for index in indexes {
+            let index = self.out.u64(index)?;
+            let (bytes, _) = self.types.part_offset(ty, index, None);
+            offset = offset.wrapping_add(bytes as i64);
+            ty = match self.types.kind(ty) {
+                Kind::Array { element, .. } | Kind::RuntimeArray { element } => element,
+                _ => self.types.part(ty, u32::try_from(index).ok()?)?.0,
+            };
+        }
+        Some(match from {
+            Bits::Address { variable, .. } => Bits::Address { variable, offset },
+            _ => Bits::Plain(offset as u64),
+        })
+    }
+
+    /// An instruction that works on each component by itself.
+    fn lanes(&self, inst: InstRef<'_>, op: Op, ty: Id) -> Option<Vec<Bits>> {
+        let to = self.types.component(ty)?;
+        let id = inst.result()?;
+        let operands: Vec<(Scalar, Vec<Bits>)> = inst
+            .ids(1)
+            .map(|id| {
+                let scalar = self.types.component(self.type_of(id)?)?;
+                Some((scalar, self.operand(id)?))
+            })
+            .collect::<Option<_>>()?;
+        let lane = |n: usize| {
+            let mut values = Vec::with_capacity(operands.len());
+            for (scalar, bits) in &operands {
+                let Bits::Plain(bits) = *lane_of(bits, n)? else {
+                    let lane = n as u32;
+                    return Some(Bits::Computed { id, lane });
+                };
+                values.push((*scalar, bits));
+            }
+            eval(op, to, &values).map(Bits::Plain)
+        };
+        (0..self.types.scalars(ty)).map(lane).collect()
+    }
+}
+
+/// The scalar of an operand that a component of a result is computed of.
+pub(crate) fn lane_of(bits: &[Bits], lane: usize) -> Option<&Bits> {
+    bits.get(if bits.len() == 1 { 0 } else { lane })
+}
+
+/// What an instruction makes of scalars; none where it cannot be computed.
+pub(crate) fn eval(op: Op, to: Scalar, operands: &[(Scalar, u64)]) -> Option<u64> {
+    let values: Vec<fold::Value> = operands
+        .iter()
+        .map(|(scalar, bits)| {
+            Some(fold::Value {
+                ty: fold_type(*scalar)?,
+                bits: truncate(*bits, scalar.bits()),
+            })
+        })
+        .collect::<Option<_>>()?;
+    fold::eval(op.0.into(), fold_type(to)?, &values)
+}
+
+/// The low bits of a value.
+fn truncate(value: u64, bits: u32) -> u64 {
+    if bits >= 64 {
+        value
+    } else {
+        value & ((1 << bits) - 1)
+    }
+}
+
+fn fold_type(scalar: Scalar) -> Option<fold::Type> {
+    Some(match scalar {
+        Scalar::Bool => fold::Type::Bool,
+        Scalar::Int(bits) => fold::Type::Int { width: bits.into() },
+        Scalar::Pointer => return None,
+        float => fold::Type::Float(float.format()?),
+    })
+}

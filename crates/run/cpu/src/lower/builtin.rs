@@ -1,0 +1,241 @@
+//! Built-in input variables.
+
+use super::Values;
+use super::scope::{Lower, Symbol, clif_type};
+use crate::context::at;
+use crate::types::Scalar;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration};
+
+/// Where the components of a built-in value come from; all as 64-bit numbers.
+#[derive(Clone, Copy)]
+enum Source {
+    /// Three fields of the launch context.
+    Context(i32),
+    /// One field.
+    Single(i32),
+    /// The local id.
+    LocalId,
+    /// The local index.
+    LocalIndex,
+    GlobalId,
+    GlobalLinearId,
+    /// The size of the workgroup, which the module may fix.
+    GroupSize(i32),
+    Constant(u64),
+    SubgroupSize,
+    SubgroupMaxSize,
+    SubgroupCount(i32),
+    SubgroupId,
+    SubgroupLocalId,
+    /// A mask of lanes compared with the lane's own number.
+    Mask(IntCC),
+}
+
+const ROWS: &[(BuiltIn, Source)] = &[
+    (BuiltIn::NumWorkgroups, Source::Context(at::GROUPS)),
+    (BuiltIn::WorkgroupId, Source::Context(at::GROUP)),
+    (BuiltIn::WorkgroupSize, Source::GroupSize(at::LOCAL)),
+    (
+        BuiltIn::EnqueuedWorkgroupSize,
+        Source::GroupSize(at::ENQUEUED),
+    ),
+    (BuiltIn::GlobalSize, Source::Context(at::GLOBAL)),
+    (BuiltIn::GlobalOffset, Source::Context(at::OFFSET)),
+    (BuiltIn::WorkDim, Source::Single(at::DIMENSIONS)),
+    (BuiltIn::LocalInvocationId, Source::LocalId),
+    (BuiltIn::LocalInvocationIndex, Source::LocalIndex),
+    (BuiltIn::GlobalInvocationId, Source::GlobalId),
+    (BuiltIn::GlobalLinearId, Source::GlobalLinearId),
+    (BuiltIn::SubgroupSize, Source::SubgroupSize),
+    (BuiltIn::SubgroupMaxSize, Source::SubgroupMaxSize),
+    (BuiltIn::NumSubgroups, Source::SubgroupCount(at::LOCAL)),
+    (
+        BuiltIn::NumEnqueuedSubgroups,
+        Source::SubgroupCount(at::ENQUEUED),
+    ),
+    (BuiltIn::SubgroupId, Source::SubgroupId),
+    (BuiltIn::SubgroupLocalInvocationId, Source::SubgroupLocalId),
+    (BuiltIn::SubgroupEqMask, Source::Mask(IntCC::Equal)),
+    (
+        BuiltIn::SubgroupGeMask,
+        Source::Mask(IntCC::UnsignedGreaterThanOrEqual),
+    ),
+    (
+        BuiltIn::SubgroupGtMask,
+        Source::Mask(IntCC::UnsignedGreaterThan),
+    ),
+    (
+        BuiltIn::SubgroupLeMask,
+        Source::Mask(IntCC::UnsignedLessThanOrEqual),
+    ),
+    (
+        BuiltIn::SubgroupLtMask,
+        Source::Mask(IntCC::UnsignedLessThan),
+    ),
+    (BuiltIn::DeviceIndex, Source::Constant(0)),
+    (BuiltIn::BaseInstance, Source::Constant(0)),
+];
+
+impl Lower<'_, '_, '_> {
+    /// The components of a built-in variable, or one of them.
+    pub fn builtin(&mut self, variable: Id, component: Option<u32>) -> Result<Values, Diagnostic> {
+        let number = self.program.decoration(variable, Decoration::BuiltIn);
+        let builtin = BuiltIn(number.unwrap_or(u32::MAX));
+        let Some((_, source)) = ROWS.iter().find(|row| row.0 == builtin) else {
+            return self.unsupported(format!("the built-in variable {builtin}"));
+        };
+        let Some((scalar, count)) = super::globals::builtin_type(self.shared, variable) else {
+            return self.unsupported(format!("the type of the built-in variable {builtin}"));
+        };
+        let which = match component {
+            Some(n) => n as usize..n as usize + 1,
+            None => 0..count,
+        };
+        which
+            .map(|n| self.builtin_component(*source, n, scalar))
+            .collect()
+    }
+
+    /// The address of a symbolic pointer: a copy, as such pointers are read only.
+    pub fn materialise(&mut self, symbol: Symbol) -> Result<Value, Diagnostic> {
+        let Symbol::BuiltIn {
+            variable,
+            component,
+        } = symbol
+        else {
+            return self.unsupported("this use of a pointer");
+        };
+        let values = self.builtin(variable, component)?;
+        let (scalar, _) =
+            super::globals::builtin_type(self.shared, variable).unwrap_or((Scalar::Int(32), 1));
+        let slot = self.stack_slot(u64::from(scalar.bytes()) * 4)?;
+        let address = self.builder.ins().stack_addr(types::I64, slot, 0);
+        for (n, value) in values.iter().enumerate() {
+            let offset = n as i32 * scalar.bytes() as i32;
+            let flags = super::scope::plain();
+            self.builder.ins().store(flags, *value, address, offset);
+        }
+        Ok(address)
+    }
+
+    fn builtin_component(
+        &mut self,
+        source: Source,
+        n: usize,
+        scalar: Scalar,
+    ) -> Result<Value, Diagnostic> {
+        let ty = clif_type(scalar);
+        let known = self.program.entry.local_size;
+        let value = match source {
+            Source::Context(offset) => self.context(types::I64, field(offset, n)),
+            Source::Single(offset) => self.context(types::I64, offset),
+            Source::GroupSize(offset) => match known {
+                Some(size) => self.iconst(types::I64, size.get(n).copied().unwrap_or(1).into()),
+                None => self.context(types::I64, field(offset, n)),
+            },
+            Source::LocalId => self.item.local[n.min(2)],
+            Source::LocalIndex => self.item.linear,
+            Source::GlobalId => self.global_id(n, ty),
+            Source::GlobalLinearId => self.global_linear_id(),
+            Source::Constant(value) => self.iconst(types::I64, value as i64),
+            Source::SubgroupMaxSize => self.iconst(types::I32, self.shared.subgroup_size.into()),
+            // In OpenCL the last subgroup may be smaller, and says so.
+            Source::SubgroupSize if !self.program.entry.is_kernel => {
+                self.iconst(types::I32, self.shared.subgroup_size.into())
+            }
+            Source::SubgroupSize => self.subgroup_size(),
+            Source::SubgroupCount(offset) => self.subgroup_count(offset),
+            Source::SubgroupId => {
+                let shift = self.shared.subgroup_size.trailing_zeros();
+                let linear = self.item.linear;
+                self.builder.ins().ushr_imm_u(linear, i64::from(shift))
+            }
+            Source::SubgroupLocalId => self.lane(),
+            Source::Mask(condition) => self.mask(condition, n),
+        };
+        Ok(self.resize(value, ty, false))
+    }
+
+    /// The number of the invocation within its subgroup, 32 bits.
+    pub fn lane(&mut self) -> Value {
+        let linear = self.item.linear;
+        let mask = i64::from(self.shared.subgroup_size - 1);
+        self.builder.ins().band_imm_u(linear, mask)
+    }
+
+    fn global_id(&mut self, n: usize, ty: cranelift_codegen::ir::Type) -> Value {
+        let base = self.context(types::I64, field(at::BASE, n.min(2)));
+        let base = self.resize(base, ty, false);
+        let local = self.item.local[n.min(2)];
+        let local = self.resize(local, ty, false);
+        self.builder.ins().iadd(base, local)
+    }
+
+    fn global_linear_id(&mut self) -> Value {
+        let mut linear = self.iconst(types::I64, 0);
+        for n in (0..3).rev() {
+            let id = self.global_id(n, types::I64);
+            let offset = self.context(types::I64, field(at::OFFSET, n));
+            let size = self.context(types::I64, field(at::GLOBAL, n));
+            let id = self.builder.ins().isub(id, offset);
+            linear = self.builder.ins().imul(linear, size);
+            linear = self.builder.ins().iadd(linear, id);
+        }
+        linear
+    }
+
+    /// Invocations of the workgroup, 64 bits.
+    fn group_invocations(&mut self, offset: i32) -> Value {
+        if let Some(size) = self.program.entry.local_size {
+            let count = size.iter().map(|s| i64::from(*s)).product();
+            return self.iconst(types::I64, count);
+        }
+        let [x, y, z] = [0, 1, 2].map(|n| self.context(types::I64, field(offset, n)));
+        let xy = self.builder.ins().imul(x, y);
+        self.builder.ins().imul(xy, z)
+    }
+
+    fn subgroup_count(&mut self, offset: i32) -> Value {
+        let all = self.group_invocations(offset);
+        let size = self.shared.subgroup_size;
+        let up = self.builder.ins().iadd_imm_s(all, i64::from(size - 1));
+        let shift = i64::from(size.trailing_zeros());
+        self.builder.ins().ushr_imm_u(up, shift)
+    }
+
+    fn subgroup_size(&mut self) -> Value {
+        let all = self.group_invocations(at::LOCAL);
+        let size = i64::from(self.shared.subgroup_size);
+        let linear = self.item.linear;
+        let linear = self.builder.ins().uextend(types::I64, linear);
+        let first = self.builder.ins().band_imm_s(linear, -size);
+        let rest = self.builder.ins().isub(all, first);
+        let full = self.iconst(types::I64, size);
+        let fewer = self.builder.ins().icmp(IntCC::UnsignedLessThan, rest, full);
+        self.builder.ins().select(fewer, rest, full)
+    }
+
+    /// Component `n` of a mask of lanes: subgroups of up to 64 lanes have two that count.
+    fn mask(&mut self, condition: IntCC, n: usize) -> Value {
+        let lane = self.lane();
+        let mut mask = self.iconst(types::I32, 0);
+        let first = n as u32 * 32;
+        let last = self.shared.subgroup_size.min(first + 32);
+        for other in first..last {
+            let number = self.iconst(types::I32, other.into());
+            let set = self.builder.ins().icmp(condition, number, lane);
+            let set = self.builder.ins().uextend(types::I32, set);
+            let bit = self.builder.ins().ishl_imm_u(set, i64::from(other - first));
+            mask = self.builder.ins().bor(mask, bit);
+        }
+        mask
+    }
+}
+
+fn field(offset: i32, n: usize) -> i32 {
+    offset + 8 * n.min(2) as i32
+}

@@ -1,0 +1,225 @@
+//! What an access is compared with: where its pointer comes from.
+
+use super::{Lower, RowKind};
+use crate::check::runtime::{self, info};
+use crate::check::sites;
+use crate::context::at;
+use crate::lower::scope::fixed;
+use crate::lower::{Global, SlotKind};
+use crate::program::Program;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+
+/// How long what a pointer comes from is.
+#[derive(Clone, Copy)]
+pub(super) enum Length {
+    Known(u64),
+    /// Of a row, by its number.
+    Row(usize),
+}
+
+/// Where cells begin.
+#[derive(Clone, Copy)]
+pub(super) enum Cells {
+    /// Those of a row, by its number.
+    Row(usize),
+    /// So many bytes behind those of the workgroup.
+    Group(i64),
+}
+
+/// What is kept about it.
+#[derive(Clone, Copy)]
+pub(super) enum Space {
+    /// Cells from an address on.
+    Global {
+        cells: Cells,
+        granule: u32,
+    },
+    Group {
+        cells: Cells,
+        cleared: bool,
+    },
+    /// Definedness, so many bytes behind.
+    Private(u64),
+    Nothing,
+}
+
+/// What a pointer comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub base: Value,
+    pub length: Length,
+    pub space: Space,
+}
+
+impl Place {
+    /// What an access is told to be where it reads what need not be written before.
+    pub fn cleared(&self) -> u64 {
+        match self.space {
+            Space::Group { cleared: true, .. } => info::CLEARED,
+            _ => 0,
+        }
+    }
+}
+
+impl Lower<'_, '_, '_> {
+    /// What a pointer comes from, where that is known here.
+    pub(super) fn place(&mut self, pointer: Id) -> Result<Option<Place>, Diagnostic> {
+        let Some(root) = self.root(pointer) else {
+            return Ok(None);
+        };
+        let place = self.place_of(root)?;
+        if place.is_some() {
+            let site = self.site();
+            let program = self.program;
+            if let Some(checking) = &mut self.shared.checking {
+                checking.sites.name_object(site, || describe(program, root));
+            }
+        }
+        Ok(place)
+    }
+
+    /// The variable or argument that a pointer comes from.
+    pub(super) fn root(&self, pointer: Id) -> Option<Id> {
+        let checking = self.shared.checking.as_ref();
+        checking.and_then(|c| c.provenance.root(pointer))
+    }
+
+    /// What pointers to a variable or argument come from.
+    pub(super) fn place_of(&mut self, root: Id) -> Result<Option<Place>, Diagnostic> {
+        let place = if let Some(room) = self.rooms.get(&root).copied() {
+            Some(Place {
+                base: self.room_address(room.held),
+                length: Length::Known(room.bytes),
+                space: Space::Private(room.defined),
+            })
+        } else if let Some(global) = self.shared.globals.get(root) {
+            self.global_place(root, global)
+        } else {
+            self.argument_place(root)
+        };
+        Ok(place)
+    }
+
+    pub(super) fn global_place(&mut self, root: Id, global: Global) -> Option<Place> {
+        let size = self.program.variable_type(root);
+        let size = size.map_or(0, |ty| self.program.types.layouts.get(ty).size);
+        let known = |base: Value, space: Space| Place {
+            base,
+            length: Length::Known(size),
+            space,
+        };
+        Some(match global {
+            Global::Data { address } => {
+                known(self.iconst(types::I64, address as i64), Space::Nothing)
+            }
+            Global::Push => known(self.context(types::I64, at::PUSH), Space::Nothing),
+            Global::Private { offset } => {
+                let base = self.item.rooms;
+                let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
+                let all = u64::from(self.shared.globals.private_bytes).next_multiple_of(16);
+                known(base, Space::Private(all))
+            }
+            Global::Workgroup { offset } => {
+                let base = self.context(types::I64, at::WORKGROUP);
+                let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
+                let granule = self.group_granule();
+                let cells = Cells::Group(i64::from(offset >> granule) * 8);
+                let cleared = self.shared.globals.zero_workgroup;
+                known(base, Space::Group { cells, cleared })
+            }
+            Global::Binding { index } => {
+                let params = self
+                    .program
+                    .functions
+                    .get(self.program.entry.func)
+                    .params
+                    .len();
+                let base = self.binding_address(index);
+                self.row_place(base, params + index as usize, false)
+            }
+            _ => return None,
+        })
+    }
+
+    pub(super) fn argument_place(&mut self, root: Id) -> Option<Place> {
+        let params = &self.program.functions.get(self.program.entry.func).params;
+        let index = params.iter().position(|p| *p == root)?;
+        let slot = self.shared.slots.get(index)?;
+        let is_group = match slot.kind {
+            SlotKind::Buffer => false,
+            SlotKind::Local => true,
+            _ => return None,
+        };
+        let args = self.context(types::I64, at::ARGS);
+        let offset = slot.offset as i32;
+        let base = self.builder.ins().load(types::I64, fixed(), args, offset);
+        Some(self.row_place(base, index, is_group))
+    }
+
+    fn row_place(&mut self, base: Value, row: usize, is_group: bool) -> Place {
+        let kind = self.shared.rows.get(row).copied();
+        let kind = kind.unwrap_or(RowKind {
+            granule: 2,
+            races: false,
+        });
+        let space = match (is_group, kind.races) {
+            (true, _) => Space::Group {
+                cells: Cells::Row(row),
+                cleared: false,
+            },
+            (false, true) => Space::Global {
+                cells: Cells::Row(row),
+                granule: kind.granule,
+            },
+            _ => Space::Nothing,
+        };
+        Place {
+            base,
+            length: Length::Row(row),
+            space,
+        }
+    }
+
+    /// The address of the first cell.
+    pub(super) fn first_cell(&mut self, cells: Cells) -> Value {
+        match cells {
+            Cells::Row(row) => self.row_field(row, runtime::at::CELLS),
+            Cells::Group(first) => {
+                let cells = self.live(runtime::at::GROUP_CELLS);
+                self.builder.ins().iadd_imm_s(cells, first)
+            }
+        }
+    }
+
+    pub(super) fn group_granule(&self) -> u32 {
+        self.shared.checking.as_ref().map_or(2, |c| c.group_granule)
+    }
+}
+
+/// What a variable or parameter is called in reports.
+pub(super) fn describe(program: &Program<'_>, root: Id) -> String {
+    use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+    let name = sites::name_of(program, root);
+    let params = &program.functions.get(program.entry.func).params;
+    if let Some(n) = params.iter().position(|p| *p == root) {
+        return format!("argument {n} ({name})");
+    }
+    if let Some(binding) = program.decoration(root, Decoration::Binding) {
+        let set = program.decoration(root, Decoration::DescriptorSet);
+        return format!("set {} binding {binding} ({name})", set.unwrap_or(0));
+    }
+    let class = program.type_of(root).map(|ty| program.types.kind(ty));
+    let class = match class {
+        Some(crate::types::Kind::Pointer { class, .. }) => class,
+        _ => StorageClass::Function,
+    };
+    let kind = match class {
+        StorageClass::Workgroup => "workgroup variable",
+        StorageClass::Function | StorageClass::Private => "private variable",
+        StorageClass::PushConstant => "push constants",
+        _ => "variable",
+    };
+    format!("{kind} {name}")
+}

@@ -1,0 +1,235 @@
+//! Vectors and aggregates: making them, taking them apart.
+
+use super::scope::{Lower, plain};
+use super::{Done, Values};
+use crate::types::Kind;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+/// `OpCompositeConstruct`.
+pub(crate) fn construct(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::construct(lower, inst, ty);
+    }
+    if lower.is_large(ty) {
+        return construct_large(lower, inst, ty);
+    }
+    let mut values = Values::new();
+    for part in inst.ids(0) {
+        values.extend(lower.values(part)?);
+    }
+    let is_matrix = lower.program.is_cooperative(ty);
+    if inst.op() == Op::CompositeConstructReplicateEXT || is_matrix {
+        let count = lower.program.types.scalars(ty);
+        values = values.iter().copied().cycle().take(count).collect();
+    }
+    if values.len() != lower.program.types.scalars(ty) {
+        return Err(lower.fault("its parts do not make the result"));
+    }
+    lower.set_result(inst.result(), &values)
+}
+
+fn construct_large(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+    let address = lower.large_result(inst, ty)?;
+    let count = match lower.program.types.kind(ty) {
+        Kind::Array { count, .. } => count,
+        _ => u64::MAX,
+    };
+    let replicate = inst.op() == Op::CompositeConstructReplicateEXT;
+    let parts: Vec<Id> = inst.ids(0).collect();
+    let total = if replicate { count } else { parts.len() as u64 };
+    if total > 4096 {
+        return lower.unsupported("an aggregate of more than 4096 parts");
+    }
+    for n in 0..total {
+        let part = parts[if replicate { 0 } else { n as usize }];
+        let Some((part_type, _)) = lower.program.types.part(ty, n as u32) else {
+            return Err(lower.fault("its parts do not make the result"));
+        };
+        let (offset, strides) = lower.program.types.part_offset(ty, n, None);
+        let at = lower.builder.ins().iadd_imm_s(address, offset as i64);
+        let pointer = super::values::Pointer::Address(at, strides);
+        lower.store_to(pointer, part_type, part)?;
+    }
+    Ok(())
+}
+
+/// `OpCompositeExtract`.
+pub(crate) fn extract(lower: &mut Lower, inst: InstRef) -> Done {
+    let whole = lower.type_of(inst.id(0))?;
+    let path = &inst.operands()[1..];
+    let ty = lower.result_type(inst)?;
+    if lower.is_large(whole) {
+        let base = lower.large(inst.id(0))?;
+        let at = lower.place_at(base, whole, path)?;
+        if lower.is_large(ty) {
+            return lower.set_large(inst, ty, at.0);
+        }
+        let values = lower.load_at(at.0, ty, at.1, false);
+        return lower.set_result(inst.result(), &values);
+    }
+    let (_, at) = lower.part_at(whole, path)?;
+    let values = lower.values(inst.id(0))?;
+    let count = lower.program.types.scalars(ty);
+    match values.get(at..at + count) {
+        Some(part) => lower.set_result(inst.result(), part),
+        None => Err(lower.fault("its indexes lead out of the composite")),
+    }
+}
+
+/// `OpCompositeInsert`.
+pub(crate) fn insert(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    let path = &inst.operands()[2..];
+    if lower.is_large(ty) {
+        let from = lower.large(inst.id(1))?;
+        let address = lower.large_result(inst, ty)?;
+        lower.copy_bytes(address, from, lower.program.types.get(ty).extent);
+        let (at, strides) = lower.place_at(address, ty, path)?;
+        let part = lower.type_of(inst.id(0))?;
+        let pointer = super::values::Pointer::Address(at, strides);
+        return lower.store_to(pointer, part, inst.id(0));
+    }
+    let (_, at) = lower.part_at(ty, path)?;
+    let object = lower.values(inst.id(0))?;
+    let mut values = lower.values(inst.id(1))?;
+    match values.get_mut(at..at + object.len()) {
+        Some(part) => part.copy_from_slice(&object),
+        None => return Err(lower.fault("its indexes lead out of the composite")),
+    }
+    lower.set_result(inst.result(), &values)
+}
+
+/// `OpVectorShuffle`.
+pub(crate) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
+    let mut both = lower.values(inst.id(0))?;
+    both.extend(lower.values(inst.id(1))?);
+    let mut out = Values::new();
+    for pick in &inst.operands()[2..] {
+        // An index of all ones asks for any value.
+        let at = if *pick == u32::MAX { 0 } else { *pick as usize };
+        match both.get(at) {
+            Some(value) => out.push(*value),
+            None => return Err(lower.fault(format!("there is no component {pick}"))),
+        }
+    }
+    lower.set_result(inst.result(), &out)
+}
+
+/// `OpVectorExtractDynamic`.
+pub(crate) fn extract_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
+    let values = lower.values(inst.id(0))?;
+    let index = lower.value(inst.id(1))?;
+    lower.check_component(index, values.len() as u64);
+    let picked = lower.pick(&values, index);
+    lower.set_result(inst.result(), &[picked])
+}
+
+/// `OpVectorInsertDynamic`.
+pub(crate) fn insert_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
+    let values = lower.values(inst.id(0))?;
+    let component = lower.value(inst.id(1))?;
+    let index = lower.value(inst.id(2))?;
+    lower.check_component(index, values.len() as u64);
+    let mut out = Values::new();
+    for (n, value) in values.iter().enumerate() {
+        let here = lower
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::Equal, index, n as i64);
+        out.push(lower.builder.ins().select(here, component, *value));
+    }
+    lower.set_result(inst.result(), &out)
+}
+
+/// `OpUndef` within a function: zeros.
+pub(crate) fn undef(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    if lower.is_large(ty) {
+        let address = lower.large_result(inst, ty)?;
+        lower.zero_bytes(address, lower.program.types.get(ty).extent);
+        return Ok(());
+    }
+    let zeros = lower.zeros(ty);
+    lower.set_result(inst.result(), &zeros)
+}
+
+/// `OpCopyLogical`: the same scalars in a type that is laid out otherwise.
+pub(crate) fn copy_logical(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    if !lower.is_large(ty) {
+        return super::pointer::same(lower, inst);
+    }
+    let from_type = lower.type_of(inst.id(0))?;
+    if lower.program.types.scalars(ty) > 4096 {
+        return lower.unsupported("a value of more than 4096 scalars");
+    }
+    let from = lower.large(inst.id(0))?;
+    let to = lower.large_result(inst, ty)?;
+    let (sources, targets) = (lower.leaves(from_type), lower.leaves(ty));
+    for (source, target) in sources.iter().zip(&targets) {
+        let scalar = super::scope::clif_type(source.scalar);
+        let offset = source.offset as i32;
+        let value = lower.builder.ins().load(scalar, plain(), from, offset);
+        let offset = target.offset as i32;
+        lower.builder.ins().store(plain(), value, to, offset);
+    }
+    Ok(())
+}
+
+impl Lower<'_, '_, '_> {
+    /// The one of several values that an index names.
+    pub fn pick(&mut self, values: &[Value], index: Value) -> Value {
+        if let Some(n) = self.known(index)
+            && let Some(value) = usize::try_from(n).ok().and_then(|n| values.get(n))
+        {
+            return *value;
+        }
+        let mut picked = values[0];
+        for (n, value) in values.iter().enumerate().skip(1) {
+            let here = self.builder.ins().icmp_imm_u(IntCC::Equal, index, n as i64);
+            picked = self.builder.ins().select(here, *value, picked);
+        }
+        picked
+    }
+
+    /// Type and first scalar of the part that literal indexes lead to.
+    pub fn part_at(&self, mut ty: Id, path: &[u32]) -> Result<(Id, usize), Diagnostic> {
+        let mut at = 0;
+        for index in path {
+            let Some((part, before)) = self.program.types.part(ty, *index) else {
+                return Err(self.fault(format!("there is no part {index}")));
+            };
+            (ty, at) = (part, at + before);
+        }
+        Ok((ty, at))
+    }
+
+    /// Address and strides of the part that literal indexes lead to.
+    fn place_at(
+        &mut self,
+        base: Value,
+        mut ty: Id,
+        path: &[u32],
+    ) -> Result<(Value, Option<crate::types::Strides>), Diagnostic> {
+        let (mut offset, mut strides) = (0u64, None);
+        for index in path {
+            let Some((part, _)) = self.program.types.part(ty, *index) else {
+                return Err(self.fault(format!("there is no part {index}")));
+            };
+            let (bytes, inner) = self
+                .program
+                .types
+                .part_offset(ty, u64::from(*index), strides);
+            offset += bytes;
+            (ty, strides) = (part, inner);
+        }
+        let offset = self.iconst(types::I64, offset as i64);
+        Ok((self.builder.ins().iadd(base, offset), strides))
+    }
+}

@@ -1,0 +1,237 @@
+//! Cooperative matrices: each invocation of a subgroup holds every so many-th component, as a vector.
+//! [`crate::product`] says which.
+
+use super::Done;
+use super::checked::Use;
+use super::scope::{Lower, clif_type, plain};
+use crate::product::Product;
+use crate::suspend::Point;
+use crate::types::{Kind, Leaf, Scalar};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::CooperativeMatrixLayout;
+use spirula_spirv::ir::InstRef;
+
+/// The shape of a matrix.
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: u32,
+    columns: u32,
+    /// Components of an invocation.
+    parts: u32,
+    scalar: Scalar,
+}
+
+impl Shape {
+    /// A component in memory.
+    fn leaf(self) -> Leaf {
+        Leaf {
+            scalar: self.scalar,
+            offset: 0,
+        }
+    }
+}
+
+/// `OpCooperativeMatrixLoadKHR`.
+pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::load(lower, inst, ty);
+    }
+    let shape = lower.cooperative(ty)?;
+    let (pointer, layout, stride) = (inst.id(0), inst.id(1), inst.get_id(2));
+    let mut values = super::Values::new();
+    for n in 0..shape.parts {
+        let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
+        let zero = lower.scalar_constant(shape.scalar, 0);
+        let value = lower.where_there(there, Some(zero), |lower| {
+            let leaves = [shape.leaf()];
+            let address = lower.guard_address(pointer, address, &leaves, Use::Read, &[])?;
+            let ty = clif_type(shape.scalar);
+            Ok(Some(lower.builder.ins().load(ty, plain(), address, 0)))
+        })?;
+        values.push(value.unwrap_or(zero));
+    }
+    lower.set_result(inst.result(), &values)
+}
+
+/// `OpCooperativeMatrixStoreKHR`.
+pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.type_of(inst.id(1))?;
+    if lower.program.is_dense(ty) {
+        return super::dense::store(lower, inst, ty);
+    }
+    let shape = lower.cooperative(ty)?;
+    let (pointer, layout, stride) = (inst.id(0), inst.id(2), inst.get_id(3));
+    let values = lower.values(inst.id(1))?;
+    for n in 0..shape.parts {
+        let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
+        let value = values[n as usize];
+        lower.where_there(there, None, |lower| {
+            let leaves = [shape.leaf()];
+            let address = lower.guard_address(pointer, address, &leaves, Use::Write, &[value])?;
+            lower.builder.ins().store(plain(), value, address, 0);
+            Ok(None)
+        })?;
+    }
+    Ok(())
+}
+
+/// `OpCooperativeMatrixLengthKHR`: components of an invocation.
+pub(crate) fn length(lower: &mut Lower, inst: InstRef) -> Done {
+    let shape = lower.cooperative(inst.id(0))?;
+    let count = lower.iconst(types::I32, shape.parts.into());
+    lower.set_result(inst.result(), &[count])
+}
+
+impl Lower<'_, '_, '_> {
+    fn cooperative(&self, ty: Id) -> Result<Shape, Diagnostic> {
+        let program = self.program;
+        let def = program.definitions.get(program.module, ty);
+        let def = def.filter(|d| d.op() == Op::TypeCooperativeMatrixKHR);
+        let (Some(def), Kind::Vector { count, .. }) = (def, program.types.kind(ty)) else {
+            return self.unsupported(format!("the cooperative matrix {ty}"));
+        };
+        if self.is_large(ty) {
+            return self.unsupported("a cooperative matrix of so many components");
+        }
+        Ok(Shape {
+            rows: self.constant(def.id(2))? as u32,
+            columns: self.constant(def.id(3))? as u32,
+            parts: count,
+            scalar: self.component(ty)?,
+        })
+    }
+
+    /// Bytes between rows or columns in memory, which are counted in what the pointer points to, or in
+    /// components of so many bytes where it does not say.
+    pub(super) fn matrix_stride(
+        &mut self,
+        pointer: Id,
+        stride: Option<Id>,
+        component: u64,
+    ) -> Result<Value, Diagnostic> {
+        let stride = match stride {
+            Some(id) => {
+                let stride = self.value(id)?;
+                self.extend_to(stride, types::I64, false)
+            }
+            None => self.iconst(types::I64, 0),
+        };
+        let pointee = self.program.pointee_of(pointer);
+        let unit = pointee.map_or(component, |ty| self.program.types.layouts.get(ty).size);
+        Ok(self.builder.ins().imul_imm_s(stride, unit as i64))
+    }
+
+    /// Where an invocation's component is in memory, and whether there is such a component, where that
+    /// is not sure.
+    fn component_address(
+        &mut self,
+        shape: Shape,
+        n: u32,
+        pointer: Id,
+        layout: Id,
+        stride: Option<Id>,
+    ) -> Result<(Value, Option<Value>), Diagnostic> {
+        let by_rows = match CooperativeMatrixLayout(self.constant(layout)? as u32) {
+            CooperativeMatrixLayout::RowMajorKHR => true,
+            CooperativeMatrixLayout::ColumnMajorKHR => false,
+            other => return self.unsupported(format!("the layout {other}")),
+        };
+        let bytes = u64::from(shape.scalar.bytes());
+        let base = self.pointer(pointer)?;
+        let base = self.address_of(base)?;
+        let size = self.shared.subgroup_size;
+        let lane = self.lane();
+        let own = self.builder.ins().iadd_imm_s(lane, i64::from(n * size));
+        let columns = i64::from(shape.columns.max(1));
+        let row = self.builder.ins().udiv_imm_u(own, columns);
+        let before = self.builder.ins().imul_imm_s(row, columns);
+        let column = self.builder.ins().isub(own, before);
+        let (line, within) = match by_rows {
+            true => (row, column),
+            false => (column, row),
+        };
+        let stride = self.matrix_stride(pointer, stride, bytes)?;
+        let line = self.extend_to(line, types::I64, false);
+        let line = self.builder.ins().imul(line, stride);
+        let within = self.extend_to(within, types::I64, false);
+        let within = self.builder.ins().imul_imm_s(within, bytes as i64);
+        let offset = self.builder.ins().iadd(line, within);
+        let address = self.builder.ins().iadd(base, offset);
+        let all = shape.rows * shape.columns;
+        let there = ((n + 1) * size > all).then(|| {
+            let less = IntCC::UnsignedLessThan;
+            self.builder.ins().icmp_imm_u(less, own, i64::from(all))
+        });
+        Ok((address, there))
+    }
+
+    /// Does something where a condition holds, if there is one; what it gives there, else `other`.
+    fn where_there(
+        &mut self,
+        there: Option<Value>,
+        other: Option<Value>,
+        work: impl FnOnce(&mut Self) -> Result<Option<Value>, Diagnostic>,
+    ) -> Result<Option<Value>, Diagnostic> {
+        let Some(there) = there else {
+            return work(self);
+        };
+        let (inside, after) = (self.builder.create_block(), self.builder.create_block());
+        let arguments =
+            |value: Option<Value>| -> Vec<_> { value.map(BlockArg::Value).into_iter().collect() };
+        if let Some(other) = other {
+            let ty = self.clif(other);
+            self.builder.append_block_param(after, ty);
+        }
+        let otherwise = arguments(other);
+        self.builder
+            .ins()
+            .brif(there, inside, &[], after, &otherwise);
+        self.builder.switch_to_block(inside);
+        let made = work(self)?;
+        let made = arguments(made);
+        self.builder.ins().jump(after, &made);
+        self.builder.switch_to_block(after);
+        Ok(self.builder.block_params(after).first().copied())
+    }
+
+    /// The operands of a product, all of them components of matrices.
+    pub fn product_operands(
+        &mut self,
+        inst: InstRef<'_>,
+        point: &mut Point,
+    ) -> Result<super::Values, Diagnostic> {
+        let ids = [inst.id(0), inst.id(1), inst.id(2)];
+        let mut slots = super::Values::new();
+        let mut shapes = Vec::new();
+        for id in ids {
+            let ty = self.type_of(id)?;
+            shapes.push(self.cooperative(ty)?);
+            slots.extend(self.values(id)?);
+        }
+        let result = self.result_type(inst)?;
+        let result = self.cooperative(result)?;
+        let [a, b, c] = shapes[..] else {
+            return Err(self.fault("it has too few operands"));
+        };
+        let fits = a.columns == b.rows
+            && (a.rows, b.columns) == (c.rows, c.columns)
+            && (c.rows, c.columns) == (result.rows, result.columns);
+        if !fits {
+            return Err(self.fault("its matrices do not fit each other"));
+        }
+        point.product = Some(Product {
+            rows: a.rows,
+            columns: b.columns,
+            depth: a.columns,
+            scalars: [a.scalar, b.scalar, c.scalar, result.scalar],
+            parts: [a.parts, b.parts, c.parts],
+            operands: inst.operands().get(3).copied().unwrap_or(0),
+        });
+        Ok(slots)
+    }
+}

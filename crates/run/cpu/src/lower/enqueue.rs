@@ -1,0 +1,204 @@
+//! Device-side enqueue: calls of [`crate::enqueue`].
+
+use super::checked::Use;
+use super::scope::{Lower, plain};
+use super::{Done, Values};
+use crate::enqueue::{self, WORDS};
+use crate::types::Kind;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+/// Invocations of a workgroup that kernels prefer.
+const PREFERRED: i64 = 256;
+/// Where the local sizes stand among the scalars of a range: behind dimensions, offsets and sizes.
+const LOCAL: usize = 7;
+
+/// `OpGetDefaultQueue`: there is one.
+pub(crate) fn default_queue(lower: &mut Lower, inst: InstRef) -> Done {
+    let queue = lower.iconst(types::I64, 1);
+    lower.set_result(inst.result(), &[queue])
+}
+
+/// `OpBuildNDRange`: dimensions, offsets, sizes, sizes of workgroups.
+pub(crate) fn range(lower: &mut Lower, inst: InstRef) -> Done {
+    let given = [0, 1, 2].map(|n| lower.values(inst.id(n)));
+    let [global, local, offset] = given;
+    let (global, local, offset) = (global?, local?, offset?);
+    let count = lower.iconst(types::I32, global.len() as i64);
+    let mut out = Values::new();
+    out.push(count);
+    for (values, missing) in [(offset, 0), (global, 1), (local, 1)] {
+        for n in 0..3 {
+            out.push(match values.get(n) {
+                Some(value) => lower.extend_to(*value, types::I64, false),
+                None => lower.iconst(types::I64, missing),
+            });
+        }
+    }
+    lower.set_result(inst.result(), &out)
+}
+
+/// `OpEnqueueKernel`.
+pub(crate) fn kernel(lower: &mut Lower, inst: InstRef) -> Done {
+    let range = lower.range_of(inst.id(2))?;
+    let mut words = vec![lower.iconst(types::I64, inst.id(6).index() as i64)];
+    for value in range {
+        words.push(lower.extend_to(value, types::I64, false));
+    }
+    words.extend(lower.events(inst, [inst.id(3), inst.id(4), inst.id(5)])?);
+    let size = lower.value(inst.id(8))?;
+    let size = lower.extend_to(size, types::I64, false);
+    let param = lower.pointed_to(inst.id(7), lower.program.constants.u64(inst.id(8)))?;
+    words.extend([param, size]);
+    let mut sizes = Values::new();
+    for id in inst.ids(10) {
+        let size = lower.value(id)?;
+        sizes.push(lower.extend_to(size, types::I64, false));
+    }
+    let place = lower.words(&sizes)?;
+    words.extend([lower.iconst(types::I64, sizes.len() as i64), place]);
+    lower.pass_on(inst, &words)
+}
+
+/// `OpEnqueueMarker`.
+pub(crate) fn marker(lower: &mut Lower, inst: InstRef) -> Done {
+    let nothing = lower.iconst(types::I64, 0);
+    let mut words = vec![nothing; 11];
+    words.extend(lower.events(inst, [inst.id(1), inst.id(2), inst.id(3)])?);
+    words.resize(WORDS, nothing);
+    lower.pass_on(inst, &words)
+}
+
+/// `OpCreateUserEvent`, `OpSetUserEventStatus`.
+pub(crate) fn event(lower: &mut Lower, inst: InstRef) -> Done {
+    let (event, status) = match inst.op() {
+        Op::SetUserEventStatus => (lower.value(inst.id(0))?, lower.value(inst.id(1))?),
+        _ => (lower.iconst(types::I64, 0), lower.iconst(types::I64, 0)),
+    };
+    let status = lower.extend_to(status, types::I64, true);
+    let callee = enqueue::mark as *const () as usize;
+    let args = [lower.item.context, event, status];
+    let made = lower.call_host(callee, &[types::I64; 3], &[types::I64], &args);
+    match inst.result() {
+        Some(_) => lower.set_result(inst.result(), &made),
+        None => Ok(()),
+    }
+}
+
+/// `OpIsValidEvent`.
+pub(crate) fn is_valid(lower: &mut Lower, inst: InstRef) -> Done {
+    let event = lower.value(inst.id(0))?;
+    let valid = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, event, 0);
+    lower.set_result(inst.result(), &[valid])
+}
+
+/// `OpCaptureEventProfilingInfo`: no time is measured.
+pub(crate) fn profile(lower: &mut Lower, inst: InstRef) -> Done {
+    let place = lower.pointed_to(inst.id(2), Some(16))?;
+    let zero = lower.iconst(types::I64, 0);
+    for offset in [0, 8] {
+        lower.builder.ins().store(plain(), zero, place, offset);
+    }
+    Ok(())
+}
+
+/// What kernels ask of the kernels that they enqueue.
+pub(crate) fn query(lower: &mut Lower, inst: InstRef) -> Done {
+    let lanes = i64::from(lower.shared.subgroup_size);
+    let answer = match inst.op() {
+        Op::GetKernelWorkGroupSize => lower.iconst(types::I32, PREFERRED),
+        Op::GetKernelMaxNumSubgroups => lower.iconst(types::I32, PREFERRED / lanes),
+        Op::GetKernelNDrangeSubGroupCount => {
+            let range = lower.range_of(inst.id(0))?;
+            let mut all = lower.iconst(types::I64, 1);
+            for size in &range[LOCAL..] {
+                all = lower.builder.ins().imul(all, *size);
+            }
+            let all = lower.builder.ins().iadd_imm_s(all, lanes - 1);
+            let count = lower
+                .builder
+                .ins()
+                .ushr_imm_u(all, i64::from(lanes.trailing_zeros()));
+            lower.builder.ins().ireduce(types::I32, count)
+        }
+        _ => lower.iconst(types::I32, lanes),
+    };
+    lower.set_result(inst.result(), &[answer])
+}
+
+impl Lower<'_, '_, '_> {
+    /// The scalars of a range, which may be given by a pointer.
+    fn range_of(&mut self, id: Id) -> Result<Values, Diagnostic> {
+        let ty = self.type_of(id)?;
+        let values = match self.program.types.kind(ty) {
+            Kind::Pointer {
+                pointee: Some(ty), ..
+            } => {
+                let pointer = self.pointer(id)?;
+                self.load_from(pointer, ty, false)?
+            }
+            _ => self.values(id)?,
+        };
+        match values.len() {
+            10 => Ok(values),
+            _ => self.unsupported("a range of this type"),
+        }
+    }
+
+    /// The number of events to wait for, where they stand, and where the event goes.
+    fn events(&mut self, inst: InstRef<'_>, ids: [Id; 3]) -> Result<[Value; 3], Diagnostic> {
+        let count = self.value(ids[0])?;
+        let count = self.extend_to(count, types::I64, false);
+        let known = self.program.constants.u64(ids[0]);
+        let waits = match known {
+            Some(0) => self.iconst(types::I64, 0),
+            known => self.pointed_to(ids[1], known.map(|n| n.saturating_mul(8)))?,
+        };
+        let event = match self.program.constants.is_zero(ids[2]) {
+            true => self.iconst(types::I64, 0),
+            false => {
+                let pointer = self.pointer(ids[2])?;
+                let address = self.address_of(pointer)?;
+                self.guard_range(ids[2], address, 8, Use::Write)?
+            }
+        };
+        self.current = Some(self.program.module.inst(inst.handle()));
+        Ok([count, waits, event])
+    }
+
+    /// The address of what is read through a pointer.
+    fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, Diagnostic> {
+        let pointer = self.pointer(id)?;
+        let address = self.address_of(pointer)?;
+        match bytes {
+            Some(bytes) => self.guard_range(id, address, bytes, Use::Read),
+            None => Ok(address),
+        }
+    }
+
+    /// The address of words on the stack.
+    fn words(&mut self, words: &[Value]) -> Result<Value, Diagnostic> {
+        let slot = self.stack_slot(8 * words.len().max(1) as u64)?;
+        let place = self.builder.ins().stack_addr(types::I64, slot, 0);
+        for (n, word) in words.iter().enumerate() {
+            self.builder
+                .ins()
+                .store(plain(), *word, place, 8 * n as i32);
+        }
+        Ok(place)
+    }
+
+    fn pass_on(&mut self, inst: InstRef<'_>, words: &[Value]) -> Done {
+        // What is enqueued comes in the order of invocations.
+        self.shared.in_order = true;
+        let place = self.words(words)?;
+        let callee = enqueue::enqueue as *const () as usize;
+        let args = [self.item.context, place];
+        let done = self.call_host(callee, &[types::I64; 2], &[types::I32], &args);
+        self.set_result(inst.result(), &done)
+    }
+}

@@ -1,0 +1,138 @@
+//! Functions on whole vectors.
+
+use crate::lower::scope::Lower;
+use crate::lower::{Done, Values};
+use crate::types::Scalar;
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::InstRef;
+
+/// The operands, halves widened, and the component type of the result.
+fn operands(lower: &mut Lower, inst: InstRef) -> Result<(Vec<Values>, Scalar), Diagnostic> {
+    let ty = lower.result_type(inst)?;
+    let scalar = lower.component(ty)?;
+    let all: Result<Vec<Values>, Diagnostic> = inst.ids(2).map(|id| lower.reals(id)).collect();
+    Ok((all?, scalar))
+}
+
+fn finish(lower: &mut Lower, inst: InstRef, scalar: Scalar, values: &[Value]) -> Done {
+    let values: Values = values.iter().map(|v| lower.narrow(scalar, *v)).collect();
+    lower.set_result(inst.result(), &values)
+}
+
+fn norm(lower: &mut Lower, scalar: Scalar, v: &[Value]) -> Value {
+    if let [x] = v {
+        return lower.builder.ins().fabs(*x);
+    }
+    let sum = lower.sum_of_products(scalar, v, v);
+    lower.builder.ins().sqrt(sum)
+}
+
+fn differences(lower: &mut Lower, a: &[Value], b: &[Value]) -> Values {
+    let pairs = a.iter().zip(b);
+    pairs
+        .map(|(a, b)| lower.builder.ins().fsub(*a, *b))
+        .collect()
+}
+
+pub(super) fn length(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let length = norm(lower, scalar, &v[0]);
+    finish(lower, inst, scalar, &[length])
+}
+
+pub(super) fn distance(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let way = differences(lower, &v[0], &v[1]);
+    let length = norm(lower, scalar, &way);
+    finish(lower, inst, scalar, &[length])
+}
+
+/// A vector of length 0 stays as it is.
+pub(super) fn normalize(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let length = norm(lower, scalar, &v[0]);
+    let zero = lower.zero_like(length);
+    let one = lower.real_like(length, 1.0);
+    let none = lower.builder.ins().fcmp(FloatCC::Equal, length, zero);
+    let divisor = lower.builder.ins().select(none, one, length);
+    let out: Values = v[0]
+        .iter()
+        .map(|x| lower.builder.ins().fdiv(*x, divisor))
+        .collect();
+    finish(lower, inst, scalar, &out)
+}
+
+/// Of three components; a fourth becomes 0.
+pub(super) fn cross(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let (a, b) = (&v[0], &v[1]);
+    if a.len() < 3 || b.len() < 3 {
+        return Err(lower.fault("its operands have too few components"));
+    }
+    let mut out = Values::new();
+    for n in 0..3 {
+        let (i, j) = ((n + 1) % 3, (n + 2) % 3);
+        let first = lower.builder.ins().fmul(a[i], b[j]);
+        let second = lower.builder.ins().fmul(a[j], b[i]);
+        out.push(lower.builder.ins().fsub(first, second));
+    }
+    if a.len() > 3 {
+        out.push(lower.zero_like(a[0]));
+    }
+    finish(lower, inst, scalar, &out)
+}
+
+/// N where Nref points against I, else −N; operands N, I, Nref.
+pub(super) fn face_forward(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let dot = lower.sum_of_products(scalar, &v[2], &v[1]);
+    let zero = lower.zero_like(dot);
+    let against = lower.builder.ins().fcmp(FloatCC::LessThan, dot, zero);
+    let mut out = Values::new();
+    for n in &v[0] {
+        let turned = lower.builder.ins().fneg(*n);
+        out.push(lower.builder.ins().select(against, *n, turned));
+    }
+    finish(lower, inst, scalar, &out)
+}
+
+/// I − 2·dot(N, I)·N.
+pub(super) fn reflect(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let dot = lower.sum_of_products(scalar, &v[1], &v[0]);
+    let twice = lower.builder.ins().fadd(dot, dot);
+    let mut out = Values::new();
+    for (i, n) in v[0].iter().zip(&v[1]) {
+        let part = lower.builder.ins().fmul(twice, *n);
+        out.push(lower.builder.ins().fsub(*i, part));
+    }
+    finish(lower, inst, scalar, &out)
+}
+
+/// k = 1 − eta²·(1 − dot(N, I)²); 0 where k < 0, else eta·I − (eta·dot(N, I) + √k)·N.
+pub(super) fn refract(lower: &mut Lower, inst: InstRef) -> Done {
+    let (v, scalar) = operands(lower, inst)?;
+    let eta = v[2][0];
+    let dot = lower.sum_of_products(scalar, &v[1], &v[0]);
+    let one = lower.real_like(dot, 1.0);
+    let zero = lower.zero_like(dot);
+    let square = lower.builder.ins().fmul(dot, dot);
+    let rest = lower.builder.ins().fsub(one, square);
+    let eta_square = lower.builder.ins().fmul(eta, eta);
+    let product = lower.builder.ins().fmul(eta_square, rest);
+    let k = lower.builder.ins().fsub(one, product);
+    let none = lower.builder.ins().fcmp(FloatCC::LessThan, k, zero);
+    let root = lower.builder.ins().sqrt(k);
+    let along = lower.builder.ins().fmul(eta, dot);
+    let factor = lower.builder.ins().fadd(along, root);
+    let mut out = Values::new();
+    for (i, n) in v[0].iter().zip(&v[1]) {
+        let first = lower.builder.ins().fmul(eta, *i);
+        let second = lower.builder.ins().fmul(factor, *n);
+        let bent = lower.builder.ins().fsub(first, second);
+        out.push(lower.builder.ins().select(none, zero, bent));
+    }
+    finish(lower, inst, scalar, &out)
+}

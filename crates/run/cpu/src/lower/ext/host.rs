@@ -1,0 +1,295 @@
+//! Calls of the scalar library, one for each component.
+
+use super::vectors;
+use crate::lower::checked::Use;
+use crate::lower::scope::{Lower, clif_type, plain};
+use crate::lower::{Done, Values};
+use crate::types::{Kind, Scalar};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::table::{Body, Function, Half, Integer, Packing, Real};
+use spirula_scalar::wide::Wide;
+use spirula_spirv::Id;
+use spirula_spirv::ir::InstRef;
+
+/// Operands and results of a function on numbers, without their types.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Numbers(usize),
+    WithInt,
+    ToInt,
+    FromBits,
+    AndReal,
+    AndInt(usize),
+}
+
+/// A function on numbers.
+#[derive(Clone, Copy)]
+struct Callee {
+    address: usize,
+    shape: Shape,
+    /// Type of the program's numbers.
+    outer: Scalar,
+    /// Type of the numbers that the function takes.
+    inner: Scalar,
+}
+
+/// Lowers an instruction that the table of the scalar library has.
+pub(super) fn lower(lower: &mut Lower, inst: InstRef, function: &Function) -> Done {
+    match &function.body {
+        Body::Integer(integer) => call_integer(lower, inst, *integer),
+        Body::Packing(packing) => call_packing(lower, inst, *packing),
+        Body::Real { f32, f64, f16 } => {
+            let outer = real_scalar(lower, inst)?;
+            let ((address, shape), inner) = match (outer, f16) {
+                (Scalar::F16, Some(half)) => (half_address(*half), Scalar::F16),
+                (Scalar::F64, _) => (address(*f64), Scalar::F64),
+                _ => (address(*f32), Scalar::F32),
+            };
+            if let (Scalar::F32, Some(wide)) = (inner, Wide::by_name(function.name)) {
+                lower.shared.wide.insert(address, wide);
+            }
+            let callee = Callee {
+                address,
+                shape,
+                outer,
+                inner,
+            };
+            call_real(lower, inst, callee)
+        }
+    }
+}
+
+/// The floating-point type that an instruction works on: that of its result, or its operand where
+/// the result is an integer.
+fn real_scalar(lower: &Lower, inst: InstRef) -> Result<Scalar, Diagnostic> {
+    let ty = lower.result_type(inst)?;
+    match lower.program.types.component(ty) {
+        Some(scalar) if scalar.is_float() => Ok(scalar),
+        _ => lower.scalar_of(inst.id(2)),
+    }
+}
+
+fn address<T>(real: Real<T>) -> (usize, Shape) {
+    match real {
+        Real::Unary(f) => (f as usize, Shape::Numbers(1)),
+        Real::Binary(f) => (f as usize, Shape::Numbers(2)),
+        Real::Ternary(f) => (f as usize, Shape::Numbers(3)),
+        Real::WithInt(f) => (f as usize, Shape::WithInt),
+        Real::ToInt(f) => (f as usize, Shape::ToInt),
+        Real::FromBits(f) => (f as usize, Shape::FromBits),
+        Real::AndReal(f) => (f as usize, Shape::AndReal),
+        Real::AndInt(f) => (f as usize, Shape::AndInt(1)),
+        Real::BinaryAndInt(f) => (f as usize, Shape::AndInt(2)),
+    }
+}
+
+fn half_address(half: Half) -> (usize, Shape) {
+    match half {
+        Half::Binary(f) => (f as usize, Shape::Numbers(2)),
+        Half::Ternary(f) => (f as usize, Shape::Numbers(3)),
+        Half::FromBits(f) => (f as usize, Shape::FromBits),
+        Half::AndReal(f) => (f as usize, Shape::AndReal),
+    }
+}
+
+fn call_real(lower: &mut Lower, inst: InstRef, callee: Callee) -> Done {
+    let Callee { shape, inner, .. } = callee;
+    let number = clif_type(inner);
+    let numbers = match shape {
+        Shape::Numbers(n) | Shape::AndInt(n) => n,
+        Shape::FromBits => 0,
+        _ => 1,
+    };
+    let others = usize::from(matches!(shape, Shape::WithInt | Shape::FromBits));
+    let operands: Vec<Values> = inst
+        .ids(2)
+        .take(numbers + others)
+        .map(|id| lower.values(id))
+        .collect::<Result<_, _>>()?;
+    let count = operands.iter().map(Values::len).max().unwrap_or(0);
+    if operands.iter().any(|o| o.len() != 1 && o.len() != count) {
+        return Err(lower.fault("its operands have different numbers of components"));
+    }
+    let second = match shape {
+        Shape::AndReal => Some(number),
+        Shape::AndInt(_) => Some(types::I32),
+        _ => None,
+    };
+    let slot = match second {
+        Some(ty) => {
+            let slot = lower.stack_slot(8)?;
+            Some((lower.builder.ins().stack_addr(types::I64, slot, 0), ty))
+        }
+        None => None,
+    };
+    let (mut firsts, mut seconds) = (Values::new(), Values::new());
+    for n in 0..count {
+        let (mut args, mut params) = (Values::new(), Vec::new());
+        for (at, values) in operands.iter().enumerate() {
+            let value = values[if values.len() == 1 { 0 } else { n }];
+            let value = callee.argument(lower, value, at < numbers);
+            args.push(value);
+            params.push(lower.clif(value));
+        }
+        if let Some((slot, _)) = slot {
+            args.push(slot);
+            params.push(types::I64);
+        }
+        let result: Type = match shape {
+            Shape::ToInt => types::I32,
+            _ => number,
+        };
+        let value = lower.call_host(callee.address, &params, &[result], &args)[0];
+        firsts.push(callee.result(lower, value));
+        if let Some((slot, ty)) = slot {
+            let value = lower.builder.ins().load(ty, plain(), slot, 0);
+            seconds.push(callee.result(lower, value));
+        }
+    }
+    finish(lower, inst, firsts, &seconds, numbers)
+}
+
+impl Callee {
+    fn argument(self, lower: &mut Lower, value: Value, is_number: bool) -> Value {
+        match (is_number, self.shape) {
+            (true, _) if self.inner == self.outer => value,
+            (true, _) => lower.widen(self.outer, value),
+            (false, Shape::FromBits) if self.inner == Scalar::F16 => value,
+            (false, Shape::FromBits) => lower.resize(value, types::I64, false),
+            (false, _) => lower.resize(value, types::I32, true),
+        }
+    }
+
+    /// Numbers in the program's type, integers as they are.
+    fn result(self, lower: &mut Lower, value: Value) -> Value {
+        if self.inner == self.outer || !lower.clif(value).is_float() {
+            return value;
+        }
+        lower.narrow(self.outer, value)
+    }
+}
+
+/// Stores a second result through the last operand, or makes both a structure.
+fn finish(
+    lower: &mut Lower,
+    inst: InstRef,
+    mut firsts: Values,
+    seconds: &[Value],
+    numbers: usize,
+) -> Done {
+    let ty = lower.result_type(inst)?;
+    if seconds.is_empty() {
+        let firsts = lower.fit(ty, &firsts)?;
+        return lower.set_result(inst.result(), &firsts);
+    }
+    if let Kind::Struct { first, count: 2 } = lower.program.types.kind(ty) {
+        let member = lower.program.types.members(first, 2)[1];
+        let seconds = lower.fit(member, seconds)?;
+        firsts.extend(seconds);
+        return lower.set_result(inst.result(), &firsts);
+    }
+    let pointer_id = inst.id(2 + numbers);
+    match lower.program.pointee_of(pointer_id) {
+        Some(pointee) => {
+            let seconds = lower.fit(pointee, seconds)?;
+            let pointer = lower.pointer(pointer_id)?;
+            let pointer = lower.guard_value(pointer_id, pointer, pointee, Use::Write, &seconds)?;
+            lower.store_values(pointer, pointee, &seconds)?;
+        }
+        None => {
+            let numbers = lower.component(ty)?;
+            store_untyped(lower, pointer_id, numbers, seconds)?;
+        }
+    }
+    lower.set_result(inst.result(), &firsts)
+}
+
+/// Stores through an untyped pointer: numbers of a given type, or integers, which have 32 bits.
+fn store_untyped(lower: &mut Lower, pointer_id: Id, numbers: Scalar, values: &[Value]) -> Done {
+    let is_float = |lower: &Lower, v: &Value| lower.clif(*v).is_float();
+    let scalar = match values.iter().all(|v| is_float(lower, v)) {
+        true => numbers,
+        false => Scalar::Int(32),
+    };
+    let to = clif_type(scalar);
+    let values: Values = values
+        .iter()
+        .map(|v| match is_float(lower, v) {
+            true => *v,
+            false => lower.resize(*v, to, true),
+        })
+        .collect();
+    let pointer = lower.pointer(pointer_id)?;
+    let address = lower.address_of(pointer)?;
+    vectors::store_row(lower, pointer_id, (address, scalar), &values)
+}
+
+impl Lower<'_, '_, '_> {
+    /// Integers as wide as a type's components; numbers as they are.
+    fn fit(&mut self, ty: Id, values: &[Value]) -> Result<Values, Diagnostic> {
+        let scalar = self.component(ty)?;
+        if scalar.is_float() {
+            return Ok(values.into());
+        }
+        let to = clif_type(scalar);
+        Ok(values.iter().map(|v| self.resize(*v, to, true)).collect())
+    }
+}
+
+fn call_integer(lower: &mut Lower, inst: InstRef, integer: Integer) -> Done {
+    let (address, count) = match integer {
+        Integer::Unary(f) => (f as usize, 1),
+        Integer::Binary(f) => (f as usize, 2),
+        Integer::Ternary(f) => (f as usize, 3),
+    };
+    let ty = lower.result_type(inst)?;
+    let to = clif_type(lower.component(ty)?);
+    let bits = lower.scalar_of(inst.id(2))?.bits();
+    let operands: Vec<Values> = inst
+        .ids(2)
+        .take(count)
+        .map(|id| lower.values(id))
+        .collect::<Result<_, _>>()?;
+    let mut params = vec![types::I64; count];
+    params.push(types::I32);
+    let mut out = Values::new();
+    for n in 0..lower.program.types.scalars(ty) {
+        let mut args = Values::new();
+        for values in &operands {
+            let value = values[if values.len() == 1 { 0 } else { n }];
+            args.push(lower.extend_to(value, types::I64, false));
+        }
+        args.push(lower.iconst(types::I32, bits.into()));
+        let value = lower.call_host(address, &params, &[types::I64], &args)[0];
+        out.push(lower.resize(value, to, false));
+    }
+    lower.set_result(inst.result(), &out)
+}
+
+fn call_packing(lower: &mut Lower, inst: InstRef, packing: Packing) -> Done {
+    let values = lower.values(inst.id(2))?;
+    let ty = lower.result_type(inst)?;
+    let to = clif_type(lower.component(ty)?);
+    let (address, by_index) = match packing {
+        Packing::Pack2(f) => (f as usize, false),
+        Packing::Pack4(f) => (f as usize, false),
+        Packing::PackDouble(f) => (f as usize, false),
+        Packing::Unpack(f) => (f as usize, true),
+        Packing::UnpackDouble(f) => (f as usize, true),
+    };
+    let from = clif_type(lower.scalar_of(inst.id(2))?);
+    let mut out = Values::new();
+    if by_index {
+        for n in 0..lower.program.types.scalars(ty) {
+            let index = lower.iconst(types::I32, n as i64);
+            let params = [from, types::I32];
+            let args = [values[0], index];
+            out.extend(lower.call_host(address, &params, &[to], &args));
+        }
+    } else {
+        let params = vec![from; values.len()];
+        out.extend(lower.call_host(address, &params, &[to], &values));
+    }
+    lower.set_result(inst.result(), &out)
+}

@@ -1,0 +1,83 @@
+//! `printf` of OpenCL.std and of NonSemantic.DebugPrintf.
+
+use crate::lower::scope::{Lower, plain};
+use crate::lower::{Done, Values};
+use crate::print::{self, Printed, PrintedKind};
+use crate::types::Scalar;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+/// `printf`: gives 0.
+pub(super) fn formatted(lower: &mut Lower, inst: InstRef) -> Done {
+    let format = lower.value(inst.id(2))?;
+    lower.print(inst, format)?;
+    let ty = lower.result_type(inst)?;
+    let zeros = lower.zeros(ty);
+    lower.set_result(inst.result(), &zeros)
+}
+
+/// `DebugPrintf`, whose format is an `OpString`.
+pub(super) fn debug(lower: &mut Lower, inst: InstRef) -> Done {
+    let program = lower.program;
+    let format = program.definitions.get(program.module, inst.id(2));
+    let Some(format) = format.filter(|f| f.op() == Op::String) else {
+        return Err(lower.fault("its format is no string"));
+    };
+    let mut bytes = format.string(0).into_bytes();
+    bytes.push(0);
+    let address = lower.shared.code.keep(&bytes) as u64;
+    lower.shared.strings.push((address, bytes.len() as u64));
+    let format = lower.iconst(types::I64, address as i64);
+    lower.print(inst, format)
+}
+
+impl Lower<'_, '_, '_> {
+    fn print(&mut self, inst: InstRef, format: Value) -> Done {
+        let mut arguments = Vec::new();
+        let mut words = Values::new();
+        for id in inst.ids(3) {
+            let scalar = self.scalar_of(id)?;
+            let values = self.values(id)?;
+            let kind = match scalar {
+                Scalar::Pointer => PrintedKind::Pointer,
+                _ if scalar.is_float() => PrintedKind::Float,
+                other => PrintedKind::Int(other.bits()),
+            };
+            let count = values.len() as u32;
+            arguments.push(Printed { kind, count });
+            for value in values {
+                words.push(self.printed(scalar, value)?);
+            }
+        }
+        let slot = self.stack_slot(8 * words.len().max(1) as u64)?;
+        let address = self.builder.ins().stack_addr(types::I64, slot, 0);
+        for (n, word) in words.iter().enumerate() {
+            let offset = 8 * n as i32;
+            self.builder.ins().store(plain(), *word, address, offset);
+        }
+        // Text comes in the order of invocations.
+        self.shared.in_order = true;
+        let site = self.shared.prints.len() as i64;
+        self.shared.prints.push(arguments);
+        let site = self.iconst(types::I64, site);
+        let args = [self.item.context, site, format, address];
+        let callee = print::print as *const () as usize;
+        self.call_host(callee, &[types::I64; 4], &[], &args);
+        Ok(())
+    }
+
+    /// A component as a word: floats as `f64`.
+    fn printed(&mut self, scalar: Scalar, value: Value) -> Result<Value, Diagnostic> {
+        if !scalar.is_float() {
+            return Ok(self.extend_to(value, types::I64, false));
+        }
+        let value = self.widen(scalar, value);
+        let value = match scalar {
+            Scalar::F64 => value,
+            _ => self.builder.ins().fpromote(types::F64, value),
+        };
+        Ok(self.bits_of(value))
+    }
+}

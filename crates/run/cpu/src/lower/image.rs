@@ -1,0 +1,376 @@
+//! Images: instructions become calls of the functions of [`crate::image::access`], which are given a
+//! request on the stack.
+
+use super::scope::{Lower, clif_type, fixed, plain};
+use super::{Done, Values};
+use crate::image::access::{self, Query, ask, at};
+use crate::image::{ImageType, SAMPLER};
+use crate::program::Program;
+use crate::types::Scalar;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
+use spirula_spirv::ir::InstRef;
+
+/// Operands of images that change nothing here: texels are always seen by everybody.
+const IGNORED: u32 = ImageOperands::MakeTexelAvailable.0
+    | ImageOperands::MakeTexelVisible.0
+    | ImageOperands::NonPrivateTexel.0
+    | ImageOperands::VolatileTexel.0
+    | ImageOperands::SignExtend.0
+    | ImageOperands::ZeroExtend.0
+    | ImageOperands::Nontemporal.0;
+
+/// What a type of images says; also of one with a sampler.
+pub(crate) fn image_type(program: &Program<'_>, ty: Id) -> Option<ImageType> {
+    let mut def = program.definitions.get(program.module, ty)?;
+    if def.op() == Op::TypeSampledImage {
+        def = program.definitions.get(program.module, def.id(0))?;
+    }
+    (def.op() == Op::TypeImage).then(|| ImageType::of(def))
+}
+
+/// `OpSampledImage`.
+pub(crate) fn combine(lower: &mut Lower, inst: InstRef) -> Done {
+    let (image, sampler) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
+    lower.set_result(inst.result(), &[image, sampler])
+}
+
+/// `OpImage`: the image of one with a sampler.
+pub(crate) fn image_of(lower: &mut Lower, inst: InstRef) -> Done {
+    let image = lower.value(inst.id(0))?;
+    lower.set_result(inst.result(), &[image])
+}
+
+/// `OpImageSampleExplicitLod` and its relatives with a reference or a divisor.
+pub(crate) fn sample(lower: &mut Lower, inst: InstRef) -> Done {
+    let compares = matches!(
+        inst.op(),
+        Op::ImageSampleDrefExplicitLod | Op::ImageSampleProjDrefExplicitLod
+    );
+    let divides = matches!(
+        inst.op(),
+        Op::ImageSampleProjExplicitLod | Op::ImageSampleProjDrefExplicitLod
+    );
+    let (image, sampler) = lower.sampled_image(inst.id(0))?;
+    let mut request = lower.request(inst.id(0))?;
+    lower.coordinates(&mut request, inst.id(1), divides)?;
+    if compares {
+        lower.reference(&mut request, inst.id(2))?;
+    }
+    lower.image_operands(&mut request, inst, if compares { 3 } else { 2 })?;
+    let callee = access::sample as *const () as usize;
+    lower.ask(&request, inst, callee, image, Some(sampler))
+}
+
+/// `OpImageGather` and `OpImageDrefGather`.
+pub(crate) fn gather(lower: &mut Lower, inst: InstRef) -> Done {
+    let (image, sampler) = lower.sampled_image(inst.id(0))?;
+    let mut request = lower.request(inst.id(0))?;
+    lower.coordinates(&mut request, inst.id(1), false)?;
+    match inst.op() {
+        Op::ImageDrefGather => lower.reference(&mut request, inst.id(2))?,
+        _ => request.asks |= (lower.constant(inst.id(2))? & 3) << ask::COMPONENT_SHIFT,
+    }
+    lower.image_operands(&mut request, inst, 3)?;
+    let callee = access::gather as *const () as usize;
+    lower.ask(&request, inst, callee, image, Some(sampler))
+}
+
+/// `OpImageRead` and `OpImageFetch`.
+pub(crate) fn read(lower: &mut Lower, inst: InstRef) -> Done {
+    let image = lower.value(inst.id(0))?;
+    let mut request = lower.request(inst.id(0))?;
+    lower.coordinates(&mut request, inst.id(1), false)?;
+    lower.image_operands(&mut request, inst, 2)?;
+    let callee = access::read as *const () as usize;
+    lower.ask(&request, inst, callee, image, None)
+}
+
+/// `OpImageWrite`.
+pub(crate) fn write(lower: &mut Lower, inst: InstRef) -> Done {
+    let image = lower.value(inst.id(0))?;
+    let mut request = lower.request(inst.id(0))?;
+    lower.coordinates(&mut request, inst.id(1), false)?;
+    lower.image_operands(&mut request, inst, 3)?;
+    let scalar = lower.scalar_of(inst.id(2))?;
+    request.asks |= integers(scalar);
+    let texel = lower.values(inst.id(2))?;
+    for n in 0..4 {
+        let value = match texel.get(n) {
+            Some(value) => *value,
+            None => lower.scalar_constant(scalar, 0),
+        };
+        let value = lower.widen(scalar, value);
+        let bits = lower.bits_of(value);
+        let bits = lower.extend_to(bits, types::I64, !scalar.is_float());
+        request.put(lower, bits, at::TEXEL + 8 * n as i32);
+    }
+    let what = lower.iconst(types::I64, request.asks as i64);
+    let callee = access::write as *const () as usize;
+    lower.call_host(
+        callee,
+        &[types::I64; 3],
+        &[],
+        &[image, request.address, what],
+    );
+    Ok(())
+}
+
+/// `OpImageTexelPointer`.
+pub(crate) fn texel_pointer(lower: &mut Lower, inst: InstRef) -> Done {
+    let pointer = lower.pointer(inst.id(0))?;
+    let image = lower.address_of(pointer)?;
+    let Some(ty) = lower.program.pointee_of(inst.id(0)) else {
+        return lower.unsupported("a texel of an untyped pointer");
+    };
+    let mut request = lower.request_of(ty)?;
+    lower.coordinates(&mut request, inst.id(1), false)?;
+    let callee = access::texel_address as *const () as usize;
+    let args = [image, request.address];
+    let address = lower.call_host(callee, &[types::I64; 2], &[types::I64], &args);
+    lower.set_result(inst.result(), &address)
+}
+
+/// The queries.
+pub(crate) fn query(lower: &mut Lower, inst: InstRef) -> Done {
+    let image = lower.value(inst.id(0))?;
+    let request = lower.request(inst.id(0))?;
+    let what = match inst.op() {
+        Op::ImageQueryLevels => Query::Levels,
+        Op::ImageQueryFormat => Query::Format,
+        Op::ImageQueryOrder => Query::Order,
+        _ => Query::Size,
+    };
+    if inst.op() == Op::ImageQuerySizeLod {
+        let lod = lower.value(inst.id(1))?;
+        let lod = lower.resize(lod, types::I32, false);
+        request.put(lower, lod, at::LOD);
+    }
+    let what = lower.iconst(types::I64, what as i64);
+    let args = [image, request.address, what];
+    let callee = access::query as *const () as usize;
+    lower.call_host(callee, &[types::I64; 3], &[], &args);
+    let values = lower.answer(&request, inst)?;
+    lower.set_result(inst.result(), &values)
+}
+
+/// A request on the stack.
+struct Request {
+    address: Value,
+    asks: u64,
+    image: ImageType,
+}
+
+impl Request {
+    fn put(&self, lower: &mut Lower, value: Value, offset: i32) {
+        let address = self.address;
+        lower.builder.ins().store(plain(), value, address, offset);
+    }
+}
+
+fn integers(scalar: Scalar) -> u64 {
+    match scalar {
+        Scalar::Int(64) => ask::INTEGERS | ask::WIDE,
+        _ if scalar.is_float() => 0,
+        _ => ask::INTEGERS,
+    }
+}
+
+impl Lower<'_, '_, '_> {
+    /// The scalars of an image or sampler behind a pointer.
+    pub fn load_handle(&mut self, address: Value, count: u32) -> Values {
+        let mut values = Values::from_slice(&[address]);
+        if count > 1 {
+            let flags = fixed();
+            values.push(self.builder.ins().load(types::I64, flags, address, SAMPLER));
+        }
+        values
+    }
+
+    fn sampled_image(&mut self, id: Id) -> Result<(Value, Value), Diagnostic> {
+        match self.values(id)?[..] {
+            [image, sampler] => Ok((image, sampler)),
+            _ => Err(self.fault(format!("{id} is no image with a sampler"))),
+        }
+    }
+
+    /// An empty request for an image.
+    fn request(&mut self, image: Id) -> Result<Request, Diagnostic> {
+        let ty = self.type_of(image)?;
+        self.request_of(ty)
+    }
+
+    fn request_of(&mut self, ty: Id) -> Result<Request, Diagnostic> {
+        let Some(image) = image_type(self.program, ty) else {
+            return Err(self.fault(format!("{ty} is no type of images")));
+        };
+        if image.multisampled {
+            return self.unsupported("an image of several samples");
+        }
+        let is_known = matches!(
+            image.dim,
+            Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube | Dim::Rect | Dim::Buffer
+        );
+        if !is_known {
+            return self.unsupported(format!("an image of the dimensionality {}", image.dim));
+        }
+        let slot = self.stack_slot(at::SIZE)?;
+        let address = self.builder.ins().stack_addr(types::I64, slot, 0);
+        let request = Request {
+            address,
+            asks: 0,
+            image,
+        };
+        let zero = self.iconst(types::I64, 0);
+        for offset in (at::COORDINATE..at::SIZE as i32).step_by(8) {
+            request.put(self, zero, offset);
+        }
+        Ok(request)
+    }
+
+    /// Stores coordinates into a request; divided by the one behind them where that is asked for.
+    fn coordinates(&mut self, request: &mut Request, id: Id, divides: bool) -> Done {
+        let scalar = self.scalar_of(id)?;
+        let values = self.values(id)?;
+        let count = request.image.coordinates();
+        if values.len() < count + usize::from(divides) {
+            return Err(self.fault(format!("{count} coordinates are needed")));
+        }
+        let mut bits = Values::new();
+        for value in values.iter().take(count + usize::from(divides)) {
+            bits.push(match scalar {
+                Scalar::F64 => self.builder.ins().fdemote(types::F32, *value),
+                _ if scalar.is_float() => self.widen(scalar, *value),
+                _ => self.resize(*value, types::I32, true),
+            });
+        }
+        if !scalar.is_float() {
+            request.asks |= ask::INTEGER_COORDINATES;
+        } else if divides {
+            let divisor = bits[count];
+            for value in &mut bits[..count] {
+                *value = self.builder.ins().fdiv(*value, divisor);
+            }
+        }
+        for (n, value) in bits.iter().take(count).enumerate() {
+            request.put(self, *value, at::COORDINATE + 4 * n as i32);
+        }
+        Ok(())
+    }
+
+    fn reference(&mut self, request: &mut Request, id: Id) -> Done {
+        let scalar = self.scalar_of(id)?;
+        let value = self.value(id)?;
+        let value = self.widen(scalar, value);
+        request.asks |= ask::COMPARES;
+        request.put(self, value, at::REFERENCE);
+        Ok(())
+    }
+
+    /// The image operands from word `first` on.
+    fn image_operands(&mut self, request: &mut Request, inst: InstRef, first: usize) -> Done {
+        let Some(mask) = inst.operands().get(first).copied() else {
+            return Ok(());
+        };
+        let mut next = first + 1;
+        for bit in (0..32).map(|n| 1u32 << n).filter(|bit| mask & bit != 0) {
+            match ImageOperands(bit) {
+                // Only fragments have what a bias is for.
+                ImageOperands::Bias | ImageOperands::Sample | ImageOperands::MinLod => next += 1,
+                ImageOperands::Lod => {
+                    let lod = self.level(inst.id(next))?;
+                    request.put(self, lod, at::LOD);
+                    next += 1;
+                }
+                ImageOperands::Grad => {
+                    request.asks |= ask::GRADIENTS;
+                    for n in 0..2 {
+                        let gradient = self.values(inst.id(next + n))?;
+                        for (axis, value) in gradient.iter().take(3).enumerate() {
+                            let offset = at::GRADIENTS + 4 * (3 * n + axis) as i32;
+                            request.put(self, *value, offset);
+                        }
+                    }
+                    next += 2;
+                }
+                ImageOperands::ConstOffset | ImageOperands::Offset => {
+                    let offsets = self.values(inst.id(next))?;
+                    for (axis, value) in offsets.iter().take(3).enumerate() {
+                        let value = self.resize(*value, types::I32, true);
+                        request.put(self, value, at::OFFSET + 4 * axis as i32);
+                    }
+                    next += 1;
+                }
+                _ if bit & IGNORED != 0 => {
+                    let has_scope =
+                        ImageOperands::MakeTexelAvailable.0 | ImageOperands::MakeTexelVisible.0;
+                    next += usize::from(bit & has_scope != 0);
+                }
+                other => return self.unsupported(format!("the image operand {other}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// A level of detail: a number where an image is sampled, else an integer.
+    fn level(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        let scalar = self.scalar_of(id)?;
+        let value = self.value(id)?;
+        Ok(match scalar.is_float() {
+            true => self.widen(scalar, value),
+            false => self.resize(value, types::I32, false),
+        })
+    }
+
+    /// Calls a function and takes the result out of the request.
+    fn ask(
+        &mut self,
+        request: &Request,
+        inst: InstRef,
+        callee: usize,
+        image: Value,
+        sampler: Option<Value>,
+    ) -> Done {
+        let ty = self.result_type(inst)?;
+        let asks = request.asks | integers(self.component(ty)?);
+        let asks = self.iconst(types::I64, asks as i64);
+        let args: Values = [Some(image), sampler, Some(request.address), Some(asks)]
+            .into_iter()
+            .flatten()
+            .collect();
+        let params = vec![types::I64; args.len()];
+        self.call_host(callee, &params, &[], &args);
+        let values = self.answer(request, inst)?;
+        self.set_result(inst.result(), &values)
+    }
+
+    /// The result in a request.
+    fn answer(&mut self, request: &Request, inst: InstRef) -> Result<Values, Diagnostic> {
+        let ty = self.result_type(inst)?;
+        let scalar = self.component(ty)?;
+        let count = self.program.types.scalars(ty);
+        if count > 4 {
+            return self.unsupported("a result that tells of memory");
+        }
+        let mut values = Values::new();
+        for n in 0..count as i32 {
+            let (flags, address) = (plain(), request.address);
+            let offset = at::TEXEL + 8 * n;
+            let bits = self.builder.ins().load(types::I64, flags, address, offset);
+            values.push(if scalar.is_float() {
+                let bits = self.builder.ins().ireduce(types::I32, bits);
+                let value = self.cast(types::F32, bits);
+                match scalar {
+                    Scalar::F64 => self.builder.ins().fpromote(types::F64, value),
+                    _ => self.narrow(scalar, value),
+                }
+            } else {
+                self.resize(bits, clif_type(scalar), false)
+            });
+        }
+        Ok(values)
+    }
+}

@@ -1,0 +1,180 @@
+//! Instructions that work on each component by itself, and conversions of Cranelift values.
+
+use super::scope::Lower;
+use super::{Done, Values};
+use crate::types::Scalar;
+use cranelift_codegen::ir::{
+    InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, ValueDef, types,
+};
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::Rounding;
+use spirula_spirv::Id;
+use spirula_spirv::ir::InstRef;
+
+/// What a lane function is told about its operands and result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    /// Type of the first operand's components.
+    pub from: Scalar,
+    /// Type of the result's components.
+    pub to: Scalar,
+}
+
+/// Computes one component of a result.
+pub(crate) type LaneFn = fn(&mut Lower, Lane, &[Value]) -> Value;
+
+/// How components of narrow floating-point types are given to a lane function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Domain {
+    /// As they are.
+    Bits,
+    /// Halves as `f32`; the result is rounded back.
+    Real,
+}
+
+/// Lowers an instruction whose operands are all values.
+pub(crate) fn lower(lower: &mut Lower, inst: InstRef, domain: Domain, f: LaneFn) -> Done {
+    let ty = lower.result_type(inst)?;
+    let operands: Vec<Id> = inst.ids(0).collect();
+    let values = lower.map_lanes(ty, &operands, domain, f)?;
+    lower.set_result(inst.result(), &values)
+}
+
+impl Lower<'_, '_, '_> {
+    /// Applies a lane function to each component.
+    pub fn map_lanes(
+        &mut self,
+        ty: Id,
+        operands: &[Id],
+        domain: Domain,
+        f: LaneFn,
+    ) -> Result<Values, Diagnostic> {
+        let to = self.component(ty)?;
+        let Some(first) = operands.first() else {
+            return Err(self.fault("it has no operands"));
+        };
+        let from = self.scalar_of(*first)?;
+        let count = self.program.types.scalars(ty);
+        let mut columns = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let scalar = self.scalar_of(*operand)?;
+            let values = self.values(*operand)?;
+            if values.len() != count && values.len() != 1 {
+                return Err(self.fault("its operands have different numbers of components"));
+            }
+            columns.push((scalar, values));
+        }
+        let mut out = Values::new();
+        for n in 0..count {
+            let mut args = Values::new();
+            for (scalar, values) in &columns {
+                let value = values[if values.len() == 1 { 0 } else { n }];
+                args.push(match domain {
+                    Domain::Real => self.widen(*scalar, value),
+                    Domain::Bits => value,
+                });
+            }
+            out.push(self.apply(domain, Lane { from, to }, &args, f));
+        }
+        Ok(out)
+    }
+
+    fn apply(&mut self, domain: Domain, lane: Lane, args: &[Value], f: LaneFn) -> Value {
+        if domain == Domain::Bits {
+            return f(self, lane, args);
+        }
+        let wide = Lane {
+            from: widened(lane.from),
+            to: widened(lane.to),
+        };
+        let value = f(self, wide, args);
+        self.narrow(lane.to, value)
+    }
+
+    /// A half as `f32`; other scalars as they are.
+    pub fn widen(&mut self, scalar: Scalar, value: Value) -> Value {
+        match scalar {
+            Scalar::F16 => self.f32_of_f16(value),
+            Scalar::BF16 => self.f32_of_bf16(value),
+            Scalar::E4M3 | Scalar::E5M2 => self.f32_of_byte(scalar, value),
+            _ => value,
+        }
+    }
+
+    /// The reverse, rounded to nearest even.
+    pub fn narrow(&mut self, scalar: Scalar, value: Value) -> Value {
+        match scalar {
+            Scalar::F16 => self.f16_of_f32(value),
+            Scalar::BF16 => self.bf16_of_f32(value),
+            Scalar::E4M3 | Scalar::E5M2 => {
+                self.float_by_host(value, Scalar::F32, scalar, Rounding::NearestEven)
+            }
+            _ => value,
+        }
+    }
+
+    /// Cranelift's type of a value.
+    pub fn clif(&self, value: Value) -> Type {
+        self.builder.func.dfg.value_type(value)
+    }
+
+    /// An integer cut or extended to a type.
+    pub fn resize(&mut self, value: Value, to: Type, signed: bool) -> Value {
+        if self.clif(value).bits() > to.bits() {
+            self.builder.ins().ireduce(to, value)
+        } else {
+            self.extend_to(value, to, signed)
+        }
+    }
+
+    /// An integer extended to a type that is as wide at least.
+    pub fn extend_to(&mut self, value: Value, to: Type, signed: bool) -> Value {
+        if self.clif(value).bits() >= to.bits() {
+            value
+        } else if signed {
+            self.builder.ins().sextend(to, value)
+        } else {
+            self.builder.ins().uextend(to, value)
+        }
+    }
+
+    /// The bits of a scalar in an integer of its size.
+    pub fn bits_of(&mut self, value: Value) -> Value {
+        match self.clif(value) {
+            types::F32 => self.cast(types::I32, value),
+            types::F64 => self.cast(types::I64, value),
+            _ => value,
+        }
+    }
+
+    /// The same bits as another type of the size.
+    pub fn cast(&mut self, to: Type, value: Value) -> Value {
+        if self.clif(value) == to {
+            return value;
+        }
+        self.builder.ins().bitcast(to, MemFlagsData::new(), value)
+    }
+
+    /// The value of an integer that is a constant.
+    pub fn known(&self, value: Value) -> Option<i64> {
+        let dfg = &self.builder.func.dfg;
+        let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
+            return None;
+        };
+        match dfg.insts[inst] {
+            InstructionData::UnaryImm {
+                opcode: Opcode::Iconst,
+                imm,
+            } => Some(imm.bits()),
+            _ => None,
+        }
+    }
+}
+
+/// The type in which a scalar is computed.
+pub(crate) fn widened(scalar: Scalar) -> Scalar {
+    match scalar {
+        Scalar::F16 | Scalar::BF16 | Scalar::E4M3 | Scalar::E5M2 => Scalar::F32,
+        other => other,
+    }
+}

@@ -1,0 +1,106 @@
+//! Products and transposes of matrices. Scalars of a matrix stand column by column.
+
+use super::scope::Lower;
+use super::{Done, Values};
+use crate::types::{Kind, Scalar};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+/// A matrix with widened scalars; a vector is a matrix of one column.
+struct Matrix {
+    rows: usize,
+    columns: usize,
+    scalars: Values,
+}
+
+impl Matrix {
+    fn column(&self, n: usize) -> &[Value] {
+        &self.scalars[n * self.rows..(n + 1) * self.rows]
+    }
+
+    fn row(&self, n: usize) -> Values {
+        (0..self.columns)
+            .map(|c| self.scalars[c * self.rows + n])
+            .collect()
+    }
+}
+
+/// The products of matrices and vectors, and `OpOuterProduct`.
+pub(crate) fn product(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    let scalar = lower.component(ty)?;
+    let mut a = lower.matrix(inst.id(0))?;
+    let mut b = lower.matrix(inst.id(1))?;
+    match inst.op() {
+        // A row vector from the left, and from the right for the outer product.
+        Op::VectorTimesMatrix => a = turned(a),
+        Op::OuterProduct => b = turned(b),
+        _ => {}
+    }
+    if a.columns != b.rows {
+        return Err(lower.fault("the sizes of its operands do not fit"));
+    }
+    let out = multiply(lower, scalar, &a, &b);
+    lower.set_result(inst.result(), &out)
+}
+
+/// `OpTranspose`.
+pub(crate) fn transpose(lower: &mut Lower, inst: InstRef) -> Done {
+    let (rows, columns) = lower.shape(inst.id(0))?;
+    let values = lower.values(inst.id(0))?;
+    let mut out = Values::new();
+    for row in 0..rows {
+        out.extend((0..columns).map(|column| values[column * rows + row]));
+    }
+    lower.set_result(inst.result(), &out)
+}
+
+/// A vector as one row.
+fn turned(vector: Matrix) -> Matrix {
+    Matrix {
+        rows: vector.columns,
+        columns: vector.rows,
+        scalars: vector.scalars,
+    }
+}
+
+fn multiply(lower: &mut Lower, scalar: Scalar, a: &Matrix, b: &Matrix) -> Values {
+    let mut out = Values::new();
+    for column in 0..b.columns {
+        for row in 0..a.rows {
+            let line = a.row(row);
+            let sum = if let ([x], [y]) = (&line[..], b.column(column)) {
+                lower.builder.ins().fmul(*x, *y)
+            } else {
+                lower.sum_of_products(scalar, &line, b.column(column))
+            };
+            out.push(lower.narrow(scalar, sum));
+        }
+    }
+    out
+}
+
+impl Lower<'_, '_, '_> {
+    fn matrix(&mut self, id: Id) -> Result<Matrix, Diagnostic> {
+        let (rows, columns) = self.shape(id)?;
+        Ok(Matrix {
+            rows,
+            columns,
+            scalars: self.reals(id)?,
+        })
+    }
+
+    fn shape(&self, id: Id) -> Result<(usize, usize), Diagnostic> {
+        let ty = self.type_of(id)?;
+        match self.program.types.kind(ty) {
+            Kind::Matrix { column, count } => {
+                Ok((self.program.types.scalars(column), count as usize))
+            }
+            Kind::Vector { count, .. } => Ok((count as usize, 1)),
+            _ => Err(self.fault(format!("{id} is no matrix"))),
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Loads, stores and copies.
+
+use super::checked::{Guarded, Use};
+use super::globals::initialiser;
+use super::scope::{Held, Lower, Symbol, clif_type, plain};
+use super::values::Pointer;
+use super::{Done, Values};
+use crate::types::{Kind, Leaf, Strides};
+use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
+use spirula_spirv::ir::InstRef;
+
+/// Most scalars of an access that is made both where it should be and where it is made instead.
+const MAX_MADE_TWICE: usize = 4;
+
+/// `OpVariable` of a function.
+pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
+    let Some(id) = inst.result() else {
+        return Ok(());
+    };
+    let Some(ty) = lower.program.variable_type(id) else {
+        return lower.unsupported("a variable of this type");
+    };
+    let initialiser = initialiser(inst);
+    if lower.program.is_dense(ty) {
+        return super::dense::variable(lower, id, ty, initialiser);
+    }
+    if lower.program.functions.is_promoted(id) {
+        let first = match lower.held(id) {
+            Held::Symbol(Symbol::Promoted { first }) => first,
+            _ => {
+                let first = lower.declare_variables(ty).0;
+                let func = lower.scope().func;
+                let live = &lower.program.functions.get(func).live;
+                let local = lower.program.functions.local(id);
+                if local.is_some_and(|local| live.is_kept(local)) {
+                    lower.keep_variable(first, ty);
+                }
+                first
+            }
+        };
+        lower.hold(id, Held::Symbol(Symbol::Promoted { first }));
+        let values = match initialiser {
+            Some(init) => lower.values(init)?,
+            None => lower.zeros(ty),
+        };
+        lower.assign(first, &values);
+        if initialiser.is_none() {
+            lower.note_unassigned(first, values.len() as u32);
+        }
+        return Ok(());
+    }
+    let bytes = lower.program.types.layouts.get(ty).size;
+    let address = lower.open_room(id, bytes)?;
+    if let Some(init) = initialiser {
+        lower.store_to(Pointer::Address(address, None), ty, init)?;
+        lower.define_room(id);
+    }
+    Ok(())
+}
+
+/// `OpLoad`.
+pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::read(lower, inst, ty);
+    }
+    lower.check_depends(inst.id(0));
+    let pointer = lower.pointer(inst.id(0))?;
+    // A variable of a kernel's own has what was stored, whatever that is.
+    let is_own = is_function_variable(lower, inst.id(0))?;
+    if let Kind::Handle { count } = lower.program.types.kind(ty)
+        && !is_own
+    {
+        let address = lower.address_of(pointer)?;
+        let values = lower.load_handle(address, count);
+        return lower.set_result(inst.result(), &values);
+    }
+    let volatile = is_volatile(inst.operands().get(1));
+    if lower.is_large(ty) {
+        let address = lower.address_of(pointer)?;
+        let extent = lower.program.types.get(ty).extent;
+        let address = lower.guard_range(inst.id(0), address, extent, Use::Read)?;
+        return lower.set_large(inst, ty, address);
+    }
+    lower.begin_flags(inst.result());
+    if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
+        lower.check_assigned(inst.id(0), first, lower.program.types.scalars(ty) as u32);
+    }
+    let how = match volatile {
+        true => Use::Volatile { writes: false },
+        false => Use::Read,
+    };
+    let values = match pointer {
+        Pointer::Symbol(_) => lower.load_from(pointer, ty, volatile)?,
+        _ => {
+            let strides = strides_of(pointer);
+            let load = |lower: &mut Lower, at| lower.load_at(at, ty, strides, volatile);
+            lower.guard_access(inst.id(0), pointer, ty, how, &[], load)?
+        }
+    };
+    lower.set_result(inst.result(), &values)
+}
+
+/// Whether a pointer is to memory of the invocation.
+fn is_function_variable(lower: &Lower, pointer: Id) -> Result<bool, Diagnostic> {
+    let ty = lower.type_of(pointer)?;
+    Ok(matches!(
+        lower.program.types.kind(ty),
+        Kind::Pointer {
+            class: StorageClass::Function,
+            ..
+        }
+    ))
+}
+
+/// `OpStore`.
+pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.type_of(inst.id(1))?;
+    if lower.program.is_dense(ty) {
+        return super::dense::write(lower, inst, ty);
+    }
+    let pointer = lower.pointer(inst.id(0))?;
+    if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
+        let before = lower.builder.func.dfg.num_insts();
+        lower.store_to(pointer, ty, inst.id(1))?;
+        lower.note_streamed(inst.id(0), before);
+        if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
+            lower.assign_flags(first);
+        }
+        return Ok(());
+    }
+    lower.check_depends(inst.id(0));
+    lower.check_shared(inst.id(0), inst.id(1));
+    let volatile = is_volatile(inst.operands().get(2));
+    let how = match volatile && !lower.is_plain_update(inst) {
+        true => Use::Volatile { writes: true },
+        false => Use::Write,
+    };
+    if lower.is_large(ty) {
+        let address = lower.address_of(pointer)?;
+        let extent = lower.program.types.get(ty).extent;
+        let address = lower.guard_range(inst.id(0), address, extent, how)?;
+        return lower.store_to(Pointer::Address(address, None), ty, inst.id(1));
+    }
+    let values = lower.values(inst.id(1))?;
+    let strides = strides_of(pointer);
+    let store = |lower: &mut Lower, at| {
+        lower.store_at(at, ty, strides, &values);
+        Values::new()
+    };
+    lower.guard_access(inst.id(0), pointer, ty, how, &values, store)?;
+    Ok(())
+}
+
+/// `OpCopyMemory`.
+pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
+    let known = |id| lower.program.pointee_of(id);
+    let Some(ty) = known(inst.id(0)).or_else(|| known(inst.id(1))) else {
+        return lower.unsupported("a copy through untyped pointers");
+    };
+    let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
+    if lower.is_large(ty) {
+        let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+        let extent = lower.program.types.get(ty).extent;
+        if lower.is_checking() {
+            let bytes = lower.iconst(types::I64, extent as i64);
+            lower.guarded_copy([(inst.id(0), to), (inst.id(1), from)], bytes)?;
+        } else {
+            lower.copy_bytes(to, from, extent);
+        }
+        return Ok(());
+    }
+    let from = lower.guard_value(inst.id(1), from, ty, Use::Read, &[])?;
+    let values = lower.load_from(from, ty, false)?;
+    let to = lower.guard_value(inst.id(0), to, ty, Use::Write, &values)?;
+    lower.store_values(to, ty, &values)
+}
+
+/// `OpCopyMemorySized`.
+pub(crate) fn copy_memory_sized(lower: &mut Lower, inst: InstRef) -> Done {
+    let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
+    let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+    if lower.is_checking() {
+        let size = lower.value(inst.id(2))?;
+        let size = lower.extend_to(size, types::I64, false);
+        return lower.guarded_copy([(inst.id(0), to), (inst.id(1), from)], size);
+    }
+    if let Some(bytes) = lower.program.constants.u64(inst.id(2)) {
+        lower.copy_bytes(to, from, bytes);
+        return Ok(());
+    }
+    let size = lower.value(inst.id(2))?;
+    let mut size = lower.extend_to(size, types::I64, false);
+    if [0, 1]
+        .iter()
+        .any(|n| lower.is_in_guarded_memory(inst.id(*n)))
+    {
+        // Copies may begin at the end, which is not to be behind the guard.
+        let most = lower.iconst(types::I64, i64::from(u32::MAX));
+        size = lower.builder.ins().umin(size, most);
+    }
+    let config = lower.shared.code.frontend_config();
+    lower.builder.call_memmove(config, to, from, size);
+    Ok(())
+}
+
+fn is_volatile(access: Option<&u32>) -> bool {
+    access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
+}
+
+impl Lower<'_, '_, '_> {
+    /// Gives a variable, or a parameter with a copy of its own, room of so many bytes; its address.
+    pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, Diagnostic> {
+        let room = if self.is_checking() {
+            // The flags of defined bytes stand behind them.
+            let padded = bytes.next_multiple_of(16);
+            let room = self.room(padded.saturating_mul(2))?;
+            self.note_room(id, room, bytes, padded);
+            room
+        } else {
+            self.room(bytes)?
+        };
+        self.hold(id, room);
+        Ok(self.room_address(room))
+    }
+
+    /// The address that a pointer has.
+    pub fn address_of(&mut self, pointer: Pointer) -> Result<Value, Diagnostic> {
+        match pointer {
+            Pointer::Address(address, _) => Ok(address),
+            Pointer::Entry(entry) => Ok(self.entry_address(entry)),
+            Pointer::Symbol(symbol) => self.materialise(symbol),
+        }
+    }
+
+    /// The scalars of a value of a type behind a pointer.
+    fn leaves_behind(&self, pointer: Pointer, ty: Id) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        let strides = strides_of(pointer);
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        leaves
+    }
+
+    /// Checks an access to a value of a type; the pointer to use.
+    pub fn guard_value(
+        &mut self,
+        id: Id,
+        pointer: Pointer,
+        ty: Id,
+        how: Use,
+        values: &[Value],
+    ) -> Result<Pointer, Diagnostic> {
+        if !self.is_checking() {
+            return Ok(pointer);
+        }
+        let leaves = self.leaves_behind(pointer, ty);
+        self.guard(id, pointer, &leaves, how, values)
+    }
+
+    /// Checks an access to a value of a type, and makes it: what `make` gives at the address to use.
+    pub fn guard_access(
+        &mut self,
+        id: Id,
+        pointer: Pointer,
+        ty: Id,
+        how: Use,
+        values: &[Value],
+        make: impl Fn(&mut Self, Value) -> Values,
+    ) -> Result<Values, Diagnostic> {
+        let address = self.address_of(pointer)?;
+        if !self.is_checking() {
+            return Ok(make(self, address));
+        }
+        let leaves = self.leaves_behind(pointer, ty);
+        if leaves.is_empty() {
+            return Ok(make(self, address));
+        }
+        if leaves.len() > MAX_MADE_TWICE {
+            let address = self.guard_address(id, address, &leaves, how, values)?;
+            return Ok(make(self, address));
+        }
+        let access = Guarded { id, address, how };
+        self.guard_leaves(access, &leaves, values, make)
+    }
+
+    /// Loads a value of at most 64 scalars.
+    pub fn load_from(
+        &mut self,
+        pointer: Pointer,
+        ty: Id,
+        volatile: bool,
+    ) -> Result<Values, Diagnostic> {
+        match pointer {
+            Pointer::Symbol(Symbol::Promoted { first }) => {
+                Ok(self.read(first, self.program.types.scalars(ty)))
+            }
+            Pointer::Symbol(Symbol::BuiltIn {
+                variable,
+                component,
+            }) => self.builtin(variable, component),
+            _ => {
+                let strides = strides_of(pointer);
+                let address = self.address_of(pointer)?;
+                Ok(self.load_at(address, ty, strides, volatile))
+            }
+        }
+    }
+
+    /// Loads the scalars of a type from an address.
+    pub fn load_at(
+        &mut self,
+        address: Value,
+        ty: Id,
+        strides: Option<Strides>,
+        volatile: bool,
+    ) -> Values {
+        let mut leaves = Vec::new();
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        leaves
+            .iter()
+            .map(|leaf| self.load_leaf(address, *leaf, volatile))
+            .collect()
+    }
+
+    fn load_leaf(&mut self, address: Value, leaf: Leaf, volatile: bool) -> Value {
+        let ty = clif_type(leaf.scalar);
+        if volatile {
+            // An atomic load of the same width is what no optimisation merges with another.
+            let at = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
+            let int = super::scope::int_of(leaf.scalar.bytes());
+            let bits = self.builder.ins().atomic_load(int, plain(), at);
+            return self.bits_to(leaf.scalar, bits);
+        }
+        let (address, offset) = self.split(address, leaf.offset);
+        self.builder.ins().load(ty, plain(), address, offset)
+    }
+
+    /// Stores a value.
+    pub fn store_to(&mut self, pointer: Pointer, ty: Id, value: Id) -> Done {
+        if self.is_large(ty) {
+            let to = self.address_of(pointer)?;
+            let extent = self.program.types.get(ty).extent;
+            if self.program.constants.is_zero(value) {
+                self.zero_bytes(to, extent);
+                return Ok(());
+            }
+            let from = self.large(value)?;
+            self.copy_bytes(to, from, extent);
+            return Ok(());
+        }
+        let values = self.values(value)?;
+        self.store_values(pointer, ty, &values)
+    }
+
+    /// Notes which of the instructions made since there were so many store to memory that is only written.
+    fn note_streamed(&mut self, pointer: Id, before: usize) {
+        let shared = &mut *self.shared;
+        if shared.bundle.is_none() || !shared.streams.pointers.contains(&pointer) {
+            return;
+        }
+        let dfg = &self.builder.func.dfg;
+        let made = (before..dfg.num_insts()).map(|at| Inst::from_u32(at as u32));
+        let stores = made.filter(|inst| dfg.insts[*inst].opcode() == Opcode::Store);
+        shared.streamed.extend(stores);
+    }
+
+    /// Stores scalars.
+    pub fn store_values(&mut self, pointer: Pointer, ty: Id, values: &[Value]) -> Done {
+        match pointer {
+            Pointer::Symbol(Symbol::Promoted { first }) => self.assign(first, values),
+            Pointer::Symbol(_) => return self.unsupported("a store to an input"),
+            _ => {
+                let strides = strides_of(pointer);
+                let address = self.address_of(pointer)?;
+                self.store_at(address, ty, strides, values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the scalars of a type to an address.
+    pub fn store_at(&mut self, address: Value, ty: Id, strides: Option<Strides>, values: &[Value]) {
+        let mut leaves = Vec::new();
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        for (leaf, value) in leaves.iter().zip(values) {
+            let (address, offset) = self.split(address, leaf.offset);
+            self.builder.ins().store(plain(), *value, address, offset);
+        }
+    }
+
+    fn split(&mut self, address: Value, offset: u64) -> (Value, i32) {
+        match i32::try_from(offset) {
+            Ok(offset) => (address, offset),
+            Err(_) => (self.builder.ins().iadd_imm_s(address, offset as i64), 0),
+        }
+    }
+
+    /// Copies bytes between places that do not overlap, or are the same.
+    pub fn copy_bytes(&mut self, to: Value, from: Value, bytes: u64) {
+        let config = self.shared.code.frontend_config();
+        let size = self.iconst(types::I64, bytes as i64);
+        self.builder.call_memmove(config, to, from, size);
+    }
+
+    /// Clears bytes.
+    pub fn zero_bytes(&mut self, to: Value, bytes: u64) {
+        let config = self.shared.code.frontend_config();
+        let size = self.iconst(types::I64, bytes as i64);
+        let zero = self.iconst(types::I8, 0);
+        self.builder.call_memset(config, to, zero, size);
+    }
+
+    /// Makes a copy of a value in memory the result.
+    pub fn set_large(&mut self, inst: InstRef<'_>, ty: Id, from: Value) -> Done {
+        let address = self.large_result(inst, ty)?;
+        self.copy_bytes(address, from, self.program.types.get(ty).extent);
+        Ok(())
+    }
+
+    /// Room for a result that is kept in memory, and its address.
+    pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, Diagnostic> {
+        let room = self.room(self.program.types.layouts.get(ty).size)?;
+        let address = self.room_address(room);
+        if let Some(id) = inst.result() {
+            let held = match room {
+                Held::RoomAddress(offset) => Held::RoomMemory(offset),
+                _ => Held::Memory(address),
+            };
+            self.hold(id, held);
+        }
+        Ok(address)
+    }
+
+    /// The number with the given bits.
+    pub fn bits_to(&mut self, scalar: crate::types::Scalar, bits: Value) -> Value {
+        let ty = clif_type(scalar);
+        if ty.is_float() {
+            self.builder.ins().bitcast(ty, MemFlagsData::new(), bits)
+        } else {
+            bits
+        }
+    }
+}
+
+fn strides_of(pointer: Pointer) -> Option<Strides> {
+    match pointer {
+        Pointer::Address(_, strides) => strides,
+        _ => None,
+    }
+}

@@ -1,0 +1,436 @@
+//! Addresses: access chains, casts and comparisons of pointers.
+
+use super::Done;
+use super::scope::{Held, Lower, Pointed, Symbol, fixed};
+use super::values::Pointer;
+use crate::types::{Kind, Strides};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Opcode, Value, types};
+use cranelift_frontend::Variable;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::ir::InstRef;
+
+/// `OpAccessChain` and its relatives.
+pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
+    let untyped = matches!(
+        inst.op(),
+        Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR
+    );
+    let by_element = matches!(
+        inst.op(),
+        Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR
+    );
+    let (base, first) = if untyped {
+        (inst.id(1), 2)
+    } else {
+        (inst.id(0), 1)
+    };
+    let pointee = if untyped {
+        Some(inst.id(0))
+    } else {
+        lower.program.pointee_of(base)
+    };
+    let Some(pointee) = pointee else {
+        return lower.unsupported("an access chain on this pointer");
+    };
+    let Some(result) = inst.result() else {
+        return Ok(());
+    };
+    let indexes: Vec<Id> = inst.ids(first).collect();
+    let (element, indexes) = match (by_element, indexes.split_first()) {
+        (true, Some((element, rest))) => (Some(*element), rest.to_vec()),
+        _ => (None, indexes),
+    };
+    let pointer = lower.pointer(base)?;
+    if let Pointer::Symbol(symbol) = pointer
+        && element.is_none()
+        && lower.symbolic_chain(result, symbol, pointee, &indexes)?
+    {
+        return Ok(());
+    }
+    let mut walk = lower.begin_walk(pointer, pointee)?;
+    walk.reach = lower.reach_of(base);
+    if let Some(element) = element {
+        let stride = lower.program.element_stride(base, pointee);
+        lower.step(&mut walk, (element, true), stride)?;
+    }
+    if let (Pointer::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
+        lower.set(result, &[entry]);
+        let pointed = Pointed {
+            strides: None,
+            is_entry: true,
+        };
+        lower.point(result, pointed);
+        return Ok(());
+    }
+    for index in &indexes {
+        lower.walk(&mut walk, *index)?;
+    }
+    lower.finish_walk(result, walk);
+    Ok(())
+}
+
+/// A position within a value in memory.
+struct Walk {
+    address: Value,
+    offset: i64,
+    ty: Id,
+    strides: Option<Strides>,
+    reach: Reach,
+}
+
+/// How far indices may lead from an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Anywhere.
+    Any,
+    /// Not across the guards of the memory: a first index has been cut to 32 bits where `begun`.
+    Guarded { begun: bool },
+}
+
+/// Widest elements to which an index of 32 bits stays within the guards of memory ([`crate::thread_memory`]).
+const MAX_GUARDED_STRIDE: u64 = 16;
+
+impl Lower<'_, '_, '_> {
+    fn begin_walk(&mut self, pointer: Pointer, ty: Id) -> Result<Walk, Diagnostic> {
+        let strides = match pointer {
+            Pointer::Address(_, strides) => strides,
+            _ => None,
+        };
+        Ok(Walk {
+            address: self.address_of(pointer)?,
+            offset: 0,
+            ty,
+            strides,
+            reach: Reach::Any,
+        })
+    }
+
+    /// How far indices may lead from a pointer: memory that the device itself provides lies between guards, and is of less
+    /// than 2^31 bytes. Checks compare indices as they are.
+    fn reach_of(&self, pointer: Id) -> Reach {
+        match self.is_in_guarded_memory(pointer) {
+            true => Reach::Guarded { begun: false },
+            false => Reach::Any,
+        }
+    }
+
+    /// Whether a pointer leads to memory between guards which indices of 32 bits do not reach across.
+    pub fn is_in_guarded_memory(&self, pointer: Id) -> bool {
+        let ty = self
+            .program
+            .type_of(pointer)
+            .map(|ty| self.program.types.kind(ty));
+        let guarded = matches!(
+            ty,
+            Some(Kind::Pointer {
+                class: StorageClass::Workgroup | StorageClass::Function | StorageClass::Private,
+                ..
+            })
+        );
+        guarded && !self.is_checking()
+    }
+
+    /// The lower half of a number of 64 bits, with its sign; the number itself where it was made of a narrower one.
+    pub fn cut_to_half(&mut self, number: Value) -> Value {
+        let dfg = &self.builder.func.dfg;
+        let made = dfg.value_def(dfg.resolve_aliases(number)).inst();
+        let widens = |inst| matches!(dfg.insts[inst].opcode(), Opcode::Uextend | Opcode::Sextend);
+        if made.is_some_and(widens) {
+            return number;
+        }
+        let half = self.builder.ins().ireduce(types::I32, number);
+        self.builder.ins().sextend(types::I64, half)
+    }
+
+    fn finish_walk(&mut self, result: Id, walk: Walk) {
+        let offset = match walk.reach {
+            Reach::Any => walk.offset,
+            Reach::Guarded { .. } => i64::from(walk.offset as i32),
+        };
+        let address = match offset {
+            0 => walk.address,
+            _ => self.builder.ins().iadd_imm_s(walk.address, offset),
+        };
+        self.set(result, &[address]);
+        let pointed = Pointed {
+            strides: walk.strides,
+            is_entry: false,
+        };
+        self.point(result, pointed);
+    }
+
+    fn walk(&mut self, walk: &mut Walk, index: Id) -> Done {
+        let types = &self.program.types;
+        let next = match types.kind(walk.ty) {
+            Kind::Struct { count, .. } => {
+                let n = self.constant(index)?;
+                if n >= u64::from(count) {
+                    return Err(self.fault(format!("there is no member {n}")));
+                }
+                let (offset, strides) = types.part_offset(walk.ty, n, walk.strides);
+                walk.offset = walk.offset.wrapping_add(offset as i64);
+                walk.strides = strides;
+                types.part(walk.ty, n as u32).map(|part| part.0)
+            }
+            Kind::Array { element, .. } | Kind::RuntimeArray { element } => Some(element),
+            Kind::Vector { component, .. } => Some(component),
+            Kind::Matrix { column, .. } => Some(column),
+            _ => None,
+        };
+        if !matches!(types.kind(walk.ty), Kind::Struct { .. }) {
+            let stride = types.stride(walk.ty, walk.strides);
+            let count = match types.kind(walk.ty) {
+                Kind::Array { count, .. } => Some(count),
+                Kind::Vector { count, .. } => Some(count.into()),
+                _ => None,
+            };
+            let signed = self.is_index_signed(index);
+            self.step(walk, (index, signed), stride)?;
+            self.check_step(walk, index, count)?;
+        }
+        match next {
+            Some(ty) => walk.ty = ty,
+            None => return self.unsupported("an index into this type"),
+        }
+        Ok(())
+    }
+
+    /// Whether an index into an array may be below zero; checks tell of one that wrapped as of one below.
+    fn is_index_signed(&self, index: Id) -> bool {
+        self.is_checking() || self.program.is_index_signed(index)
+    }
+
+    /// Goes on by so many strides as an index says, which may have a sign.
+    fn step(&mut self, walk: &mut Walk, (index, signed): (Id, bool), stride: u64) -> Done {
+        if let Some(n) = self.program.constant_index(index, signed) {
+            walk.offset = walk.offset.wrapping_add(n.wrapping_mul(stride as i64));
+            return Ok(());
+        }
+        let index = self.value(index)?;
+        let mut index = self.extend_to(index, types::I64, signed);
+        let is_first = walk.reach == Reach::Guarded { begun: false };
+        let cuts_index = is_first && stride <= MAX_GUARDED_STRIDE;
+        if cuts_index {
+            index = self.cut_to_half(index);
+            walk.reach = Reach::Guarded { begun: true };
+        }
+        let mut bytes = if stride.is_power_of_two() {
+            let shift = i64::from(stride.trailing_zeros());
+            self.builder.ins().ishl_imm_u(index, shift)
+        } else {
+            self.builder.ins().imul_imm_s(index, stride as i64)
+        };
+        if walk.reach != Reach::Any && !cuts_index {
+            bytes = self.cut_to_half(bytes);
+        }
+        walk.address = self.builder.ins().iadd(walk.address, bytes);
+        Ok(())
+    }
+
+    /// Checks an index into an array of known length.
+    fn check_step(&mut self, walk: &mut Walk, index: Id, count: Option<u64>) -> Done {
+        let Some(count) = count.filter(|_| self.is_checking()) else {
+            return Ok(());
+        };
+        let signed = self.is_index_signed(index);
+        if self
+            .program
+            .constant_index(index, signed)
+            .is_some_and(|n| (n as u64) < count)
+        {
+            return Ok(());
+        }
+        let index = self.value(index)?;
+        let index = self.extend_to(index, types::I64, signed);
+        walk.address = self.check_index(walk.address, index, count);
+        Ok(())
+    }
+
+    /// An access chain on a pointer that is no address; false where it has to become one.
+    fn symbolic_chain(
+        &mut self,
+        result: Id,
+        symbol: Symbol,
+        pointee: Id,
+        indexes: &[Id],
+    ) -> Result<bool, Diagnostic> {
+        match symbol {
+            Symbol::Promoted { first } => {
+                let (mut ty, mut at) = (pointee, 0);
+                for index in indexes {
+                    let n = self.constant(*index)?;
+                    let part = u32::try_from(n).ok();
+                    let part = part.and_then(|n| self.program.types.part(ty, n));
+                    let Some(part) = part else {
+                        return Err(self.fault(format!("there is no part {n}")));
+                    };
+                    (ty, at) = (part.0, at + part.1);
+                }
+                let first = Variable::from_u32(first.as_u32() + at as u32);
+                self.hold(result, Held::Symbol(Symbol::Promoted { first }));
+                Ok(true)
+            }
+            Symbol::BuiltIn {
+                variable,
+                component: None,
+            } => {
+                let [index] = indexes else { return Ok(false) };
+                let Some(n) = self.program.constants.u64(*index) else {
+                    return Ok(false);
+                };
+                let component = Some(n as u32);
+                self.hold(
+                    result,
+                    Held::Symbol(Symbol::BuiltIn {
+                        variable,
+                        component,
+                    }),
+                );
+                Ok(true)
+            }
+            Symbol::BuiltIn { .. } => Ok(false),
+            Symbol::Bindings { binding } => {
+                self.binding_chain(result, binding, pointee, indexes)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The first index chooses the binding of the array.
+    fn binding_chain(&mut self, result: Id, binding: u32, pointee: Id, indexes: &[Id]) -> Done {
+        let Some((first, rest)) = indexes.split_first() else {
+            self.hold(result, Held::Symbol(Symbol::Bindings { binding }));
+            return Ok(());
+        };
+        let (Kind::Array { element, .. } | Kind::RuntimeArray { element }) =
+            self.program.types.kind(pointee)
+        else {
+            return self.unsupported("this array of bindings");
+        };
+        let bindings = self.context(types::I64, crate::context::at::BINDINGS);
+        let offset = i32::try_from(binding * 16).unwrap_or(0);
+        let table = self
+            .builder
+            .ins()
+            .load(types::I64, fixed(), bindings, offset);
+        let index = self.value(*first)?;
+        let index = self.extend_to(index, types::I64, false);
+        let bytes = self.builder.ins().ishl_imm_u(index, 4);
+        let entry = self.builder.ins().iadd(table, bytes);
+        if rest.is_empty() {
+            self.set(result, &[entry]);
+            let pointed = Pointed {
+                strides: None,
+                is_entry: true,
+            };
+            self.point(result, pointed);
+            return Ok(());
+        }
+        let mut walk = self.begin_walk(Pointer::Entry(entry), element)?;
+        for index in rest {
+            self.walk(&mut walk, *index)?;
+        }
+        self.finish_walk(result, walk);
+        Ok(())
+    }
+}
+
+/// `OpArrayLength` and `OpUntypedArrayLengthKHR`.
+pub(crate) fn array_length(lower: &mut Lower, inst: InstRef) -> Done {
+    let untyped = inst.op() == Op::UntypedArrayLengthKHR;
+    let (structure, pointer, member) = if untyped {
+        (Some(inst.id(0)), inst.id(1), inst.word(2))
+    } else {
+        let structure = lower.program.pointee_of(inst.id(0));
+        (structure, inst.id(0), inst.word(1))
+    };
+    let Pointer::Entry(entry) = lower.pointer(pointer)? else {
+        return lower.unsupported("the length of an array behind this pointer");
+    };
+    let types = &lower.program.types;
+    let part = structure.and_then(|s| Some((s, types.part(s, member)?.0)));
+    let Some((structure, array)) = part else {
+        return Err(lower.fault(format!("there is no member {member}")));
+    };
+    let (offset, _) = types.part_offset(structure, member.into(), None);
+    let stride = types.layouts.get(array).stride.max(1);
+    let length = lower.builder.ins().load(types::I64, fixed(), entry, 8);
+    let rest = lower.builder.ins().iadd_imm_s(length, -(offset as i64));
+    let none = lower.iconst(types::I64, 0);
+    let short = lower
+        .builder
+        .ins()
+        .icmp_imm_u(IntCC::UnsignedLessThan, length, offset as i64);
+    let rest = lower.builder.ins().select(short, none, rest);
+    let count = lower.builder.ins().udiv_imm_u(rest, stride as i64);
+    let count = lower.builder.ins().ireduce(types::I32, count);
+    lower.set_result(inst.result(), &[count])
+}
+
+/// Casts between pointers, and copies of them.
+pub(crate) fn same(lower: &mut Lower, inst: InstRef) -> Done {
+    let (Some(result), operand) = (inst.result(), inst.id(0)) else {
+        return Ok(());
+    };
+    let ty = lower.result_type(inst)?;
+    if lower.is_large(ty) {
+        let address = lower.large(operand)?;
+        return lower.set_large(inst, ty, address);
+    }
+    if let (Op::CopyObject, Held::Symbol(symbol)) = (inst.op(), lower.held(operand)) {
+        lower.hold(result, Held::Symbol(symbol));
+        return Ok(());
+    }
+    let values = lower.values(operand)?;
+    lower.set(result, &values);
+    let mut pointed = lower.pointed(operand);
+    pointed.is_entry = false;
+    lower.point(result, pointed);
+    Ok(())
+}
+
+/// `OpConvertPtrToU` and `OpConvertUToPtr`.
+pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    let to = super::scope::clif_type(lower.component(ty)?);
+    let value = lower.value(inst.id(0))?;
+    let value = lower.resize(value, to, false);
+    lower.set_result(inst.result(), &[value])
+}
+
+/// `OpPtrEqual`, `OpPtrNotEqual`.
+pub(crate) fn compare(lower: &mut Lower, inst: InstRef) -> Done {
+    let (a, b) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
+    let condition = if inst.op() == Op::PtrEqual {
+        IntCC::Equal
+    } else {
+        IntCC::NotEqual
+    };
+    let result = lower.builder.ins().icmp(condition, a, b);
+    lower.set_result(inst.result(), &[result])
+}
+
+/// `OpPtrDiff`: in elements.
+pub(crate) fn difference(lower: &mut Lower, inst: InstRef) -> Done {
+    let Some(pointee) = lower.program.pointee_of(inst.id(0)) else {
+        return lower.unsupported("a difference of untyped pointers");
+    };
+    let stride = lower.program.element_stride(inst.id(0), pointee).max(1);
+    let (a, b) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
+    let bytes = lower.builder.ins().isub(a, b);
+    let count = lower.builder.ins().sdiv_imm_s(bytes, stride as i64);
+    let ty = lower.result_type(inst)?;
+    let to = super::scope::clif_type(lower.component(ty)?);
+    let count = lower.resize(count, to, true);
+    lower.set_result(inst.result(), &[count])
+}

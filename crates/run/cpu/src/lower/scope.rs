@@ -1,0 +1,425 @@
+//! The state of lowering: the function being built, and a scope for each inlined call.
+
+use super::checked::{Asked, Checking, Room, RowKind};
+use super::{Done, Frame, Globals, Slot, Values};
+use crate::bundle::Roots;
+use crate::count::Counters;
+use crate::jit::Code;
+use crate::print::Printed;
+use crate::program::Program;
+use crate::stream::Streams;
+use crate::suspend::Point;
+use crate::tally::Tallies;
+use crate::types::{Scalar, Strides};
+use cranelift_codegen::ir::{
+    AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
+    StackSlotData, StackSlotKind, Type, Value, types,
+};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use spirula_diagnostics::Diagnostic;
+use spirula_scalar::wide::Wide;
+use spirula_spirv::Id;
+use spirula_spirv::ir::{Func, Inst, InstRef};
+
+/// Most bytes of what is on the stack.
+const MAX_STACK_SLOT: u32 = 1 << 17;
+
+/// What the functions of a kernel have in common while they are lowered.
+pub(crate) struct Shared<'a, 'm> {
+    pub program: &'a Program<'m>,
+    pub globals: &'a Globals,
+    /// Lanes of a subgroup, a power of two.
+    pub subgroup_size: u32,
+    /// The code that is being made.
+    pub code: &'a mut Code,
+    /// Suspension points so far.
+    pub points: Vec<Point>,
+    /// Where the code for bundles is entered, where such code is made.
+    pub bundle: Option<Entered>,
+    /// Bytes of an invocation's private memory that private variables and the functions made so far take.
+    pub room_bytes: u32,
+    /// Addresses of constants that are kept in memory.
+    pub large_constants: rustc_hash::FxHashMap<Id, usize>,
+    /// Where blocks that run are counted, if they are.
+    pub counters: Option<Counters>,
+    /// What checks need to know, where accesses are checked.
+    pub checking: Option<Checking>,
+    /// Arguments and bindings, for checks.
+    pub rows: Vec<RowKind>,
+    /// How parameters are passed.
+    pub slots: &'a [Slot],
+    /// The arguments of each instruction that prints.
+    pub prints: Vec<Vec<Printed>>,
+    /// Functions of one number that there are of several, by their addresses.
+    pub wide: rustc_hash::FxHashMap<usize, Wide>,
+    /// Bytes of the workgroup's memory for large cooperative matrices.
+    pub dense_bytes: u32,
+    /// Whether invocations have to come in their order.
+    pub in_order: bool,
+    /// Memory that is only written.
+    pub streams: Streams,
+    /// What is only counted in.
+    pub tallies: Tallies,
+    /// The stores to it, of the code for bundles.
+    pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
+    /// Addresses and lengths of formats that are no constants.
+    pub strings: Vec<(u64, u64)>,
+}
+
+/// Whether the loop over the invocations steps by bundles, and where those enter.
+#[derive(Clone, Copy)]
+pub(crate) struct Entered {
+    /// Invocations of a bundle.
+    pub width: usize,
+    /// Filled in once the loop is made.
+    pub roots: Option<Roots>,
+}
+
+impl Entered {
+    /// Bundles of so many invocations.
+    pub fn new(width: usize) -> Entered {
+        Entered { width, roots: None }
+    }
+}
+
+/// What generated code knows about the invocation that it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    /// The launch context.
+    pub context: Value,
+    /// Local id, 32 bits each.
+    pub local: [Value; 3],
+    /// Local index, 32 bits.
+    pub linear: Value,
+    /// The invocation's private memory: the module's private variables, then rooms.
+    pub rooms: Value,
+    /// The invocation's frame, in entry functions; one for all where none is suspended.
+    pub frame: Option<Value>,
+}
+
+/// A pointer that is no address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Symbol {
+    /// Into a promoted variable: its first scalar and its Cranelift variables.
+    Promoted { first: Variable },
+    /// An input variable that holds a built-in value, or a component of it.
+    BuiltIn {
+        variable: Id,
+        component: Option<u32>,
+    },
+    /// An array of bindings.
+    Bindings { binding: u32 },
+}
+
+/// Where the scalars of an id are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Held {
+    /// Nowhere yet.
+    Unset,
+    /// In the pool of values.
+    Values { start: u32, count: u32 },
+    /// In slots of the frame, as they are alive at suspension points; the variables name the slots.
+    Kept { start: u32, count: u32 },
+    /// In memory, too many for registers.
+    Memory(Value),
+    /// A large constant.
+    Constant(Id),
+    /// The same in the invocation's private memory, at an offset.
+    RoomMemory(u32),
+    /// A large cooperative matrix, at an offset in what the workgroup has for such.
+    Dense(u32),
+    /// An address within the invocation's private memory.
+    RoomAddress(u32),
+    /// A pointer that is no address.
+    Symbol(Symbol),
+}
+
+/// What is known of a pointer besides its address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pointed {
+    /// Strides of the matrix or column that it points to, or of matrices in there.
+    pub strides: Option<Strides>,
+    /// Whether the scalar is the address of a binding's entry, which holds the address meant.
+    pub is_entry: bool,
+}
+
+/// A function whose body is being lowered into the current one.
+pub(crate) struct Scope {
+    pub func: Func,
+    pub held: Vec<Held>,
+    pub pointed: Vec<Pointed>,
+    /// First variable of each phi.
+    pub phis: Vec<Option<Variable>>,
+    /// Cranelift's block of each block.
+    pub blocks: Vec<Block>,
+    /// Position of the block being lowered.
+    pub position: u32,
+    /// Where returns of an inlined function go, with the variables of its result.
+    pub exit: Option<(Block, Vec<Variable>)>,
+    /// The first of the variables that are the result's flags, for checks.
+    pub exit_flags: Option<Variable>,
+    /// The suspension point or suspending call being lowered.
+    pub cut: Option<Inst>,
+    /// Blocks whose lowering has begun.
+    pub begun: Vec<bool>,
+    /// By local number: the first of the variables that say which components are undefined, for checks.
+    pub flags: Vec<Option<Variable>>,
+    /// By phi: the first of the variables that its flags are taken from, for checks.
+    pub arriving: rustc_hash::FxHashMap<Id, Variable>,
+}
+
+/// Lowering of one function of generated code.
+pub(crate) struct Lower<'a, 'b, 'm> {
+    pub shared: &'a mut Shared<'b, 'm>,
+    pub program: &'b Program<'m>,
+    pub builder: FunctionBuilder<'a>,
+    pub scopes: Vec<Scope>,
+    pub item: Item,
+    /// Layout of the invocations' frames; only in entry functions that suspend.
+    pub frame: Frame,
+    /// Where an invocation's run ends, with its new state as argument.
+    pub item_end: Option<Block>,
+    /// Where it goes on from each suspension point.
+    pub resumes: Vec<Block>,
+    pub pool: Vec<Value>,
+    /// By Cranelift variable: offset and type of its slot in the frame.
+    pub slots: Vec<Option<(i32, Type)>>,
+    /// Variables of promoted module-level variables.
+    pub private: Vec<(Id, Variable)>,
+    /// Whether an instruction gave values that do not fit where they go.
+    pub is_ill_typed: bool,
+    /// The instruction being lowered, for diagnostics.
+    pub current: Option<InstRef<'m>>,
+    /// Where the variables of functions are, for checks.
+    pub rooms: rustc_hash::FxHashMap<Id, Room>,
+    /// What was asked for loads that are checked together.
+    pub asked: Asked,
+    /// By Cranelift variable: another that says whether it was assigned, for checks.
+    pub assigned: Vec<Option<Variable>>,
+}
+
+impl<'a, 'b, 'm> Lower<'a, 'b, 'm> {
+    /// Nothing is lowered yet.
+    pub fn new(
+        shared: &'a mut Shared<'b, 'm>,
+        builder: FunctionBuilder<'a>,
+        item: Item,
+        frame: Frame,
+    ) -> Self {
+        Lower {
+            program: shared.program,
+            shared,
+            builder,
+            scopes: Vec::new(),
+            item,
+            frame,
+            item_end: None,
+            resumes: Vec::new(),
+            pool: Vec::new(),
+            slots: Vec::new(),
+            private: Vec::new(),
+            is_ill_typed: false,
+            current: None,
+            rooms: rustc_hash::FxHashMap::default(),
+            asked: Asked::default(),
+            assigned: Vec::new(),
+        }
+    }
+}
+
+impl<'m> Lower<'_, '_, 'm> {
+    /// The scope of the function being lowered.
+    pub fn scope(&mut self) -> &mut Scope {
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// A fault of the instruction being lowered.
+    pub fn fault(&self, message: impl std::fmt::Display) -> Diagnostic {
+        match self.current {
+            Some(inst) => Diagnostic::error(inst.place(), format!("{}: {message}", inst.op())),
+            None => Diagnostic::error(spirula_diagnostics::Place::Unknown, message.to_string()),
+        }
+    }
+
+    /// The fault that the instruction cannot be lowered for these operands.
+    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, Diagnostic> {
+        Err(self.fault(format!("{what} is not supported by the CPU device")))
+    }
+
+    /// The result type of an instruction that has one.
+    pub fn result_type(&self, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+        inst.result_type()
+            .ok_or_else(|| self.fault("it has no result type"))
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, id: Id) -> Result<Id, Diagnostic> {
+        let ty = self.program.type_of(id);
+        ty.ok_or_else(|| self.fault(format!("{id} is no value")))
+    }
+
+    /// The component type of a value.
+    pub fn scalar_of(&self, id: Id) -> Result<Scalar, Diagnostic> {
+        let ty = self.type_of(id)?;
+        self.component(ty)
+    }
+
+    /// The component type of a type.
+    pub fn component(&self, ty: Id) -> Result<Scalar, Diagnostic> {
+        let scalar = self.program.types.component(ty);
+        scalar.ok_or_else(|| self.fault(format!("the type {ty} is not supported")))
+    }
+
+    /// The value of a constant operand.
+    pub fn constant(&self, id: Id) -> Result<u64, Diagnostic> {
+        let value = self.program.constants.u64(id);
+        value.ok_or_else(|| self.fault(format!("{id} is no constant")))
+    }
+
+    /// A field of the launch context.
+    pub fn context(&mut self, ty: Type, offset: i32) -> Value {
+        let context = self.item.context;
+        self.builder.ins().load(ty, fixed(), context, offset)
+    }
+
+    /// Flags of accesses to slots in the frame, which nothing else reaches.
+    pub fn slot_flags(&mut self) -> MemFlagsData {
+        let region = AliasRegionData {
+            user_id: 0,
+            description: "slots".into(),
+        };
+        let region = self.builder.func.dfg.alias_regions.insert(region);
+        MemFlagsData::trusted().with_alias_region(Some(region))
+    }
+
+    /// An integer constant.
+    pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
+        // Cranelift wants the bits above the type to be zero.
+        let bits = match ty.bits() {
+            64.. => value,
+            bits => value & ((1 << bits) - 1),
+        };
+        self.builder.ins().iconst(ty, bits)
+    }
+
+    /// Room on the function's stack.
+    pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, Diagnostic> {
+        let size = u32::try_from(bytes).ok().filter(|b| *b <= MAX_STACK_SLOT);
+        let Some(size) = size else {
+            return self.unsupported(format!("a variable of {bytes} bytes"));
+        };
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size.max(1), 4);
+        Ok(self.builder.create_sized_stack_slot(data))
+    }
+
+    /// Room in the invocation's private memory, which lies between guards: the stack would not survive an index that
+    /// is out of bounds.
+    pub fn room(&mut self, bytes: u64) -> Result<Held, Diagnostic> {
+        match self.frame.open_room(bytes) {
+            Some(offset) => Ok(Held::RoomAddress(offset)),
+            None => self.unsupported(format!("a variable of {bytes} bytes")),
+        }
+    }
+
+    /// The address of room.
+    pub fn room_address(&mut self, room: Held) -> Value {
+        match room {
+            Held::RoomAddress(offset) | Held::RoomMemory(offset) => {
+                let rooms = self.item.rooms;
+                self.builder.ins().iadd_imm_s(rooms, i64::from(offset))
+            }
+            _ => self.iconst(types::I64, 0),
+        }
+    }
+
+    /// Calls a function of the host.
+    pub fn call_host(
+        &mut self,
+        address: usize,
+        params: &[Type],
+        results: &[Type],
+        args: &[Value],
+    ) -> Values {
+        let mut signature = Signature::new(self.shared.code.host_convention());
+        signature
+            .params
+            .extend(params.iter().map(|t| AbiParam::new(*t)));
+        signature
+            .returns
+            .extend(results.iter().map(|t| AbiParam::new(*t)));
+        let signature = self.builder.import_signature(signature);
+        let callee = self.iconst(types::I64, address as i64);
+        let call = self.builder.ins().call_indirect(signature, callee, args);
+        self.builder.inst_results(call).iter().copied().collect()
+    }
+
+    /// Adds one to the counter of a block, where blocks are counted.
+    fn count_block(&mut self, func: Func, at: u32) {
+        let Some(counters) = &self.shared.counters else {
+            return;
+        };
+        let offset = counters.index(func, at) as i32 * 8;
+        let counters = self.context(types::I64, crate::context::at::COUNTERS);
+        let flags = MemFlagsData::trusted();
+        let ins = self.builder.ins();
+        let runs = ins.load(types::I64, flags, counters, offset);
+        let runs = self.builder.ins().iadd_imm_s(runs, 1);
+        self.builder.ins().store(flags, runs, counters, offset);
+    }
+
+    /// Lowers the blocks of the innermost scope's function.
+    pub fn body(&mut self) -> Done {
+        let func = self.scope().func;
+        let program = self.program;
+        let info = program.functions.get(func);
+        for &at in &info.order {
+            let block = self.scope().blocks[at as usize];
+            self.scope().position = at;
+            self.scope().begun[at as usize] = true;
+            self.builder.switch_to_block(block);
+            self.count_block(func, at);
+            for inst in program.module.body(info.cfg.block(at)) {
+                self.current = Some(inst);
+                super::table::lower(self, inst)?;
+                self.follow_undefined(inst);
+                if self.is_ill_typed {
+                    return Err(self.fault("the types of its operands do not fit"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Flags of accesses to memory that never changes during a call.
+pub(crate) fn fixed() -> MemFlagsData {
+    MemFlagsData::trusted().with_readonly().with_can_move()
+}
+
+/// Flags of plain accesses to the program's memory.
+pub(crate) fn plain() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+/// How Cranelift holds a scalar.
+pub(crate) fn clif_type(scalar: Scalar) -> Type {
+    match scalar {
+        Scalar::Bool | Scalar::Int(8) | Scalar::E4M3 | Scalar::E5M2 => types::I8,
+        Scalar::Int(16) | Scalar::F16 | Scalar::BF16 => types::I16,
+        Scalar::Int(32) => types::I32,
+        Scalar::F32 => types::F32,
+        Scalar::F64 => types::F64,
+        Scalar::Int(_) | Scalar::Pointer => types::I64,
+    }
+}
+
+/// The integer type of a size in bytes.
+pub(crate) fn int_of(bytes: u32) -> Type {
+    match bytes {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        _ => types::I64,
+    }
+}

@@ -1,0 +1,443 @@
+//! Where values are: getting the scalars of an id and setting those of a result.
+
+use super::scope::{Held, Lower, Pointed, Symbol, clif_type, fixed};
+use super::{Done, Global, Values};
+use crate::constants::Bits;
+use crate::promote::MAX_SCALARS;
+use crate::types::{Leaf, Scalar};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_frontend::Variable;
+use smallvec::smallvec;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::Id;
+
+/// A pointer operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pointer {
+    /// An address, with the strides of the matrix that it points to.
+    Address(Value, Option<crate::types::Strides>),
+    /// The address of a binding's entry.
+    Entry(Value),
+    /// Another way.
+    Symbol(Symbol),
+}
+
+impl Lower<'_, '_, '_> {
+    /// Whether values of a type are kept in memory.
+    pub fn is_large(&self, ty: Id) -> bool {
+        self.program.types.scalars(ty) > MAX_SCALARS
+    }
+
+    /// The scalars of a type in order.
+    pub fn leaves(&self, ty: Id) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        self.program.types.leaves(ty, 0, None, &mut leaves);
+        leaves
+    }
+
+    /// Where an id of the function being lowered is.
+    pub fn held(&mut self, id: Id) -> Held {
+        match self.program.functions.local(id) {
+            Some(local) => self.scope().held.get(local).copied().unwrap_or(Held::Unset),
+            None => Held::Unset,
+        }
+    }
+
+    /// Says where an id of the function being lowered is.
+    pub fn hold(&mut self, id: Id, held: Held) {
+        if let Some(local) = self.program.functions.local(id)
+            && let Some(row) = self.scope().held.get_mut(local)
+        {
+            *row = held;
+        }
+    }
+
+    /// What is known of a pointer.
+    pub fn pointed(&mut self, id: Id) -> Pointed {
+        match self.program.functions.local(id) {
+            Some(local) => self.scope().pointed[local],
+            None => Pointed::default(),
+        }
+    }
+
+    /// Says what is known of a pointer.
+    pub fn point(&mut self, id: Id, pointed: Pointed) {
+        if let Some(local) = self.program.functions.local(id) {
+            self.scope().pointed[local] = pointed;
+        }
+    }
+
+    /// The scalars of a value.
+    pub fn values(&mut self, id: Id) -> Result<Values, Diagnostic> {
+        if self.program.functions.local(id).is_none() {
+            return self.global_values(id);
+        }
+        Ok(match self.held(id) {
+            Held::Unset => return Err(self.fault(format!("{id} is used before it is defined"))),
+            Held::Values { start, count } => {
+                let range = start as usize..(start + count) as usize;
+                let values: Values = self.pool[range].into();
+                self.through_entry(id, values)
+            }
+            Held::Kept { start, count } => {
+                let values: Values = (start..start + count)
+                    .map(|n| self.load_kept(Variable::from_u32(n)))
+                    .collect();
+                self.through_entry(id, values)
+            }
+            held @ Held::RoomAddress(_) => smallvec![self.room_address(held)],
+            Held::Memory(_) | Held::RoomMemory(_) | Held::Constant(_) | Held::Dense(_) => {
+                return self.unsupported("an aggregate of more than 64 scalars");
+            }
+            Held::Symbol(symbol) => smallvec![self.materialise(symbol)?],
+        })
+    }
+
+    /// The address that a binding's entry holds, where the value is the address of an entry.
+    fn through_entry(&mut self, id: Id, values: Values) -> Values {
+        if self.pointed(id).is_entry {
+            smallvec![self.entry_address(values[0])]
+        } else {
+            values
+        }
+    }
+
+    /// The one scalar of a value.
+    pub fn value(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        let values = self.values(id)?;
+        match values.first() {
+            Some(value) => Ok(*value),
+            None => Err(self.fault(format!("{id} has no value"))),
+        }
+    }
+
+    /// A pointer operand.
+    pub fn pointer(&mut self, id: Id) -> Result<Pointer, Diagnostic> {
+        if self.program.functions.local(id).is_none() {
+            return self.global_pointer(id);
+        }
+        match self.held(id) {
+            Held::Symbol(symbol) => Ok(Pointer::Symbol(symbol)),
+            _ => {
+                let pointed = self.pointed(id);
+                if pointed.is_entry {
+                    self.point(id, Pointed::default());
+                    let entry = self.value(id);
+                    self.point(id, pointed);
+                    return Ok(Pointer::Entry(entry?));
+                }
+                Ok(Pointer::Address(self.value(id)?, pointed.strides))
+            }
+        }
+    }
+
+    fn global_pointer(&mut self, id: Id) -> Result<Pointer, Diagnostic> {
+        let Some(global) = self.shared.globals.get(id) else {
+            return Ok(Pointer::Address(self.value(id)?, None));
+        };
+        Ok(match global {
+            Global::BuiltIn => Pointer::Symbol(Symbol::BuiltIn {
+                variable: id,
+                component: None,
+            }),
+            Global::Promoted => match self.private.iter().find(|row| row.0 == id) {
+                Some(row) => Pointer::Symbol(Symbol::Promoted { first: row.1 }),
+                None => return Err(self.fault(format!("the variable {id} is out of reach"))),
+            },
+            Global::Binding { index } => Pointer::Entry(self.binding_entry(index)),
+            Global::Bindings { index } => Pointer::Symbol(Symbol::Bindings { binding: index }),
+            _ => Pointer::Address(self.global_address(id)?, None),
+        })
+    }
+
+    fn binding_entry(&mut self, index: u32) -> Value {
+        let table = self.context(types::I64, crate::context::at::BINDINGS);
+        self.builder.ins().iadd_imm_s(table, i64::from(index) * 16)
+    }
+
+    /// The address of what is bound to a descriptor.
+    pub fn binding_address(&mut self, index: u32) -> Value {
+        let entry = self.binding_entry(index);
+        self.entry_address(entry)
+    }
+
+    /// The address that an entry of the table of bindings holds.
+    pub fn entry_address(&mut self, entry: Value) -> Value {
+        self.builder.ins().load(types::I64, fixed(), entry, 0)
+    }
+
+    /// The address of a module-level variable.
+    fn global_address(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        use crate::context::at;
+        let Some(global) = self.shared.globals.get(id) else {
+            return Err(self.fault(format!("{id} is no variable that can be used here")));
+        };
+        Ok(match global {
+            Global::Data { address } => self.iconst(types::I64, address as i64),
+            Global::Workgroup { offset } => {
+                let base = self.context(types::I64, at::WORKGROUP);
+                self.builder.ins().iadd_imm_s(base, i64::from(offset))
+            }
+            Global::Private { offset } => {
+                let base = self.item.rooms;
+                self.builder.ins().iadd_imm_s(base, i64::from(offset))
+            }
+            Global::Push => self.context(types::I64, at::PUSH),
+            Global::Binding { .. } => {
+                let Pointer::Entry(entry) = self.global_pointer(id)? else {
+                    return self.unsupported("this use of a binding");
+                };
+                self.entry_address(entry)
+            }
+            Global::BuiltIn => self.materialise(Symbol::BuiltIn {
+                variable: id,
+                component: None,
+            })?,
+            Global::Promoted | Global::Bindings { .. } => {
+                return self.unsupported("this use of a variable's address");
+            }
+            Global::Unsupported => {
+                return self.unsupported(format!("a variable of the type of {id}"));
+            }
+        })
+    }
+
+    /// The scalars of a constant, or the address of a module-level variable.
+    fn global_values(&mut self, id: Id) -> Result<Values, Diagnostic> {
+        if self.shared.globals.get(id).is_some() {
+            return Ok(smallvec![self.global_address(id)?]);
+        }
+        let program = self.program;
+        if !program.constants.contains(id) {
+            return Err(self.fault(format!("{id} is no constant that can be computed")));
+        }
+        let ty = self.type_of(id)?;
+        if self.is_large(ty) {
+            return self.unsupported("a constant of more than 64 scalars");
+        }
+        let leaves = self.leaves(ty);
+        let bits = program.constants.scalars(id);
+        let mut values = Values::new();
+        for (n, leaf) in leaves.iter().enumerate() {
+            let bits = bits.get(n).copied().unwrap_or(Bits::Plain(0));
+            values.push(match bits {
+                Bits::Plain(bits) => self.scalar_constant(leaf.scalar, bits),
+                Bits::Address { variable, offset } => {
+                    let base = self.global_address(variable)?;
+                    let address = self.builder.ins().iadd_imm_s(base, offset);
+                    match clif_type(leaf.scalar) {
+                        types::I64 => address,
+                        narrow => self.builder.ins().ireduce(narrow, address),
+                    }
+                }
+                Bits::Computed { .. } => match self.shared.globals.value(bits) {
+                    Some(value) => self.scalar_constant(leaf.scalar, value),
+                    None => {
+                        let text = format!("{id} depends on an address that is no constant");
+                        return Err(self.fault(text));
+                    }
+                },
+            });
+        }
+        Ok(values)
+    }
+
+    /// A scalar constant from its bits.
+    pub fn scalar_constant(&mut self, scalar: Scalar, bits: u64) -> Value {
+        match scalar {
+            Scalar::F32 => self.f32const(f32::from_bits(bits as u32)),
+            Scalar::F64 => self.f64const(f64::from_bits(bits)),
+            other => self.iconst(clif_type(other), bits as i64),
+        }
+    }
+
+    /// An `f32` constant.
+    pub fn f32const(&mut self, value: f32) -> Value {
+        self.builder.ins().f32const(value)
+    }
+
+    /// An `f64` constant.
+    pub fn f64const(&mut self, value: f64) -> Value {
+        self.builder.ins().f64const(value)
+    }
+
+    /// Zeros of a type.
+    pub fn zeros(&mut self, ty: Id) -> Values {
+        let leaves = self.leaves(ty);
+        leaves
+            .iter()
+            .map(|leaf| self.scalar_constant(leaf.scalar, 0))
+            .collect()
+    }
+
+    /// Sets the scalars of a result.
+    pub fn set(&mut self, id: Id, values: &[Value]) {
+        let func = self.scope().func;
+        let info = self.program.functions.get(func);
+        let kept = self.program.functions.local(id);
+        if kept.is_some_and(|local| info.live.is_kept(local)) {
+            let first = match self.held(id) {
+                Held::Kept { start, .. } => Variable::from_u32(start),
+                _ => self.declare(values),
+            };
+            let (start, count) = (first.as_u32(), values.len() as u32);
+            self.hold(id, Held::Kept { start, count });
+            for (n, value) in (start..).zip(values) {
+                self.save(Variable::from_u32(n), *value);
+            }
+            return;
+        }
+        let start = self.pool.len() as u32;
+        self.pool.extend_from_slice(values);
+        let count = values.len() as u32;
+        self.hold(id, Held::Values { start, count });
+    }
+
+    /// Variables with slots in the frame for values that are alive at suspension points. They only
+    /// name the slots: the values are loaded where they are used, as most uses are few and far from
+    /// most points.
+    fn declare(&mut self, values: &[Value]) -> Variable {
+        let types: Vec<Type> = values.iter().map(|v| self.clif(*v)).collect();
+        let variables: Vec<_> = types
+            .iter()
+            .map(|ty| self.builder.declare_var(*ty))
+            .collect();
+        let first = variables.first().copied().unwrap_or(Variable::from_u32(0));
+        self.keep(first, &types);
+        first
+    }
+
+    pub fn load_kept(&mut self, variable: Variable) -> Value {
+        let slot = self.slot(variable).zip(self.item.frame);
+        let Some(((offset, ty), frame)) = slot else {
+            return self.builder.use_var(variable);
+        };
+        let flags = self.slot_flags();
+        self.builder.ins().load(ty, flags, frame, offset)
+    }
+
+    /// Cranelift variables for the scalars of a type, in a row; the first.
+    pub fn declare_variables(&mut self, ty: Id) -> (Variable, u32) {
+        let leaves = self.leaves(ty);
+        let mut first = Variable::from_u32(0);
+        for (n, leaf) in leaves.iter().enumerate() {
+            let variable = self.builder.declare_var(clif_type(leaf.scalar));
+            if n == 0 {
+                first = variable;
+            }
+        }
+        (first, leaves.len() as u32)
+    }
+
+    /// Keeps a promoted variable of a type over suspensions.
+    pub fn keep_variable(&mut self, first: Variable, ty: Id) {
+        let leaves = self.leaves(ty);
+        let types: Vec<Type> = leaves.iter().map(|leaf| clif_type(leaf.scalar)).collect();
+        self.keep(first, &types);
+    }
+
+    /// Assigns to Cranelift variables in a row. Values of other types are a fault of the module,
+    /// which is reported once the instruction is lowered.
+    pub fn assign(&mut self, first: Variable, values: &[Value]) {
+        for (n, value) in values.iter().enumerate() {
+            let variable = Variable::from_u32(first.as_u32() + n as u32);
+            if self.builder.try_def_var(variable, *value).is_err() {
+                self.is_ill_typed = true;
+            } else {
+                self.save(variable, *value);
+                self.mark_assigned(variable, true);
+            }
+        }
+    }
+
+    /// Gives Cranelift variables in a row slots in the frame. What is alive at suspension points is
+    /// stored wherever it is assigned, so that suspending stores nothing.
+    pub fn keep(&mut self, first: Variable, types: &[Type]) {
+        for (n, ty) in (first.as_u32()..).zip(types) {
+            // Masks take four bytes a lane.
+            let bytes = match self.shared.bundle {
+                Some(_) => ty.bytes().max(4),
+                None => ty.bytes(),
+            };
+            self.frame.below = (self.frame.below + bytes).next_multiple_of(bytes);
+            let at = n as usize;
+            if self.slots.len() <= at {
+                self.slots.resize(at + 1, None);
+            }
+            self.slots[at] = Some((-(self.frame.below as i32), *ty));
+        }
+    }
+
+    /// Offset and type of a variable's slot, where it has one.
+    pub fn slot(&self, variable: Variable) -> Option<(i32, Type)> {
+        let at = variable.as_u32() as usize;
+        self.slots.get(at).copied().flatten()
+    }
+
+    /// Stores a variable's value into its slot, if it has one.
+    pub fn save(&mut self, variable: Variable, value: Value) {
+        if let (Some(frame), Some((offset, _))) = (self.item.frame, self.slot(variable)) {
+            let flags = self.slot_flags();
+            self.builder.ins().store(flags, value, frame, offset);
+        }
+    }
+
+    /// The values of Cranelift variables in a row.
+    pub fn read(&mut self, first: Variable, count: usize) -> Values {
+        let mut values = Values::new();
+        for n in 0..count as u32 {
+            let variable = Variable::from_u32(first.as_u32() + n);
+            match self.builder.try_use_var(variable) {
+                Ok(value) => values.push(value),
+                Err(_) => self.is_ill_typed = true,
+            }
+        }
+        values
+    }
+
+    /// Sets a result that is a list of scalars or, where the type is large, fails.
+    pub fn set_result(&mut self, id: Option<Id>, values: &[Value]) -> Done {
+        match id {
+            Some(id) => {
+                self.set(id, values);
+                Ok(())
+            }
+            None => Err(self.fault("it has no result")),
+        }
+    }
+
+    /// The address of a value that is kept in memory.
+    pub fn large(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        match self.held(id) {
+            Held::Memory(address) => return Ok(address),
+            held @ Held::RoomMemory(_) => return Ok(self.room_address(held)),
+            Held::Constant(constant) => return self.large_constant(constant),
+            _ => {}
+        }
+        if self.program.constants.contains(id) {
+            return self.large_constant(id);
+        }
+        Err(self.fault(format!("{id} is used before it is defined")))
+    }
+
+    fn large_constant(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        if let Some(address) = self.shared.large_constants.get(&id) {
+            let address = *address as i64;
+            return Ok(self.iconst(types::I64, address));
+        }
+        let address = self.constant_block(id)?;
+        self.shared.large_constants.insert(id, address);
+        Ok(self.iconst(types::I64, address as i64))
+    }
+
+    fn constant_block(&mut self, id: Id) -> Result<usize, Diagnostic> {
+        let ty = self.type_of(id)?;
+        let bytes = self.program.types.layouts.get(ty).size;
+        if bytes > 1 << 28 {
+            return self.unsupported(format!("a constant of {bytes} bytes"));
+        }
+        let block = super::globals::constant_bytes(self.program, self.shared.globals, id, ty);
+        let block = block.map_err(|message| self.fault(message))?;
+        Ok(self.shared.code.keep(&block))
+    }
+}

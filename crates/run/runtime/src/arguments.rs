@@ -1,0 +1,242 @@
+//! Launches of kernels on devices that run shaders: arguments become push constants and
+//! specialisation constants, as the shader's module says.
+
+use crate::check::{Handled, Resource};
+use crate::driver::Limits;
+use crate::{Argument, Bound, Buffer, Error, Inputs, Kernel, Launch, Sampler, Size};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{ImageFact, Interface, LiteralSampler, Passed, Passing};
+
+/// Bytes to which workgroup memory is rounded up.
+const ALIGN: u64 = 16;
+
+/// The size of workgroups that is aimed at where the launch does not say.
+const USUAL: u32 = 64;
+
+/// A kernel as a shader, compiled for each set of specialisation constants that it is launched with.
+pub struct Shader {
+    pub module: Module,
+    pub interface: Interface,
+    spec: Vec<(u32, u64)>,
+    pub made: Vec<(Vec<(u32, u64)>, Kernel)>,
+    /// Buffers that are passed besides the arguments, and where their addresses belong.
+    pub hidden: Vec<(Buffer, u32)>,
+    /// The one that it prints to.
+    pub printed: Option<Buffer>,
+    /// Samplers that the kernel declares.
+    pub samplers: Vec<Bound>,
+}
+
+/// What a launch becomes.
+pub struct Plan {
+    pub spec: Vec<(u32, u64)>,
+    pub groups: [u32; 3],
+    pub push: Vec<u8>,
+    /// Buffers whose addresses belong at places of `push`.
+    pub addresses: Vec<(Buffer, usize)>,
+    /// What is at descriptors.
+    pub bindings: Vec<Bound>,
+    /// Samplers of which is pushed what they are, and the byte of `push`.
+    pub masks: Vec<(Buffer, u32)>,
+}
+
+/// The shader that an entry point of kernels becomes.
+pub fn shader(module: &Module, entry: &str) -> Result<Module, Error> {
+    let options = spirula_legalize::Options {
+        entry: Some(entry.to_owned()),
+        ..spirula_legalize::Options::default()
+    };
+    spirula_legalize::compile(module, &options).map_err(Error::Unsupported)
+}
+
+impl Shader {
+    /// A shader whose interface says how arguments are passed.
+    pub fn new(module: Module, interface: Interface, spec: &[(u32, u64)]) -> Shader {
+        Shader {
+            module,
+            interface,
+            spec: spec.to_vec(),
+            made: Vec::new(),
+            hidden: Vec::new(),
+            printed: None,
+            samplers: Vec::new(),
+        }
+    }
+
+    /// The driver's kernel for a set of specialisation constants.
+    pub fn compiled(&self, spec: &[(u32, u64)]) -> Option<Kernel> {
+        let found = self.made.iter().find(|(known, _)| known == spec);
+        found.map(|(_, kernel)| *kernel)
+    }
+
+    /// What a launch that was checked becomes. `demanded` is the size of workgroups that the kernel
+    /// asks for, `resources` has what handles stand for.
+    pub fn plan(
+        &self,
+        launch: &Launch,
+        demanded: Option<[u32; 3]>,
+        limits: &Limits,
+        resources: &[Option<Resource>],
+    ) -> Result<Plan, Error> {
+        let Inputs::Arguments(given) = &launch.inputs else {
+            let text = format!("{} takes arguments in order", self.interface.name);
+            return Err(Error::Launch(text));
+        };
+        let mut plan = Plan {
+            spec: self.spec.clone(),
+            groups: [1; 3],
+            push: vec![0; self.interface.push_constant_bytes as usize],
+            addresses: Vec::new(),
+            bindings: self.samplers.clone(),
+            masks: Vec::new(),
+        };
+        let Some(passing) = &self.interface.passing else {
+            return Ok(plan);
+        };
+        let (dimensions, local, offset) = plan.sizes(launch.size, demanded, limits)?;
+        for (ids, size) in passing.workgroup_size.iter().zip([local]) {
+            plan.spec
+                .extend(ids.iter().zip(size).map(|(id, n)| (*id, n.into())));
+        }
+        plan.spec
+            .extend(passing.dimensions.map(|id| (id, dimensions.into())));
+        if let Some(at) = passing.global_offset {
+            for (n, value) in offset.iter().enumerate() {
+                plan.write(at + 4 * n as u32, &(*value as u32).to_le_bytes());
+            }
+        }
+        for (buffer, offset) in &self.hidden {
+            // What the shader does not read has no room.
+            if *offset as usize + 8 <= plan.push.len() {
+                plan.addresses.push((*buffer, *offset as usize));
+            }
+        }
+        for (passed, argument) in passing.arguments.iter().zip(given) {
+            match (*passed, argument) {
+                (Passed::Pushed { offset, .. }, Argument::Bytes(bytes)) => {
+                    plan.write(offset, bytes);
+                }
+                // What the shader does not read has no room.
+                (Passed::Address { offset }, Argument::Buffer(buffer))
+                    if offset as usize + 8 <= plan.push.len() =>
+                {
+                    plan.addresses.push((*buffer, offset as usize));
+                }
+                (Passed::Workgroup { spec_id, element }, Argument::Local(bytes)) => {
+                    let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
+                    plan.spec.push((spec_id, count));
+                }
+                // What the shader does not read has no descriptor.
+                (Passed::Bound { set, binding }, Argument::Buffer(buffer)) => {
+                    plan.bindings.push(bound(set, binding, *buffer));
+                }
+                _ => {}
+            }
+        }
+        plan.answer(passing, given, resources);
+        for mask in &passing.masks {
+            if let Some(Argument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
+                plan.masks.push((*sampler, mask.offset));
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// What is at a descriptor that is no array.
+pub fn bound(set: u32, binding: u32, buffer: Buffer) -> Bound {
+    Bound {
+        set,
+        binding,
+        index: 0,
+        buffer,
+        region: None,
+    }
+}
+
+/// A sampler that a kernel declares.
+pub fn literal(sampler: LiteralSampler) -> Sampler {
+    let mask = sampler.mask;
+    Sampler::of_module(mask >> 1 & 7, mask & 1, mask >> 5 & 1)
+}
+
+impl Plan {
+    /// Writes down what the kernel asks of its images.
+    fn answer(&mut self, passing: &Passing, given: &[Argument], resources: &[Option<Resource>]) {
+        for query in &passing.queries {
+            let Some(Argument::Buffer(image)) = given.get(query.ordinal as usize) else {
+                continue;
+            };
+            let resource = resources.get(image.index()).copied().flatten();
+            let Some(Handled::Image(format)) = resource.map(|r| r.what) else {
+                continue;
+            };
+            let number = match query.what {
+                ImageFact::ChannelOrder => format.opencl_order(),
+                ImageFact::ChannelType => format.opencl_type(),
+            };
+            self.write(query.offset, &number.to_le_bytes());
+        }
+    }
+
+    /// Writes something into the push constants.
+    pub fn write(&mut self, at: u32, bytes: &[u8]) {
+        let at = at as usize;
+        if let Some(room) = self.push.get_mut(at..at + bytes.len()) {
+            room.copy_from_slice(bytes);
+        }
+    }
+
+    /// Number of dimensions, size of workgroups and global offset; sets the number of workgroups.
+    fn sizes(
+        &mut self,
+        size: Size,
+        demanded: Option<[u32; 3]>,
+        limits: &Limits,
+    ) -> Result<(u32, [u32; 3], [u64; 3]), Error> {
+        let (dimensions, global, local, offset) = match size {
+            Size::Groups(groups) => {
+                self.groups = groups;
+                return Ok((3, demanded.unwrap_or([1; 3]), [0; 3]));
+            }
+            Size::Items {
+                dimensions,
+                global,
+                local,
+                offset,
+            } => (dimensions, global, local, offset),
+        };
+        let local = local.or(demanded).unwrap_or_else(|| choose(global, limits));
+        for axis in 0..3 {
+            let groups = global[axis] / u64::from(local[axis].max(1));
+            let whole = groups * u64::from(local[axis]) == global[axis];
+            let most = match limits.folds {
+                true => u32::MAX,
+                false => limits.groups[axis],
+            };
+            let fits = groups <= most.into() && global[axis] <= u32::MAX.into();
+            if !whole || !fits {
+                let text = format!(
+                    "{} invocations in workgroups of {} in dimension {axis}",
+                    global[axis], local[axis]
+                );
+                return Err(Error::Launch(text));
+            }
+            self.groups[axis] = groups as u32;
+        }
+        Ok((dimensions, local, offset))
+    }
+}
+
+/// The size of workgroups where the launch leaves it to the device: the largest divisors.
+fn choose(global: [u64; 3], limits: &Limits) -> [u32; 3] {
+    let mut left = USUAL.min(limits.workgroup_invocations);
+    let mut local = [1; 3];
+    for axis in 0..3 {
+        let most = left.min(limits.workgroup_size[axis]).max(1);
+        let divides = |n: &u32| global[axis].is_multiple_of(u64::from(*n));
+        local[axis] = (1..=most).rev().find(divides).unwrap_or(1);
+        left /= local[axis];
+    }
+    local
+}

@@ -1,0 +1,412 @@
+//! Several devices that do the same, launch by launch.
+//!
+//! Every buffer, copy and launch is done on each. After a launch the buffers that it was given are compared:
+//! where they part beyond the tolerance the launch fails with [`Parted`], which has all that it takes to
+//! run that launch alone; where they part within it, all go on with what the first device has, so that small
+//! differences do not add up and each launch is compared by itself. Cost: all buffers of a launch are
+//! downloaded from every device, before and after it.
+
+mod evidence;
+mod part;
+#[cfg(test)]
+mod tests;
+
+pub use part::Tolerance;
+
+use crate::data::Element;
+use crate::driver::{DeviceInfo, Driver, Limits};
+use crate::{Argument, Bound, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch};
+use crate::{PipeShape, Sampler, Size};
+use part::{Types, Used, part};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::Id;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{BindingKind, Interface, ParamKind};
+
+/// The first launch whose results part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parted {
+    /// Its number, from 1, among those that were run.
+    pub launch: u64,
+    /// Name of the entry point.
+    pub kernel: String,
+    /// The two devices.
+    pub devices: [String; 2],
+    /// Which buffer: `argument 1`, or `set 0, binding 2`.
+    pub place: String,
+    /// Where it parts, and the two values.
+    pub difference: String,
+    /// What runs it alone.
+    pub case: Case,
+}
+
+impl std::fmt::Display for Parted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [one, other] = &self.devices;
+        write!(
+            f,
+            "launch {}, of {}: {} on {one} and on {other} part: {}",
+            self.launch, self.kernel, self.place, self.difference
+        )
+    }
+}
+
+/// A launch with all that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Words of the module, specialised.
+    pub module: Vec<u32>,
+    /// Over how many invocations.
+    pub size: Size,
+    /// What it was given, in order.
+    pub inputs: Vec<CaseInput>,
+    /// Push constants.
+    pub push: Vec<u8>,
+}
+
+/// What a launch was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaseInput {
+    /// The bytes of a buffer before the launch; with set, binding and element where it is bound.
+    Buffer(Option<(u32, u32, u32)>, Vec<u8>),
+    /// A value.
+    Bytes(Vec<u8>),
+    /// Bytes of workgroup memory.
+    Local(u64),
+}
+
+/// A kernel as all devices have it.
+struct Known {
+    module: Module,
+    interface: Interface,
+    spec: Vec<(u32, u64)>,
+    kernels: Vec<Kernel>,
+}
+
+/// The driver over several devices.
+pub struct Comparing {
+    devices: Vec<Device>,
+    info: DeviceInfo,
+    tolerance: Tolerance,
+    buffers: Vec<Option<(u64, Vec<Buffer>)>>,
+    /// What launches showed each buffer to hold.
+    shown: Vec<Option<Element>>,
+    kernels: Vec<Known>,
+    launches: u64,
+}
+
+impl Comparing {
+    /// A driver over devices, of which there is one at least; each must be fresh.
+    pub fn new(devices: Vec<Device>, tolerance: Tolerance) -> Option<Comparing> {
+        let mut info = devices.first()?.info().clone();
+        for device in &devices[1..] {
+            let other = device.info();
+            info.id = format!("{},{}", info.id, other.id);
+            info.name = format!("{}, {}", info.name, other.name);
+            info.driver = format!("{}, {}", info.driver, other.driver);
+            info.has_shuffles &= other.has_shuffles && info.subgroup_size == other.subgroup_size;
+            info.has_forward_progress &= other.has_forward_progress;
+            info.special_values &= other.special_values;
+            info.has_dense_matrices &= other.has_dense_matrices;
+            info.matrices.retain(|shape| other.matrices.contains(shape));
+            info.limits = common(&info.limits, &other.limits);
+        }
+        Some(Comparing {
+            devices,
+            info,
+            tolerance,
+            buffers: Vec::new(),
+            shown: Vec::new(),
+            kernels: Vec::new(),
+            launches: 0,
+        })
+    }
+
+    fn buffer(&self, buffer: Buffer) -> Result<&(u64, Vec<Buffer>), Error> {
+        let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
+        found.ok_or(Error::Handle("a buffer"))
+    }
+
+    /// A launch in the handles of a device.
+    fn on(&self, device: usize, launch: &Launch) -> Result<Launch, Error> {
+        let mut launch = launch.clone();
+        launch.kernel = self.kernels[launch.kernel.index()].kernels[device];
+        match &mut launch.inputs {
+            Inputs::Arguments(arguments) => {
+                for argument in arguments {
+                    if let Argument::Buffer(buffer) = argument {
+                        *buffer = self.buffer(*buffer)?.1[device];
+                    }
+                }
+            }
+            Inputs::Resources { bindings, .. } => {
+                for bound in bindings {
+                    bound.buffer = self.buffer(bound.buffer)?.1[device];
+                }
+            }
+        }
+        Ok(launch)
+    }
+
+    /// What a launch is given, as it is now on the first device, and the buffers among it.
+    fn case(&mut self, launch: &Launch) -> Result<(Case, Vec<Used>), Error> {
+        let known = self.kernels.get(launch.kernel.index());
+        let known = known.ok_or(Error::Handle("a kernel"))?;
+        let mut module = known.module.clone();
+        crate::specialised::specialise(&mut module, &known.spec);
+        let types = Types::of(&known.module);
+        let mut used = Vec::new();
+        let mut inputs = Vec::new();
+        let mut push = Vec::new();
+        match &launch.inputs {
+            Inputs::Arguments(arguments) => {
+                for (number, argument) in arguments.iter().enumerate() {
+                    inputs.push(match argument {
+                        Argument::Bytes(bytes) => CaseInput::Bytes(bytes.clone()),
+                        Argument::Local(bytes) => CaseInput::Local(*bytes),
+                        Argument::Buffer(buffer) => {
+                            used.push(argument_used(&known.interface, &types, number, *buffer));
+                            CaseInput::Buffer(None, Vec::new())
+                        }
+                    });
+                }
+            }
+            Inputs::Resources {
+                bindings,
+                push: given,
+            } => {
+                push.clone_from(given);
+                for bound in bindings {
+                    used.push(resource_used(
+                        &known.interface,
+                        &types,
+                        &mut self.shown,
+                        bound,
+                    ));
+                    let at = Some((bound.set, bound.binding, bound.index));
+                    inputs.push(CaseInput::Buffer(at, Vec::new()));
+                }
+            }
+        }
+        let mut contents = used.iter();
+        for input in &mut inputs {
+            if let CaseInput::Buffer(_, bytes) = input
+                && let Some(used) = contents.next()
+            {
+                *bytes = self.download(0, used.buffer)?;
+            }
+        }
+        let case = Case {
+            module: module.to_words(),
+            size: launch.size,
+            inputs,
+            push,
+        };
+        Ok((case, used))
+    }
+
+    fn download(&mut self, device: usize, buffer: Buffer) -> Result<Vec<u8>, Error> {
+        let own = self.buffer(buffer)?.1[device];
+        self.devices[device].download(own)
+    }
+}
+
+/// A buffer that a kernel is given as an argument.
+fn argument_used(interface: &Interface, types: &Types<'_>, number: usize, buffer: Buffer) -> Used {
+    let pointee = interface.params.get(number).and_then(|p| match p.kind {
+        ParamKind::Buffer { pointee, .. } => Some(pointee),
+        _ => None,
+    });
+    Used {
+        buffer,
+        place: format!("argument {number}"),
+        elements: types.elements(pointee.as_slice()),
+    }
+}
+
+/// A buffer that is bound; `shown` is what launches showed each to hold.
+fn resource_used(
+    interface: &Interface,
+    types: &Types<'_>,
+    shown: &mut Vec<Option<Element>>,
+    bound: &Bound,
+) -> Used {
+    let (set, binding) = (bound.set, bound.binding);
+    let declared = interface.bindings.iter();
+    let declared: Vec<_> = declared
+        .filter(|b| (b.set, b.binding) == (set, binding))
+        .collect();
+    let variables: Vec<Id> = declared.iter().map(|b| b.variable).collect();
+    let number = bound.buffer.index();
+    shown.resize(shown.len().max(number + 1), None);
+    // What is written may be something else than before.
+    let is_kept = declared.iter().all(|b| b.read_only);
+    let before = shown[number].filter(|_| is_kept);
+    shown[number] = types.floats(&variables).or(before);
+    let blocks = declared.iter().filter_map(|b| match b.kind {
+        BindingKind::Storage(ty) | BindingKind::Uniform(ty) => Some(ty),
+        BindingKind::Opaque(_) => None,
+    });
+    Used {
+        buffer: bound.buffer,
+        place: format!("set {set}, binding {binding}"),
+        elements: match shown[number] {
+            Some(element) => vec![(element, true)],
+            None => types.elements(&blocks.collect::<Vec<Id>>()),
+        },
+    }
+}
+
+/// What both keep to.
+fn common(one: &Limits, other: &Limits) -> Limits {
+    let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|axis| a[axis].min(b[axis]));
+    Limits {
+        buffer_size: one.buffer_size.min(other.buffer_size),
+        workgroup_size: three(one.workgroup_size, other.workgroup_size),
+        workgroup_invocations: one.workgroup_invocations.min(other.workgroup_invocations),
+        workgroup_memory: one.workgroup_memory.min(other.workgroup_memory),
+        groups: three(one.groups, other.groups),
+        push_constants: one.push_constants.min(other.push_constants),
+        folds: one.folds && other.folds,
+        partial_groups: one.partial_groups && other.partial_groups,
+    }
+}
+
+impl Driver for Comparing {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn forwards(&self) -> bool {
+        true
+    }
+
+    fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
+        let made = self.devices.iter_mut().map(|d| d.create_buffer(size));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((size, made)));
+        Ok(())
+    }
+
+    fn create_image(
+        &mut self,
+        _: Buffer,
+        shape: &ImageShape,
+        sampler: &Sampler,
+    ) -> Result<(), Error> {
+        let devices = self.devices.iter_mut();
+        let made = devices.map(|d| d.create_image(shape, sampler));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
+        Ok(())
+    }
+
+    fn create_sampler(&mut self, _: Buffer, sampler: &Sampler) -> Result<(), Error> {
+        let made = self.devices.iter_mut().map(|d| d.create_sampler(sampler));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((0, made)));
+        Ok(())
+    }
+
+    fn create_pipe(&mut self, _: Buffer, shape: PipeShape) -> Result<(), Error> {
+        let made = self.devices.iter_mut().map(|d| d.create_pipe(shape));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
+        Ok(())
+    }
+
+    fn destroy_buffer(&mut self, buffer: Buffer) {
+        if let Some(shown) = self.shown.get_mut(buffer.index()) {
+            *shown = None;
+        }
+        let slot = self.buffers.get_mut(buffer.index());
+        if let Some((_, own)) = slot.and_then(Option::take) {
+            for (device, buffer) in self.devices.iter_mut().zip(own) {
+                // Each device made its own.
+                let _ = device.destroy_buffer(buffer);
+            }
+        }
+    }
+
+    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+        let own = self.buffer(buffer)?.1.clone();
+        let mut all = self.devices.iter_mut().zip(own);
+        all.try_for_each(|(device, buffer)| device.write(buffer, offset, data))
+    }
+
+    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        let own = self.buffer(buffer)?.1[0];
+        self.devices[0].read(own, offset, out)
+    }
+
+    fn address(&mut self, _: Buffer) -> Result<u64, Error> {
+        let text = "addresses of buffers differ from device to device";
+        let fault = Diagnostic::error(Place::Unknown, text);
+        Err(Error::Unsupported(vec![fault]))
+    }
+
+    fn create_kernel(
+        &mut self,
+        _: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        let devices = self.devices.iter_mut();
+        let kernels = devices.map(|d| d.create_kernel(module, &interface.name, spec));
+        self.kernels.push(Known {
+            kernels: kernels.collect::<Result<_, _>>()?,
+            module: module.clone(),
+            interface: interface.clone(),
+            spec: spec.to_vec(),
+        });
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
+        let (case, used) = self.case(launch)?;
+        self.launches += 1;
+        for device in 0..self.devices.len() {
+            let own = self.on(device, launch)?;
+            self.devices[device].launch(&own)?;
+        }
+        for used in &used {
+            let first = self.download(0, used.buffer)?;
+            for device in 1..self.devices.len() {
+                let other = self.download(device, used.buffer)?;
+                if let Some(difference) = part(&first, &other, used, &self.tolerance) {
+                    let known = &self.kernels[launch.kernel.index()];
+                    return Err(Error::Parted(Box::new(Parted {
+                        launch: self.launches,
+                        kernel: known.interface.name.clone(),
+                        devices: [0, device].map(|n| self.devices[n].info().id.clone()),
+                        place: used.place.clone(),
+                        difference,
+                        case,
+                    })));
+                }
+                if first != other {
+                    let own = self.buffer(used.buffer)?.1[device];
+                    self.devices[device].write(own, 0, &first)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), Error> {
+        self.devices.iter_mut().try_for_each(Device::wait)
+    }
+
+    fn take_printed(&mut self) -> Vec<u8> {
+        let mut printed = self.devices.iter_mut().map(Device::take_printed);
+        printed.next().unwrap_or_default()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.devices
+            .iter_mut()
+            .flat_map(Device::take_warnings)
+            .collect()
+    }
+}

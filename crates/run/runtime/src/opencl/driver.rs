@@ -1,0 +1,360 @@
+//! The implementation of [`Driver`].
+
+use super::error::{Call, failed};
+use super::owned::Owned;
+use super::platform::Found;
+use super::program;
+use crate::driver::{DeviceInfo, DeviceOptions, Driver};
+use crate::{Argument, Buffer, Error, Inputs, Kernel, Launch, Size};
+use cl3::types::{CL_BLOCKING, cl_int, cl_uint};
+use cl3::{command_queue as queue, context, event, kernel, memory};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::Interface;
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes that buffers are filled by, to which their sizes are rounded up.
+const PATTERN: u64 = 16;
+
+/// Launches of which it may be unknown how they ended.
+const MOST_PENDING: usize = 256;
+
+/// The driver of an OpenCL device.
+pub struct OpenClDriver {
+    buffers: Vec<Option<Owned>>,
+    kernels: Vec<Compiled>,
+    /// The program that was built last, with its words, as modules often have several kernels.
+    last: Option<(Vec<u32>, Arc<Owned>)>,
+    pending: Vec<(Kernel, Owned)>,
+    times: Option<Vec<(Kernel, Duration)>>,
+    queue: Owned,
+    context: Owned,
+    device: Found,
+}
+
+// SAFETY: the handles of device and platform are alive as long as the process and may be used by any
+// thread; the other objects can be sent.
+unsafe impl Send for OpenClDriver {}
+
+struct Compiled {
+    name: String,
+    raw: Owned,
+    workgroup_size: Option<[u32; 3]>,
+    _program: Arc<Owned>,
+}
+
+/// All OpenCL devices; none where OpenCL is not installed.
+pub fn devices() -> Vec<DeviceInfo> {
+    let all = Found::all().unwrap_or_default();
+    all.into_iter().map(|device| device.info).collect()
+}
+
+/// The device that a name means, without opening it.
+pub fn find(name: &str) -> Result<DeviceInfo, Error> {
+    Ok(Found::named(name)?.info)
+}
+
+impl OpenClDriver {
+    /// Opens a device by name: `opencl`, `opencl:` with a number or a part of its name.
+    ///
+    /// # Errors
+    /// When OpenCL or the device is missing, the device takes no SPIR-V, or it cannot be opened.
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, Error> {
+        let device = Found::named(name)?;
+        device.takes_modules()?;
+        let made =
+            context::create_context(&[device.raw], std::ptr::null(), None, std::ptr::null_mut());
+        let context = Owned::new(made.of("clCreateContext")?, context::release_context);
+        let flags = match options.times {
+            true => queue::CL_QUEUE_PROFILING_ENABLE,
+            false => 0,
+        };
+        // SAFETY: the device is that of the context. OpenCL 1.2 has this call, and so have all after.
+        let made = unsafe { queue::create_command_queue(context.raw(), device.raw, flags) };
+        let queue = Owned::new(
+            made.of("clCreateCommandQueue")?,
+            queue::release_command_queue,
+        );
+        Ok(OpenClDriver {
+            buffers: Vec::new(),
+            kernels: Vec::new(),
+            last: None,
+            pending: Vec::new(),
+            times: options.times.then(Vec::new),
+            queue,
+            context,
+            device,
+        })
+    }
+
+    fn buffer(&self, buffer: Buffer) -> Result<&Owned, Error> {
+        let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
+        found.ok_or(Error::Handle("a buffer"))
+    }
+
+    fn program(&mut self, words: Vec<u32>) -> Result<Arc<Owned>, Error> {
+        if let Some((_, program)) = self.last.as_ref().filter(|(known, _)| *known == words) {
+            return Ok(Arc::clone(program));
+        }
+        let program = Arc::new(program::build(&self.device, &self.context, &words)?);
+        self.last = Some((words, Arc::clone(&program)));
+        Ok(program)
+    }
+
+    fn set_arguments(&self, compiled: &Compiled, arguments: &[Argument]) -> Result<(), Error> {
+        for (number, argument) in arguments.iter().enumerate() {
+            let number = number as cl_uint;
+            let object;
+            let (size, value): (usize, *const c_void) = match argument {
+                Argument::Buffer(buffer) => {
+                    object = self.buffer(*buffer)?.raw();
+                    (size_of_val(&object), (&raw const object).cast())
+                }
+                Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+                Argument::Local(bytes) => (*bytes as usize, std::ptr::null()),
+            };
+            // SAFETY: the value is as long as is said, and was checked against the parameter.
+            let set = unsafe { kernel::set_kernel_arg(compiled.raw.raw(), number, size, value) };
+            set.map_err(|code| named(&compiled.name, failed("clSetKernelArg", code)))?;
+        }
+        Ok(())
+    }
+
+    fn enqueue(&self, compiled: &Compiled, size: &Size) -> Result<Owned, Error> {
+        let wide = |sizes: [u64; 3]| sizes.map(|n| n as usize);
+        let (dimensions, global, local, offset) = match *size {
+            Size::Groups(groups) => {
+                let local = compiled.workgroup_size.unwrap_or([1; 3]);
+                let global = [0, 1, 2].map(|axis| u64::from(groups[axis]) * u64::from(local[axis]));
+                (3, global, Some(local), [0; 3])
+            }
+            Size::Items {
+                dimensions,
+                global,
+                local,
+                offset,
+            } => (
+                dimensions,
+                global,
+                local.or(compiled.workgroup_size),
+                offset,
+            ),
+        };
+        let (global, offset) = (wide(global), wide(offset));
+        let local = local.map(|l| l.map(|n| n as usize));
+        let local = local.as_ref().map_or(std::ptr::null(), |l| l.as_ptr());
+        let (queue, kernel) = (self.queue.raw(), compiled.raw.raw());
+        // SAFETY: the sizes have three dimensions, of which as many are used as is said; arguments
+        // were set; there are no events to wait for.
+        let event = unsafe {
+            queue::enqueue_nd_range_kernel(
+                queue,
+                kernel,
+                dimensions,
+                offset.as_ptr(),
+                global.as_ptr(),
+                local,
+                0,
+                std::ptr::null(),
+            )
+        };
+        let event =
+            event.map_err(|code| named(&compiled.name, failed("clEnqueueNDRangeKernel", code)))?;
+        Ok(Owned::new(event, event::release_event))
+    }
+
+    /// Lets go of an event that nobody waits for.
+    fn done(call: &str, event: Result<*mut c_void, cl_int>) -> Result<(), Error> {
+        drop(Owned::new(event.of(call)?, event::release_event));
+        Ok(())
+    }
+
+    /// How launches ended that are done.
+    fn collect(&mut self) -> Result<(), Error> {
+        let mut first = Ok(());
+        for (kernel, event) in std::mem::take(&mut self.pending) {
+            let status =
+                event::get_event_info(event.raw(), event::CL_EVENT_COMMAND_EXECUTION_STATUS);
+            let status = status.map_or_else(|code| code, cl_int::from);
+            if status < 0 {
+                let name = &self.kernels[kernel.index()].name;
+                first = first.and(Err(named(name, failed("the launch", status))));
+            }
+            if let Some(times) = &mut self.times {
+                let at = |what| {
+                    let time = event::get_event_profiling_info(event.raw(), what);
+                    time.map_or(0, u64::from)
+                };
+                let start = at(event::CL_PROFILING_COMMAND_START);
+                let end = at(event::CL_PROFILING_COMMAND_END);
+                times.push((kernel, Duration::from_nanos(end.saturating_sub(start))));
+            }
+        }
+        first
+    }
+}
+
+/// An error with the kernel that it came from.
+fn named(kernel: &str, error: Error) -> Error {
+    match error {
+        Error::Failed(text) => Error::Failed(format!("{text}, while running {kernel}")),
+        other => other,
+    }
+}
+
+impl Driver for OpenClDriver {
+    fn info(&self) -> &DeviceInfo {
+        &self.device.info
+    }
+
+    fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
+        let padded = size.max(1).next_multiple_of(PATTERN);
+        let flags = memory::CL_MEM_READ_WRITE;
+        let context = self.context.raw();
+        // SAFETY: the flags take no pointer to the host's memory.
+        let made =
+            unsafe { memory::create_buffer(context, flags, padded as usize, std::ptr::null_mut()) };
+        let full = |_| Error::Memory {
+            size,
+            limit: self.device.info.limits.buffer_size,
+        };
+        let buffer = Owned::new(made.map_err(full)?, memory::release_mem_object);
+        let zeros = [0_u8; PATTERN as usize];
+        // SAFETY: the pattern is read before the call returns; the size is a multiple of its length
+        // and that of the buffer.
+        let filled = unsafe {
+            queue::enqueue_fill_buffer(
+                self.queue.raw(),
+                buffer.raw(),
+                zeros.as_ptr().cast(),
+                zeros.len(),
+                0,
+                padded as usize,
+                0,
+                std::ptr::null(),
+            )
+        };
+        // Drivers take the memory when it is first used.
+        Self::done("clEnqueueFillBuffer", filled).map_err(|e| match e {
+            Error::Failed(text) if text.contains("no memory left") => full(0),
+            other => other,
+        })?;
+        self.buffers.push(Some(buffer));
+        Ok(())
+    }
+
+    /// Commands that were enqueued keep the buffer.
+    fn destroy_buffer(&mut self, buffer: Buffer) {
+        if let Some(slot) = self.buffers.get_mut(buffer.index()) {
+            *slot = None;
+        }
+    }
+
+    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let buffer = self.buffer(buffer)?.raw();
+        // SAFETY: the call returns when the data was read; the range is within the buffer.
+        let written = unsafe {
+            queue::enqueue_write_buffer(
+                self.queue.raw(),
+                buffer,
+                CL_BLOCKING,
+                offset as usize,
+                data.len(),
+                data.as_ptr().cast_mut().cast(),
+                0,
+                std::ptr::null(),
+            )
+        };
+        Self::done("clEnqueueWriteBuffer", written)
+    }
+
+    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let buffer = self.buffer(buffer)?.raw();
+        // SAFETY: the call returns when all was written; the range is within the buffer.
+        let read = unsafe {
+            queue::enqueue_read_buffer(
+                self.queue.raw(),
+                buffer,
+                CL_BLOCKING,
+                offset as usize,
+                out.len(),
+                out.as_mut_ptr().cast(),
+                0,
+                std::ptr::null(),
+            )
+        };
+        // The queue is in order: what was enqueued before has ended.
+        let ended = self.collect();
+        Self::done("clEnqueueReadBuffer", read).and(ended)
+    }
+
+    fn address(&mut self, _: Buffer) -> Result<u64, Error> {
+        let text = format!("{} has no buffer addresses", self.device.info.id);
+        Err(Error::Unsupported(vec![Diagnostic::error(
+            Place::Unknown,
+            text,
+        )]))
+    }
+
+    fn create_kernel(
+        &mut self,
+        _: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        if interface.model != ExecutionModel::Kernel {
+            let (name, model, id) = (&interface.name, interface.model, &self.device.info.id);
+            let text = format!("{name} is a {model} shader: {id} runs kernels only");
+            return Err(Error::Unsupported(vec![Diagnostic::error(
+                Place::Unknown,
+                text,
+            )]));
+        }
+        let program = self.program(program::words(&self.device, module, spec)?)?;
+        let name = CString::new(interface.name.as_str())
+            .map_err(|_| Error::Failed("the entry point's name has a zero in it".to_owned()))?;
+        let made = kernel::create_kernel(program.raw(), &name).of("clCreateKernel")?;
+        self.kernels.push(Compiled {
+            name: interface.name.clone(),
+            raw: Owned::new(made, kernel::release_kernel),
+            workgroup_size: interface.workgroup_size,
+            _program: program,
+        });
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
+        let compiled = self.kernels.get(launch.kernel.index());
+        let compiled = compiled.ok_or(Error::Handle("a kernel"))?;
+        let arguments: &[Argument] = match &launch.inputs {
+            Inputs::Arguments(arguments) => arguments,
+            Inputs::Resources { .. } => &[],
+        };
+        self.set_arguments(compiled, arguments)?;
+        let event = self.enqueue(compiled, &launch.size)?;
+        self.pending.push((launch.kernel, event));
+        match self.pending.len() >= MOST_PENDING {
+            true => self.wait(),
+            false => queue::flush(self.queue.raw()).of("clFlush"),
+        }
+    }
+
+    fn wait(&mut self) -> Result<(), Error> {
+        let finished = queue::finish(self.queue.raw()).of("clFinish");
+        self.collect().and(finished)
+    }
+
+    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+        self.times.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}

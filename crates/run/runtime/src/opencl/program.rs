@@ -1,0 +1,124 @@
+//! From a module to a kernel that can be enqueued.
+
+use super::error::{Call, failed};
+use super::owned::Owned;
+use super::platform::Found;
+use crate::Error;
+use crate::specialised::specialise;
+use cl3::program as cl;
+use cl3::types::{cl_context, cl_int, cl_program};
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_spirv::convert::to_version;
+use spirula_spirv::grammar::Version;
+use spirula_spirv::ir::Module;
+use spirula_spirv::target::{Environment, Target};
+use spirula_spirv::verify;
+use std::ffi::{CStr, c_void};
+
+/// `clCreateProgramWithILKHR` of `cl_khr_il_program`.
+type CreateWithIl =
+    unsafe extern "C" fn(cl_context, *const c_void, usize, *mut cl_int) -> cl_program;
+
+/// The words of a module for a device: verified, its constants specialised, of a version that the
+/// device takes.
+pub fn words(device: &Found, module: &Module, spec: &[(u32, u64)]) -> Result<Vec<u32>, Error> {
+    let options = verify::Options {
+        target: Target {
+            environment: Environment::OpenCl(3, 0),
+            version: Version::NEWEST,
+        },
+        ..verify::Options::default()
+    };
+    if let Err(mut faults) = verify::module(module, &options)
+        && !faults.is_empty()
+    {
+        return Err(Error::Module(Box::new(faults.swap_remove(0))));
+    }
+    let mut module = module.clone();
+    specialise(&mut module, spec);
+    let version = nearest(&device.versions, module.version).ok_or_else(|| {
+        let text = format!("{} takes no SPIR-V", device.info.id);
+        Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
+    })?;
+    to_version(&mut module, version).map_err(|e| {
+        let text = format!("{} takes SPIR-V {version} at most: {e}", device.info.id);
+        Error::Unsupported(vec![Diagnostic::error(e.place, text)])
+    })?;
+    Ok(module.to_words())
+}
+
+/// The version itself where a device takes it, else the newest before it, else the oldest.
+fn nearest(taken: &[Version], version: Version) -> Option<Version> {
+    let before = taken.iter().rev().find(|v| **v <= version);
+    before.or(taken.first()).copied()
+}
+
+/// Has the driver build a program.
+pub fn build(device: &Found, context: &Owned, words: &[u32]) -> Result<Owned, Error> {
+    let il: &[u8] = bytemuck::cast_slice(words);
+    let program = match device.has_il {
+        true => cl::create_program_with_il(context.raw(), il).of("clCreateProgramWithIL")?,
+        false => create_by_extension(device, context.raw(), il)?,
+    };
+    let program = Owned::new(program, cl::release_program);
+    let built = cl::build_program(
+        program.raw(),
+        &[device.raw],
+        c"",
+        None,
+        std::ptr::null_mut(),
+    );
+    built.map_err(|code| {
+        let log = cl::get_program_build_data(program.raw(), device.raw, cl::CL_PROGRAM_BUILD_LOG);
+        let log = log.unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let log = log.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        match log.is_empty() {
+            true => failed("clBuildProgram", code),
+            false => Error::Failed(format!("{}: {log}", failed("clBuildProgram", code))),
+        }
+    })?;
+    Ok(program)
+}
+
+fn create_by_extension(
+    device: &Found,
+    context: cl_context,
+    il: &[u8],
+) -> Result<cl_program, Error> {
+    const NAME: &CStr = c"clCreateProgramWithILKHR";
+    let runtime = cl3::load_library().as_ref();
+    let runtime = runtime.map_err(|e| Error::Failed(format!("OpenCL's loader: {e}")))?;
+    let found =
+        runtime.clGetExtensionFunctionAddressForPlatform(device.platform, NAME.as_ptr().cast());
+    let address = found.filter(|a| !a.is_null()).ok_or_else(|| {
+        Error::Failed(format!(
+            "{} has no {}",
+            device.info.id,
+            NAME.to_string_lossy()
+        ))
+    })?;
+    // SAFETY: the platform has the extension, which says that the function has this type.
+    let create = unsafe { std::mem::transmute::<*mut c_void, CreateWithIl>(address) };
+    let mut status = 0;
+    // SAFETY: the context is alive, and the bytes are as long as is said.
+    let program = unsafe { create(context, il.as_ptr().cast(), il.len(), &raw mut status) };
+    match status {
+        0 => Ok(program),
+        code => Err(failed("clCreateProgramWithILKHR", code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_version_is_taken() {
+        let all = [0, 2, 4].map(|minor| Version::new(1, minor));
+        let of = |minor| nearest(&all, Version::new(1, minor)).unwrap();
+        assert_eq!([of(0), of(3), of(6)], all);
+        assert_eq!(nearest(&all[1..], Version::new(1, 0)), Some(all[1]));
+        assert_eq!(nearest(&[], Version::new(1, 0)), None);
+    }
+}

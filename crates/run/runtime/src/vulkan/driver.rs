@@ -1,0 +1,555 @@
+//! The implementation of [`Driver`].
+
+use super::cache::Cache;
+use super::capabilities;
+use super::device::Device;
+use super::dispatch::Dispatching;
+use super::features::Features;
+use super::image::Image;
+use super::instance::{Instance, Validation};
+use super::memory::{self, Memory};
+use super::physical::Physical;
+use super::queue::{Queue, Settings};
+use super::resource::{Given, Picture, Resource};
+use super::sampler::sampler;
+use super::transfer::Transfer;
+use super::variant::{Needs, Variants};
+use super::waves::FEW;
+use crate::driver::{DeviceInfo, DeviceOptions, Driver};
+use crate::specialised::specialise;
+use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
+use smallvec::SmallVec;
+use spirula_diagnostics::{Diagnostic, Place};
+use spirula_legalize::emulate::{self, Lacking};
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::reflect::Interface;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Environment variable that turns Vulkan's validation layer on.
+const VALIDATION: &str = "SPIRULA_VULKAN_VALIDATION";
+
+/// The driver of a Vulkan device.
+pub struct VulkanDriver {
+    // First, so that the device is idle when the others go.
+    queue: Queue,
+    transfer: Transfer,
+    buffers: Vec<Option<Resource>>,
+    kernels: Vec<Variants>,
+    // Before the device, with which it is saved.
+    cache: Cache,
+    memory: Arc<Memory>,
+    features: Features,
+    /// What is told of kernels that do without types which the device lacks.
+    notes: Vec<String>,
+    device: Arc<Device>,
+}
+
+/// All Vulkan devices; none where Vulkan is not installed.
+pub fn devices() -> Vec<DeviceInfo> {
+    let all = Instance::shared().and_then(|instance| Physical::all(&instance));
+    let all = all.unwrap_or_default();
+    all.into_iter().map(|device| device.info).collect()
+}
+
+/// The device that a name means, without opening it.
+pub fn find(name: &str) -> Result<DeviceInfo, Error> {
+    let instance = Instance::shared()?;
+    Ok(Physical::named(&instance, name)?.info)
+}
+
+impl VulkanDriver {
+    /// Opens a device by name: `vulkan`, `vulkan:` with a number or a part of its name.
+    ///
+    /// # Errors
+    /// When Vulkan or the device is missing, or the device cannot be opened.
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, Error> {
+        Self::open_with(name, options, true, |device| device)
+    }
+
+    /// The same; where not `direct`, buffers are only reached by copies, and `change` is that of
+    /// [`Device::open`].
+    pub fn open_with(
+        name: &str,
+        options: &DeviceOptions,
+        direct: bool,
+        change: fn(ash::Device) -> ash::Device,
+    ) -> Result<Self, Error> {
+        let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
+        let instance = match options.validation || asked {
+            _ if options.gpu_checks => Instance::create(Validation::Shaders)?,
+            true => Instance::create(Validation::Calls)?,
+            false => Instance::shared()?,
+        };
+        let mut physical = Physical::named(&instance, name)?;
+        let wrong = options.cache.as_deref();
+        let wrong = wrong.and_then(|folder| crate::probe::known(folder, &physical.info));
+        physical.wrong = wrong.into_iter().flatten().filter_map(|(c, _)| c).collect();
+        let features = Features::query(&instance, &physical);
+        let device = Device::open(instance, physical, features.clone(), change)?;
+        let memory = Memory::new(&device, direct)?;
+        let settings = Settings {
+            timeout: options.timeout,
+            times: options.times,
+        };
+        Ok(VulkanDriver {
+            queue: Queue::new(&device, settings)?,
+            transfer: Transfer::new(&memory),
+            buffers: Vec::new(),
+            kernels: Vec::new(),
+            cache: Cache::open(&device, options.cache.as_deref())?,
+            memory,
+            features,
+            notes: Vec::new(),
+            device,
+        })
+    }
+
+    fn new_buffer(&self, number: Buffer, size: u64) -> Result<Arc<memory::Buffer>, Error> {
+        let buffer = Arc::new(self.memory.create_for_kernels(size)?);
+        self.device
+            .name(buffer.raw(), &format!("buffer {}", number.index()));
+        Ok(buffer)
+    }
+
+    fn buffer(&self, buffer: Buffer) -> Result<Arc<memory::Buffer>, Error> {
+        match self.buffers.get(buffer.index()) {
+            Some(Some(Resource::Buffer(found))) => Ok(Arc::clone(found)),
+            _ => Err(Error::Handle("a buffer")),
+        }
+    }
+
+    /// The bytes of a buffer or an image, of which `writes` tells how many are changed now.
+    fn bytes(&mut self, buffer: Buffer, writes: Option<u64>) -> Result<Arc<memory::Buffer>, Error> {
+        match self.buffers.get_mut(buffer.index()) {
+            Some(Some(Resource::Buffer(found))) => Ok(Arc::clone(found)),
+            Some(Some(Resource::Picture(picture))) => {
+                picture.bytes(&mut self.queue, &self.memory, writes)
+            }
+            _ => Err(Error::Handle("a buffer")),
+        }
+    }
+
+    /// What a launch is given of a handle.
+    fn given(&mut self, buffer: Buffer) -> Result<Given, Error> {
+        Ok(match self.buffers.get_mut(buffer.index()) {
+            Some(Some(Resource::Buffer(found))) => Given::Buffer(Arc::clone(found)),
+            Some(Some(Resource::Picture(picture))) => Given::Image(picture.image(&mut self.queue)?),
+            Some(Some(Resource::Sampler(found))) => Given::Sampler(Arc::clone(found)),
+            _ => return Err(Error::Handle("a buffer")),
+        })
+    }
+
+    /// Does a launch with what was recorded for it, where that is possible.
+    fn repeat(&mut self, launch: &Launch) -> Result<bool, Error> {
+        let Inputs::Resources { bindings, .. } = &launch.inputs else {
+            return Ok(false);
+        };
+        let buffers = &self.buffers;
+        let repeated = self.queue.repeat(launch, |at, used, value| {
+            if let Some(Some(Resource::Buffer(buffer))) = buffers.get(bindings[at].buffer.index()) {
+                buffer.mark(value, used.is_written);
+            }
+        });
+        self.validated(repeated)
+    }
+
+    /// What the device lacks of a module's needs, and a note of it.
+    fn lacked(&self, module: &Module, name: &str) -> (Lacking, Option<String>) {
+        let (physical, features) = (&self.device.physical, &self.features);
+        let has = |c| capabilities::has(physical, features, c);
+        let lacked = emulate::lacked(module, has);
+        let lacked: Vec<String> = lacked.iter().map(ToString::to_string).collect();
+        let (id, lacked) = (&physical.info.id, lacked.join(", "));
+        let note = format!("{name}: {id} lacks {lacked}, which is emulated");
+        let lacking = Lacking::of(module, has);
+        (lacking, (lacking != Lacking::default()).then_some(note))
+    }
+
+    /// Adds a kernel, which may be known to stay within its buffers.
+    fn add_kernel(
+        &mut self,
+        kernel: (&Module, &Interface),
+        spec: &[(u32, u64)],
+        stays: bool,
+    ) -> Result<(), Error> {
+        let (module, interface) = kernel;
+        // The device has nothing to do meanwhile, so that batches end where they do not elsewhere.
+        self.queue.spoil();
+        let (lacking, note) = self.lacked(module, &interface.name);
+        let made = match self.made(kernel, spec, lacking, stays) {
+            // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
+            Err(Error::Compiler(why)) if !lacking.wide && is_wide(module) => {
+                let without = Lacking {
+                    wide: true,
+                    ..lacking
+                };
+                let again = self.made(kernel, spec, without, stays);
+                let made = again.map_err(|_| Error::Compiler(why))?;
+                let (name, id) = (&interface.name, &self.device.physical.info.id);
+                self.notes.push(format!(
+                    "{name}: the compiler of {id} fails on it; its integers of 64 bits are emulated"
+                ));
+                made
+            }
+            made => made?,
+        };
+        self.notes.extend(note);
+        self.kernels.push(made);
+        Ok(())
+    }
+
+    /// The pipelines of a kernel that does without what is lacking.
+    fn made(
+        &mut self,
+        (module, interface): (&Module, &Interface),
+        spec: &[(u32, u64)],
+        lacking: Lacking,
+        stays: bool,
+    ) -> Result<Variants, Error> {
+        let emulated = match lacking == Lacking::default() {
+            true => None,
+            false => Some(emulated(module, interface, spec, lacking)?),
+        };
+        let (module, interface, spec) = match &emulated {
+            Some((module, interface)) => (module, interface, &[][..]),
+            None => (module, interface, spec),
+        };
+        let (device, cache) = (&self.device, &mut self.cache);
+        let made = Variants::new(
+            device,
+            &self.features,
+            cache,
+            (module, interface),
+            spec,
+            stays,
+        );
+        let mut made = self.validated(made)?;
+        if emulated.is_some() {
+            // What is seen as words has whole ones.
+            made.unit = 4;
+        }
+        Ok(made)
+    }
+
+    /// The outcome of calls, or what the validation layer says of them.
+    fn validated<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        self.device.instance().validated()?;
+        outcome
+    }
+}
+
+impl Driver for VulkanDriver {
+    fn info(&self) -> &DeviceInfo {
+        &self.device.physical.info
+    }
+
+    fn runs_kernels(&self) -> bool {
+        false
+    }
+
+    fn create_buffer(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
+        let buffer = self.new_buffer(number, size)?;
+        let cleared = self.transfer.clear(&mut self.queue, &buffer);
+        self.validated(cleared)?;
+        self.buffers.push(Some(Resource::Buffer(buffer)));
+        Ok(())
+    }
+
+    fn create_image(
+        &mut self,
+        _: Buffer,
+        shape: &ImageShape,
+        sampler: &Sampler,
+    ) -> Result<(), Error> {
+        let (device, memory) = (&self.device, &self.memory);
+        let image = Image::new(device, memory, &mut self.queue, shape, sampler);
+        let image = self.validated(image)?;
+        self.buffers
+            .push(Some(Resource::Picture(Picture::new(image))));
+        Ok(())
+    }
+
+    fn create_sampler(&mut self, _: Buffer, wanted: &Sampler) -> Result<(), Error> {
+        let made = self.validated(sampler(&self.device, wanted, false))?;
+        self.buffers.push(Some(Resource::Sampler(Arc::new(made))));
+        Ok(())
+    }
+
+    fn create_scratch(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
+        let buffer = self.new_buffer(number, size)?;
+        self.buffers.push(Some(Resource::Buffer(buffer)));
+        Ok(())
+    }
+
+    fn destroy_buffer(&mut self, buffer: Buffer) {
+        let slot = self.buffers.get_mut(buffer.index());
+        match slot.and_then(Option::take) {
+            // Launches may reach it by its address, which no binding tells.
+            Some(Resource::Buffer(buffer)) => self.queue.keep(buffer),
+            // Launches that use them keep them.
+            Some(Resource::Picture(_) | Resource::Sampler(_)) | None => {}
+        }
+    }
+
+    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+        let buffer = self.bytes(buffer, Some(data.len() as u64))?;
+        let written = self.transfer.write(&mut self.queue, &buffer, offset, data);
+        self.validated(written)
+    }
+
+    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let buffer = self.bytes(buffer, None)?;
+        let read = self.transfer.read(&mut self.queue, &buffer, offset, out);
+        self.validated(read)
+    }
+
+    fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+        let buffers = parts.iter().map(|(buffer, ..)| self.bytes(*buffer, None));
+        let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
+        let parts = parts.iter_mut().zip(&buffers);
+        let mut parts: Vec<_> = parts
+            .map(|((_, at, out), buffer)| (buffer, *at, &mut **out))
+            .collect();
+        let read = self.transfer.read_all(&mut self.queue, &mut parts);
+        self.validated(read)
+    }
+
+    fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+        self.buffer(buffer)?.mark_known();
+        self.queue.order_all();
+        self.argument_address(buffer)
+    }
+
+    fn argument_address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+        self.buffer(buffer)?.address.ok_or_else(|| {
+            let text = format!("{} has no buffer addresses", self.info().id);
+            let diagnostic = Diagnostic::error(Place::Unknown, text);
+            let note = "it lacks the feature bufferDeviceAddress";
+            Error::Unsupported(vec![diagnostic.with_note(note)])
+        })
+    }
+
+    fn create_kernel(
+        &mut self,
+        _: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        self.add_kernel((module, interface), spec, false)
+    }
+
+    fn create_own_kernel(
+        &mut self,
+        _: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        self.add_kernel((module, interface), spec, true)
+    }
+
+    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
+        if reached.is_empty() && self.repeat(launch)? {
+            return Ok(());
+        }
+        let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
+        let Inputs::Resources { bindings, push } = &launch.inputs else {
+            let text = "a shader takes buffers by set and binding".to_owned();
+            return Err(Error::Launch(text));
+        };
+        for binding in bindings {
+            bound.push((binding, self.given(binding.buffer)?));
+        }
+        let reached = reached.iter().map(|b| self.buffer(*b));
+        let reached = reached.collect::<Result<Vec<_>, _>>()?;
+        let limits = &self.device.physical.limits;
+        let kernel = self.kernels.get_mut(launch.kernel.index());
+        let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
+        let groups = kernel.groups(&launch.size)?;
+        let most = limits.max_compute_work_group_count;
+        let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
+        let range = u64::from(limits.max_storage_buffer_range);
+        let needs = Needs {
+            addresses: bound.iter().any(|(b, given)| match given {
+                Given::Buffer(buffer) => buffer.size > range && kernel.stores(b),
+                _ => false,
+            }),
+            folded: is_folded.then_some(groups),
+        };
+        let (device, cache) = (&self.device, &mut self.cache);
+        let variant = kernel.get(device, &self.features, cache, needs)?;
+        let mut push = Cow::Borrowed(push.as_slice());
+        let bytes = push.len().next_multiple_of(4).max(variant.pipeline.push);
+        if push.len() < bytes {
+            push.to_mut().resize(bytes, 0);
+        }
+        let dispatch = Dispatching {
+            kernel: launch.kernel,
+            variant: &variant,
+            bound: &bound,
+            push,
+            groups,
+            unit: kernel.unit,
+            memory: &self.memory,
+        };
+        if !reached.is_empty() {
+            // A kernel may keep addresses for another one.
+            self.queue.order_all();
+        }
+        let uses = dispatch.buffers();
+        let asked = reached.is_empty().then_some(launch);
+        let added = self.queue.add(asked, uses.as_ref(), |device, batch| {
+            reached.iter().for_each(|buffer| batch.writes(buffer));
+            dispatch.command(device, batch)
+        });
+        self.validated(added)?;
+        for (binding, _) in &bound {
+            let slot = self.buffers.get_mut(binding.buffer.index());
+            if let Some(Some(Resource::Picture(picture))) = slot
+                && variant.pipeline.sets.stores(binding)
+            {
+                picture.is_written();
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), Error> {
+        let finished = self.queue.finish();
+        self.validated(finished)
+    }
+
+    fn was_cached(&self, kernel: Kernel) -> Option<bool> {
+        self.kernels.get(kernel.index())?.was_cached()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.cache.save();
+        let mut warnings = std::mem::take(&mut self.cache.warnings);
+        warnings.append(&mut self.notes);
+        warnings.extend(self.device.instance().take_warnings());
+        warnings
+    }
+
+    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+        self.queue.take_times()
+    }
+}
+
+impl Drop for VulkanDriver {
+    fn drop(&mut self) {
+        if self.queue.is_abandoned() {
+            // Work that nobody waits for may still use them.
+            std::mem::forget(std::mem::take(&mut self.buffers));
+            std::mem::forget(std::mem::take(&mut self.kernels));
+        } else {
+            self.cache.save();
+        }
+    }
+}
+
+/// A module, specialised, that does without the types that are lacking.
+fn emulated(
+    module: &Module,
+    interface: &Interface,
+    spec: &[(u32, u64)],
+    lacking: Lacking,
+) -> Result<(Module, Interface), Error> {
+    let malformed = |fault| Error::Module(Box::new(fault));
+    let mut fixed = module.clone();
+    specialise(&mut fixed, spec);
+    emulate::freeze(&mut fixed).map_err(malformed)?;
+    let made = emulate::emulate(&fixed, lacking).map_err(Error::Unsupported)?;
+    let changed = Interface::of(&made, &interface.name).map_err(malformed)?;
+    Ok((made, changed))
+}
+
+/// Whether a module has integers of 64 bits.
+fn is_wide(module: &Module) -> bool {
+    let mut declared = module.section(Section::Capabilities);
+    declared.any(|capability| capability.word(0) == Capability::Int64.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{self, has_device, multiplies_wide_numbers};
+    use super::*;
+    use crate::{Device, DeviceKind};
+    use ash::vk;
+
+    /// A device whose memory the host is taken not to see, as that of most graphics cards.
+    fn remote() -> Option<Device> {
+        if !has_device() {
+            return None;
+        }
+        let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false, |d| d);
+        Some(Device::with_driver(Box::new(driver.unwrap())))
+    }
+
+    #[test]
+    fn what_the_device_lacks_is_emulated_and_told() {
+        if !has_device() {
+            return;
+        }
+        let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
+        driver.features.core.shader_int64 = vk::FALSE;
+        let mut device = Device::with_driver(Box::new(driver));
+        multiplies_wide_numbers(&mut device);
+        let wanted = "main: vulkan:0 lacks Int64, which is emulated";
+        assert_eq!(device.take_warnings(), [wanted]);
+    }
+
+    #[test]
+    fn buffers_of_own_kernels_come_by_address_on_processors() {
+        if !has_device() {
+            return;
+        }
+        let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
+        let is_processor = driver.info().kind == DeviceKind::Cpu;
+        let text = include_str!("../../tests/vulkan/saxpy.spvasm");
+        let module = trial::module(text);
+        let interface = Interface::of(&module, "saxpy").unwrap();
+        for stays in [true, false] {
+            let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);
+            added.unwrap();
+        }
+        let found = driver.kernels.iter().map(|kernel| kernel.by_address);
+        assert_eq!(found.collect::<Vec<_>>(), [is_processor, false]);
+    }
+
+    #[test]
+    fn memory_that_the_host_does_not_see_is_copied_in_pieces() {
+        let Some(mut device) = remote() else { return };
+        // Three pieces, the last of them short; nothing on a whole word.
+        let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 / 8) as u8).collect();
+        let buffer = device.create_buffer(36_000_011).unwrap();
+        assert!(device.download(buffer).unwrap().iter().all(|b| *b == 0));
+        device.write(buffer, 7, &data).unwrap();
+        let got = device.download(buffer).unwrap();
+        assert_eq!(got[..7], [0; 7]);
+        assert!(got[7..36_000_008] == data);
+        assert_eq!(got[36_000_008..], [0; 3]);
+        let mut some = [1; 5];
+        device.read(buffer, 36_000_005, &mut some).unwrap();
+        assert_eq!(some[..3], data[35_999_998..]);
+        assert_eq!(some[3..], [0; 2]);
+    }
+
+    #[test]
+    fn memory_that_was_used_is_cleared() {
+        let Some(mut device) = remote() else { return };
+        for size in [0, 1, 5, 4096] {
+            let buffer = device.upload(&vec![9_u8; size]).unwrap();
+            device.destroy_buffer(buffer).unwrap();
+            let again = device.create_buffer(size as u64).unwrap();
+            assert_eq!(device.download(again).unwrap(), vec![0; size]);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Results of Vulkan's calls as errors that name the call.
+
+use crate::Error;
+use ash::prelude::VkResult;
+use ash::vk;
+use spirula_diagnostics::{Diagnostic, Place};
+
+/// Results that are named after the call that gave them.
+pub trait Call<T> {
+    /// The value, or an error that names the call and what it returned.
+    fn of(self, call: &str) -> Result<T, Error>;
+}
+
+impl<T> Call<T> for VkResult<T> {
+    fn of(self, call: &str) -> Result<T, Error> {
+        self.map_err(|result| failed(call, result))
+    }
+}
+
+/// The error of a call.
+pub fn failed(call: &str, result: vk::Result) -> Error {
+    let told = match result {
+        vk::Result::ERROR_OUT_OF_HOST_MEMORY => "the host has no memory left",
+        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => "the device has no memory left",
+        vk::Result::ERROR_DEVICE_LOST => "the device was lost",
+        vk::Result::ERROR_INITIALIZATION_FAILED => "the driver could not be initialised",
+        vk::Result::ERROR_LAYER_NOT_PRESENT => "a layer is not installed",
+        vk::Result::ERROR_INCOMPATIBLE_DRIVER => "no driver is installed that fits",
+        _ => "the driver failed",
+    };
+    Error::Failed(format!("{call}: {told} ({result:?})"))
+}
+
+/// The error of what a device lacks, without a place in a module.
+pub fn unsupported(text: String) -> Error {
+    Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
+}

@@ -1,0 +1,171 @@
+//! What kernels do besides computing with their arguments, once they are shaders: on the processor, and on
+//! Vulkan where there is a device.
+
+use spirula_runtime::{
+    Device, DeviceOptions, Dimensions, Filter, Format, ImageShape, Sampler, devices,
+};
+use spirula_spirv::ir::Module;
+use spirula_spirv::text::{ParseOptions, parse};
+use std::sync::{Mutex, PoisonError};
+
+#[path = "kernels/images.rs"]
+mod images;
+
+fn module(text: &str) -> Module {
+    let words = parse(text, &ParseOptions::default()).expect("the text is correct");
+    Module::from_words(words).expect("the module is correct")
+}
+
+/// Not all drivers can be opened by several threads at once.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Tries kernels as shaders on the processor, and on Vulkan.
+fn on_devices(text: &str, check: impl Fn(&mut Device, &Module)) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let kernel = module(text);
+    let shader = spirula_legalize::compile(&kernel, &spirula_legalize::Options::default()).unwrap();
+    check(&mut open("cpu"), &shader);
+    if has_vulkan() {
+        check(&mut open("vulkan"), &shader);
+        // Kernel by kernel.
+        check(&mut open("vulkan"), &kernel);
+    }
+}
+
+fn open(name: &str) -> Device {
+    Device::open(name, &DeviceOptions::default()).unwrap()
+}
+
+fn has_vulkan() -> bool {
+    let found = devices().iter().any(|d| d.id == "vulkan:0");
+    if !found {
+        let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
+        assert!(!required, "no Vulkan device, and one is required");
+        eprintln!("NOT TESTED: this machine has no Vulkan device");
+    }
+    found
+}
+
+#[test]
+fn variables_at_program_scope() {
+    on_devices(include_str!("kernels/program.spvasm"), |device, module| {
+        let add = device.create_kernel(module, "add", &[]).unwrap();
+        let get = device.create_kernel(module, "get", &[]).unwrap();
+        let out = device.create_buffer(12).unwrap();
+        for wanted in [[10_u32, 25, 30], [10, 30, 30]] {
+            device.call(add).global(1).arg(5_u32).run().unwrap();
+            device.call(get).global(1).arg(out).run().unwrap();
+            assert_eq!(device.download_as::<u32>(out).unwrap(), wanted);
+        }
+    });
+}
+
+#[test]
+fn what_is_printed() {
+    on_devices(include_str!("kernels/printf.spvasm"), |device, module| {
+        let tell = device.create_kernel(module, "tell", &[]).unwrap();
+        device.call(tell).global(3).arg(1.5_f32).run().unwrap();
+        let printed = String::from_utf8(device.take_printed()).unwrap();
+        let mut lines: Vec<&str> = printed.lines().collect();
+        lines.sort_unstable();
+        let wanted = [
+            "0: 1.5,-1.5 done !",
+            "1: 1.5,-1.5 done !",
+            "2: 1.5,-1.5 done !",
+        ];
+        assert_eq!(lines, wanted);
+        // The next launch finds the buffer empty.
+        device.call(tell).global(1).arg(0.0_f32).run().unwrap();
+        assert_eq!(device.take_printed(), b"0: 0.0,-0.0 done !\n");
+        assert_eq!(device.take_printed(), b"");
+    });
+}
+
+#[test]
+fn atomics_that_vulkan_lacks() {
+    on_devices(include_str!("kernels/small.spvasm"), |device, module| {
+        let count = device.create_kernel(module, "count", &[]).unwrap();
+        let bytes = device.upload(&[0_u8, 1, 2, 255]).unwrap();
+        let halves = device.upload(&[0_u16, 100]).unwrap();
+        let most = device.upload(&[-1.0_f32]).unwrap();
+        let call = device.call(count).global(64).arg(bytes);
+        call.arg(halves).arg(most).run().unwrap();
+        assert_eq!(device.download(bytes).unwrap(), [48, 49, 50, 47]);
+        let wanted = [0_u16.wrapping_sub(32), 100 - 32];
+        assert_eq!(device.download_as::<u16>(halves).unwrap(), wanted);
+        assert_eq!(device.download_as::<f32>(most).unwrap(), [63.0]);
+    });
+}
+
+/// A shader made of a kernel that takes images and samplers; see the text.
+fn pictures(device: &mut Device) {
+    let module = module(include_str!("kernels/pictures.spvasm"));
+    let kernel = device.create_kernel(&module, "pictures", &[]).unwrap();
+    let image = |format: &str, size| {
+        let format = Format::named(format).unwrap();
+        ImageShape::new(Dimensions::D2, format, size)
+    };
+    let sampler = Sampler::opencl(spirula_runtime::Address::ClampToEdge, Filter::Linear, false);
+    let nearest = Sampler::default();
+    let from = image("rg8", [4, 1, 1]);
+    let from = device.create_image(&from, &nearest).unwrap();
+    let texels = [0, 255, 51, 0, 102, 0, 204, 0];
+    device.write(from, 0, &texels).unwrap();
+    let to = image("rgba32f", [4, 2, 1]);
+    let to = device.create_image(&to, &nearest).unwrap();
+    let words = ImageShape::new(
+        Dimensions::Buffer,
+        Format::named("r32ui").unwrap(),
+        [2, 1, 1],
+    );
+    let words = device.create_image(&words, &nearest).unwrap();
+    let how = device.create_sampler(&sampler).unwrap();
+    let call = device.call(kernel).global(4).arg(from).arg(how);
+    call.arg(to).arg(10.0_f32).arg(words).run().unwrap();
+    let got: Vec<f32> = device.download_as(to).unwrap();
+    let red = |n: usize| got[4 * n];
+    // Between two texels both count half.
+    for (n, wanted) in [0.0, 1.0, 3.0, 6.0].into_iter().enumerate() {
+        assert!((red(n) - wanted).abs() < 0.02, "{got:?}");
+    }
+    for (n, wanted) in [0.0, 0.2, 0.4, 0.8].into_iter().enumerate() {
+        assert!((red(4 + n) - wanted).abs() < 1e-6, "{got:?}");
+    }
+    assert!((got[16 + 1] - 1.0).abs() < 1e-6 && (got[16 + 3] - 1.0).abs() < 1e-6);
+    // CL_RG and CL_UNORM_INT8.
+    assert_eq!(device.download_as::<u32>(words).unwrap(), [0x10B2, 0x10D2]);
+    let call = device.call(kernel).global(4).arg(how).arg(how);
+    let error = call.arg(to).arg(10.0_f32).arg(words).run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "argument 0 (from): it takes an image, a sampler is given"
+    );
+}
+
+#[test]
+fn images_and_samplers_as_arguments() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    pictures(&mut open("cpu"));
+    if has_vulkan() {
+        pictures(&mut open("vulkan"));
+    }
+}
+
+#[test]
+fn atomics_on_parts_of_words() {
+    on_devices(include_str!("kernels/packed.spvasm"), |device, module| {
+        let packed = device.create_kernel(module, "packed", &[]).unwrap();
+        let sizes = [16, 8, 4, 16];
+        let out = sizes.map(|size| device.create_buffer(size).unwrap());
+        let call = device.call(packed).global(64);
+        let call = out.into_iter().fold(call, |call, buffer| call.arg(buffer));
+        call.run().unwrap();
+        let halves = [16, 1016, 2016, 3016, 4000 - 6400, 63 * 90, 77, 7000];
+        assert_eq!(device.download_as::<i16>(out[0]).unwrap(), halves);
+        let words = [0, 66051 * 64].map(u32::to_le_bytes).concat();
+        assert_eq!(device.download(out[1]).unwrap(), words);
+        assert_eq!(device.download_as::<f32>(out[2]).unwrap(), [63.0]);
+        let quarters = [65535, 65535, 0, 0, 63, 0, 1, 0];
+        assert_eq!(device.download_as::<u16>(out[3]).unwrap(), quarters);
+    });
+}

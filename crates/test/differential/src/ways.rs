@@ -1,0 +1,236 @@
+//! The ways to run a kernel, and what each has to give.
+
+use crate::evaluate::{Cell, Evaluator, Kind, Scalar, Stop, number};
+use crate::generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT};
+use spirula_diagnostics::Diagnostic;
+use spirula_llvm::ir::Module;
+use spirula_runtime::{Argument, Device, DeviceOptions, Error, Inputs, Launch, Size};
+use spirula_spirv::ir as spirv;
+use spirula_spirv::verify;
+
+/// A way to run a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Its name.
+    pub name: &'static str,
+    /// The device.
+    device: &'static str,
+    /// What is done to the translation.
+    change: fn(spirv::Module) -> Result<spirv::Module, String>,
+}
+
+/// All ways.
+pub const WAYS: &[Way] = &[
+    Way {
+        name: "cpu",
+        device: "cpu",
+        change: Ok,
+    },
+    Way {
+        name: "optimised",
+        device: "cpu",
+        change: optimised,
+    },
+    Way {
+        name: "lifted",
+        device: "cpu",
+        change: lifted,
+    },
+    Way {
+        name: "shader",
+        device: "cpu",
+        change: shader,
+    },
+    Way {
+        name: "vulkan",
+        device: "vulkan",
+        change: Ok,
+    },
+];
+
+/// Why a way is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The text is not read or evaluated; not the way's fault.
+    Program(String),
+    /// Something is refused.
+    Refused(String),
+    /// A result is wrong.
+    Wrong(String),
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fault::Program(text) => write!(f, "bad program: {text}"),
+            Fault::Refused(text) => write!(f, "refused: {text}"),
+            Fault::Wrong(text) => write!(f, "wrong: {text}"),
+        }
+    }
+}
+
+/// What the kernel reads: bytes of every magnitude.
+fn input() -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut bytes = Vec::new();
+    for n in 0..ITEMS * INPUT / 8 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend((state >> (n % 8 * 8)).to_le_bytes());
+    }
+    bytes
+}
+
+/// What the output holds after all invocations; `None` where the behaviour is undefined.
+///
+/// # Errors
+/// When the text is not read or evaluated.
+pub fn evaluate(module: &Module) -> Result<Option<Vec<Cell>>, Fault> {
+    let told = |stop: Stop| Fault::Program(format!("{stop:?}"));
+    let mut evaluator = Evaluator::new(module).map_err(told)?;
+    let (from, to) = (
+        evaluator.object(&input()),
+        evaluator.object(&vec![0xa5; (ITEMS * OUTPUT) as usize]),
+    );
+    let scalar = |bytes: &[u8]| {
+        let all = bytes.iter().rev();
+        Scalar::Bits(all.fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
+    };
+    let mut args = vec![vec![Scalar::Address(from)], vec![Scalar::Address(to)]];
+    for bytes in ARGUMENTS {
+        let size = bytes.len().min(if bytes.len() == 16 { 4 } else { 8 });
+        args.push(bytes.chunks(size).map(scalar).collect());
+    }
+    for item in 0..ITEMS {
+        match evaluator.run(KERNEL, item, &args) {
+            Ok(_) => {}
+            Err(Stop::Undefined(_)) => return Ok(None),
+            Err(stop) => return Err(told(stop)),
+        }
+    }
+    Ok(Some(evaluator.cells(to).to_vec()))
+}
+
+/// What a way runs.
+///
+/// # Errors
+/// When something is refused.
+pub fn module_of(module: &Module, way: &Way) -> Result<spirv::Module, Fault> {
+    let options = spirula_llvm::Options {
+        extensions: spirula_llvm::Extensions::of_devices(),
+        ..spirula_llvm::Options::default()
+    };
+    let translated = spirula_llvm::translate(module, &options);
+    let refused = |faults: Vec<Diagnostic>| {
+        let first = faults.first().map(|f| f.to_string());
+        Fault::Refused(format!("translation: {}", first.unwrap_or_default()))
+    };
+    let made = translated.map_err(refused)?;
+    (way.change)(made).map_err(Fault::Refused)
+}
+
+/// Whether a way gives what the evaluation does.
+///
+/// # Errors
+/// When it does not.
+pub fn differ(module: &Module, expected: &[Cell], way: &Way) -> Result<(), Fault> {
+    let made = module_of(module, way)?;
+    let output = run(&made, way.device).map_err(Fault::Refused)?;
+    compare(expected, &output).map_err(Fault::Wrong)
+}
+
+fn optimised(mut module: spirv::Module) -> Result<spirv::Module, String> {
+    let pipeline: spirula_opt::Pipeline = "O2".parse().map_err(|e| format!("{e}"))?;
+    spirula_opt::optimise(&mut module, &pipeline, &mut Default::default())
+        .map_err(|e| format!("optimiser: {e}"))?;
+    Ok(module)
+}
+
+/// The shader that a module for Vulkan has, which is valid.
+fn shader(module: spirv::Module) -> Result<spirv::Module, String> {
+    let first = |faults: Vec<Diagnostic>| {
+        let first = faults.first().map(|f| f.to_string());
+        format!("lowering: {}", first.unwrap_or_default())
+    };
+    let options = spirula_legalize::Options::default();
+    let made = spirula_legalize::compile(&module, &options).map_err(first)?;
+    let options = verify::Options {
+        target: options.target,
+        ..verify::Options::default()
+    };
+    verify::module(&made, &options).map_err(first)?;
+    Ok(made)
+}
+
+fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {
+    let first = |faults: Vec<Diagnostic>| {
+        format!(
+            "lifting: {}",
+            faults.first().map(|f| f.to_string()).unwrap_or_default()
+        )
+    };
+    let lifted = spirula_llvm::lift(&module).map_err(first)?;
+    let text = spirula_llvm::print(&lifted);
+    let read =
+        spirula_llvm::read(text.as_bytes()).map_err(|f| format!("reading what was lifted: {f}"))?;
+    spirula_llvm::translate(&read, &Default::default()).map_err(first)
+}
+
+fn run(module: &spirv::Module, device: &str) -> Result<Vec<u8>, String> {
+    let told = |error: Error| match error {
+        Error::Unsupported(faults) => faults[0].message.clone(),
+        error => error.to_string(),
+    };
+    let mut device = Device::open(device, &DeviceOptions::default()).map_err(told)?;
+    let from = device.upload(&input()).map_err(told)?;
+    let to = device
+        .upload(&vec![0xa5_u8; (ITEMS * OUTPUT) as usize])
+        .map_err(told)?;
+    let kernel = device.create_kernel(module, KERNEL, &[]).map_err(told)?;
+    let mut arguments = vec![Argument::Buffer(from), Argument::Buffer(to)];
+    arguments.extend(
+        ARGUMENTS
+            .iter()
+            .map(|bytes| Argument::Bytes(bytes.to_vec())),
+    );
+    let launch = Launch {
+        kernel,
+        size: Size::Items {
+            dimensions: 1,
+            global: [ITEMS, 1, 1],
+            local: Some([ITEMS as u32, 1, 1]),
+            offset: [0; 3],
+        },
+        inputs: Inputs::Arguments(arguments),
+    };
+    device.launch(&launch).map_err(told)?;
+    device.wait().map_err(told)?;
+    device.download(to).map_err(told)
+}
+
+fn compare(expected: &[Cell], output: &[u8]) -> Result<(), String> {
+    for (at, cell) in expected.iter().enumerate() {
+        let right = match *cell {
+            Cell::Byte(byte) => byte == output[at],
+            Cell::Nan(width, 0) => {
+                let bytes = &output[at..at + usize::from(width) / 8];
+                let bits = bytes
+                    .iter()
+                    .rev()
+                    .fold(0, |bits, b| bits << 8 | u128::from(*b));
+                let kind = Kind::Float(width.into());
+                number(kind.bits(), bits).is_nan()
+            }
+            _ => true,
+        };
+        if !right {
+            let (item, slot) = (at as u64 / OUTPUT, at as u64 % OUTPUT);
+            return Err(format!(
+                "invocation {item}, byte {slot}: {:#x}, not {cell:x?}",
+                output[at]
+            ));
+        }
+    }
+    Ok(())
+}

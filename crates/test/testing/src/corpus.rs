@@ -1,0 +1,45 @@
+//! The corpora of programs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of the corpora: below the one that `SPIRULA_CORPUS` names, by default
+/// `../shared/corpus` beside the repository. `None`, said aloud, where there are none.
+///
+/// # Panics
+/// When `SPIRULA_CORPUS` is set and does not hold the folder.
+pub fn corpus(folder: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
+    let named = std::env::var_os("SPIRULA_CORPUS");
+    let path = named.as_ref().map_or(beside, PathBuf::from).join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(named.is_none(), "SPIRULA_CORPUS holds no {folder}");
+    eprintln!(
+        "NOT TESTED: no corpus at {}; set SPIRULA_CORPUS",
+        path.display()
+    );
+    None
+}
+
+/// All files at any depth below a folder whose names end so, in the order of their paths.
+///
+/// # Panics
+/// When a folder cannot be listed.
+pub fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder can be listed") {
+            let path = entry.expect("the folder can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(suffix) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,172 @@
+//! Edits of modules at random, each checked.
+//!
+//! [`edit`] takes a valid module and makes edits through the public interface, as bytes choose. Each
+//! is refused and then leaves the words as they were, or leaves a module that the verifier accepts
+//! and that reads back from its words as the same words.
+
+mod blocks;
+mod edges;
+mod instructions;
+mod spot;
+mod whole;
+
+use crate::Choices;
+use spirula_diagnostics::Diagnostic;
+use spirula_spirv::ir::Module;
+use spirula_spirv::text;
+use spirula_spirv::verify::{self, Options, Rule};
+use std::fmt::Write;
+
+/// What came of an edit.
+enum Outcome {
+    /// There was nothing to do it on.
+    Nothing,
+    Done,
+    /// An error, before which the module had these words.
+    Refused(Vec<u32>),
+}
+
+impl Outcome {
+    fn of<T, E>(result: &Result<T, E>, before: Vec<u32>) -> Outcome {
+        match result {
+            Ok(_) => Outcome::Done,
+            Err(_) => Outcome::Refused(before),
+        }
+    }
+}
+
+/// A kind of edit.
+struct Edit {
+    name: &'static str,
+    run: fn(&mut Module, &mut Choices<'_>) -> Outcome,
+    /// Whether values still dominate their uses, whatever is edited; where not, that is for the caller
+    /// to mend.
+    keeps_dominance: bool,
+}
+
+const fn edit_of(name: &'static str, run: fn(&mut Module, &mut Choices<'_>) -> Outcome) -> Edit {
+    Edit {
+        name,
+        run,
+        keeps_dominance: true,
+    }
+}
+
+const EDITS: &[Edit] = &[
+    edit_of("insert", instructions::insert),
+    edit_of("delete", instructions::delete),
+    edit_of("replace uses", instructions::replace),
+    edit_of("split a block", blocks::split),
+    edit_of("put a block on an edge", blocks::on_edge),
+    edit_of("make a pre-header", blocks::pre_header),
+    edit_of("join blocks", blocks::join),
+    edit_of("delete a block", blocks::delete),
+    edit_of("remove an edge", edges::remove),
+    Edit {
+        keeps_dominance: false,
+        ..edit_of("redirect an edge", edges::redirect)
+    },
+    Edit {
+        keeps_dominance: false,
+        ..edit_of("add an edge", edges::add)
+    },
+    edit_of("remove what is unreachable", whole::unreachable),
+    edit_of("construct SSA", whole::ssa),
+    edit_of("compact ids", whole::compact),
+];
+
+/// How often each kind of edit was made and refused.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    rows: Vec<(usize, usize)>,
+}
+
+impl Tally {
+    /// Adds another one's numbers.
+    pub fn add(&mut self, other: &Tally) {
+        self.rows.resize(EDITS.len(), (0, 0));
+        for (row, other) in self.rows.iter_mut().zip(&other.rows) {
+            row.0 += other.0;
+            row.1 += other.1;
+        }
+    }
+
+    /// The kinds of edits that were never made.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let made = |at: usize| self.rows.get(at).is_some_and(|r| r.0 > 0);
+        let missing = EDITS.iter().enumerate().filter(|(at, _)| !made(*at));
+        missing.map(|(_, e)| e.name).collect()
+    }
+}
+
+/// How modules are verified here: as nobody's in particular, with any layout.
+pub fn options() -> Options {
+    Options {
+        scalar_block_layout: true,
+        ..Options::default()
+    }
+}
+
+/// Edits a valid module until the choices are used up.
+///
+/// # Errors
+/// When an edit breaks what this module says of edits: the edits up to it, and the module before
+/// and after it.
+pub fn edit(mut module: Module, choices: &mut Choices<'_>) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    tally.add(&Tally::default());
+    let mut log = String::new();
+    while !choices.is_empty() {
+        let at = choices.below(EDITS.len());
+        let edit = &EDITS[at];
+        let mut edited = module.clone();
+        match (edit.run)(&mut edited, choices) {
+            Outcome::Nothing => {}
+            Outcome::Refused(before) => {
+                tally.rows[at].1 += 1;
+                if edited.to_words() != before {
+                    return Err(report(&log, edit, &module, &edited, "it was refused"));
+                }
+            }
+            Outcome::Done => match check(&edited) {
+                Ok(()) => {
+                    tally.rows[at].0 += 1;
+                    _ = write!(log, "{}, ", edit.name);
+                    module = edited;
+                }
+                Err(faults) if !edit.keeps_dominance && faults.iter().all(is_of_dominance) => {}
+                Err(faults) => {
+                    let faults: Vec<String> = faults.iter().map(Diagnostic::to_string).collect();
+                    let faults = faults.join("\n");
+                    return Err(report(&log, edit, &module, &edited, &faults));
+                }
+            },
+        }
+    }
+    Ok(tally)
+}
+
+/// Whether a module is valid, in memory and read from its words again.
+fn check(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    verify::module(module, &options())?;
+    let words = module.to_words();
+    let again = verify::words(words.clone(), &options())?;
+    let same = again.to_words() == words;
+    let place = spirula_diagnostics::Place::Unknown;
+    let fault = || vec![Diagnostic::error(place, "it reads back as other words")];
+    same.then_some(()).ok_or_else(fault)
+}
+
+fn is_of_dominance(fault: &Diagnostic) -> bool {
+    fault.notes.contains(&Rule::DefinedBefore.to_string())
+}
+
+fn report(log: &str, edit: &Edit, before: &Module, after: &Module, faults: &str) -> String {
+    let shown = |module: &Module| {
+        let options = text::PrintOptions::default();
+        text::print(&module.to_words(), &options).unwrap_or_else(|e| e.to_string())
+    };
+    let name = edit.name;
+    let (before, after) = (shown(before), shown(after));
+    format!("{log}then {name}:\n{faults}\nbefore:\n{before}\nafter:\n{after}")
+}
