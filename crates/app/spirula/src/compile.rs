@@ -3,21 +3,21 @@
 use crate::detect::{InputKind, detect};
 use crate::initialisers::warn_of_initialisers;
 use crate::optimise::optimise_kernels;
-use crate::tensors::Tensors;
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::tensors::TensorSignature;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ir;
 use spirula_llvm::Extensions;
-use spirula_program::{Program, archive};
+use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::analysis::Ceiling;
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::recompute::recompute;
 use spirula_spirv::target::{Environment, Target};
 use spirula_spirv::{text, verify};
 use spirula_stablehlo::mlir;
-use spirula_stablehlo::translate::{self, Known, translate_for};
-use spirula_tensor::ir::Function;
-use spirula_tensor::schedule::Profile;
-use spirula_tensor::schedule::{Dispatch, Tuning};
+use spirula_stablehlo::translate::{self, KnownArguments, translate_for};
+use spirula_tensor::ir::TensorFunction;
+use spirula_tensor::schedule::ScheduleProfile;
+use spirula_tensor::schedule::{DispatchTuning, TensorDispatch};
 use std::fmt;
 
 /// How an input is compiled.
@@ -31,47 +31,47 @@ pub struct CompileOptions {
     pub function: Option<String>,
     /// What is known of the arguments of that function, which settles dimensions that the module
     /// leaves open.
-    pub known: Known,
+    pub known: KnownArguments,
     /// The kind of device that schedules of tensor programs are made for.
-    pub profile: Profile,
+    pub profile: ScheduleProfile,
     /// Schedules for single dispatches of such.
-    pub tuning: Tuning,
+    pub tuning: DispatchTuning,
 }
 
 /// An input that was read, before it is compiled.
 #[derive(Debug)]
-pub enum Input {
+pub enum CompileInput {
     /// It is SPIR-V already.
     Spirv(InputKind, Box<Module>),
     /// It is LLVM IR.
     Llvm(InputKind, Box<spirula_llvm::ir::Module>),
     /// It is a module of StableHLO.
-    StableHlo(InputKind, Box<mlir::Module>),
+    StableHlo(InputKind, Box<mlir::MlirModule>),
     /// It is a checked program in the imperative IR.
-    Kernels(InputKind, Box<ir::Program>),
+    Kernels(InputKind, Box<ir::KernelProgram>),
     /// It is a compiled program.
-    Program(InputKind, Box<Program>),
+    Program(InputKind, Box<CompiledProgram>),
 }
 
 /// The imperative IR that an input passes through.
 #[derive(Debug)]
-pub struct Kernels {
+pub struct IntermediateProgram {
     /// The program.
-    pub program: ir::Program,
+    pub program: ir::KernelProgram,
     /// Its entry point in the types of StableHLO, where it comes from there.
-    pub tensors: Option<Tensors>,
+    pub tensors: Option<TensorSignature>,
 }
 
 /// A tensor program before it becomes kernels.
 #[derive(Debug)]
-pub struct Scheduled {
+pub struct ScheduledProgram {
     /// The function, fused.
-    pub function: Function,
+    pub function: TensorFunction,
     /// What is launched.
-    pub dispatches: Vec<Dispatch>,
+    pub dispatches: Vec<TensorDispatch>,
 }
 
-impl Scheduled {
+impl ScheduledProgram {
     /// The graph of the dispatches in Graphviz's language.
     pub fn draw(&self) -> String {
         spirula_tensor::draw(&self.function, &self.dispatches)
@@ -82,36 +82,36 @@ impl Scheduled {
         spirula_tensor::schedule::print_all(&self.dispatches)
     }
 
-    /// What each dispatch computes, for short, as [`Tuning`] knows it.
-    pub fn signature(&self, dispatch: &Dispatch) -> String {
+    /// What each dispatch computes, for short, as [`DispatchTuning`] knows it.
+    pub fn signature(&self, dispatch: &TensorDispatch) -> String {
         spirula_tensor::schedule::signature(&self.function, &dispatch.op)
     }
 }
 
 /// What a compilation gives.
 #[derive(Debug)]
-pub enum Output {
+pub enum CompileOutput {
     /// A module whose entry points are launched one by one.
     Module(Box<Module>),
     /// A program: kernels, and the host's part that launches them.
-    Program(Box<Program>),
+    Program(Box<CompiledProgram>),
 }
 
 /// An output with what is worth knowing about how it came about.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledInput {
     /// The output.
-    pub output: Output,
+    pub output: CompileOutput,
     /// What the input was.
     pub input: InputKind,
     /// The entry point in the types of StableHLO, where the input is of it.
-    pub tensors: Option<Tensors>,
+    pub tensors: Option<TensorSignature>,
     /// Warnings and notes.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<SourceDiagnostic>,
 }
 
 /// What is told of each stage: its name, and a function for the text of what it left.
-pub type Watch<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+pub type StageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
 
 /// The function that becomes the entry point where none is named.
 const MAIN: &str = "main";
@@ -121,7 +121,7 @@ const TRANSLATE: (&str, &str) = ("translate", "Makes structured operations of St
 
 /// The part of a compilation that refused its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CompileStage {
     /// The input is malformed, or nothing that is accepted.
     Read,
     /// The input is well-formed, but cannot be compiled, or not yet.
@@ -132,9 +132,9 @@ pub enum Stage {
 #[derive(Debug)]
 pub struct CompileError {
     /// The part that refused it.
-    pub stage: Stage,
+    pub stage: CompileStage,
     /// What is wrong, at least one error.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<SourceDiagnostic>,
 }
 
 impl fmt::Display for CompileError {
@@ -149,15 +149,15 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 impl CompileError {
-    fn read(diagnostic: Diagnostic) -> Self {
-        Self::all(Stage::Read, vec![diagnostic])
+    fn read(diagnostic: SourceDiagnostic) -> Self {
+        Self::all(CompileStage::Read, vec![diagnostic])
     }
 
-    fn translate(diagnostic: Diagnostic) -> Self {
-        Self::all(Stage::Translate, vec![diagnostic])
+    fn translate(diagnostic: SourceDiagnostic) -> Self {
+        Self::all(CompileStage::Translate, vec![diagnostic])
     }
 
-    fn all(stage: Stage, diagnostics: Vec<Diagnostic>) -> Self {
+    fn all(stage: CompileStage, diagnostics: Vec<SourceDiagnostic>) -> Self {
         CompileError { stage, diagnostics }
     }
 }
@@ -166,7 +166,7 @@ impl CompileError {
 ///
 /// # Errors
 /// When the input is malformed, of no accepted form, or needs something that is missing.
-pub fn compile(bytes: &[u8], options: &CompileOptions) -> Result<Compiled, CompileError> {
+pub fn compile(bytes: &[u8], options: &CompileOptions) -> Result<CompiledInput, CompileError> {
     read(bytes)?.compile(options)
 }
 
@@ -174,51 +174,57 @@ pub fn compile(bytes: &[u8], options: &CompileOptions) -> Result<Compiled, Compi
 ///
 /// # Errors
 /// When the input is malformed or of no accepted form.
-pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
+pub fn read(bytes: &[u8]) -> Result<CompileInput, CompileError> {
     let kind = detect(bytes).map_err(CompileError::read)?;
     match kind {
         InputKind::SpirvBinary => {
             let module = Module::from_bytes(bytes).map_err(CompileError::read)?;
-            Ok(Input::Spirv(kind, Box::new(module)))
+            Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::SpirvText => {
             let words = text::parse(utf8(bytes)?, &text::ParseOptions::default());
-            let words = words.map_err(|all| CompileError::all(Stage::Read, all))?;
+            let words = words.map_err(|all| CompileError::all(CompileStage::Read, all))?;
             let module = Module::from_words(words).map_err(CompileError::read)?;
-            Ok(Input::Spirv(kind, Box::new(module)))
+            Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::LlvmBitcode | InputKind::LlvmText => {
             let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
-            Ok(Input::Llvm(kind, Box::new(module)))
+            Ok(CompileInput::Llvm(kind, Box::new(module)))
         }
         InputKind::MlirText | InputKind::MlirBytecode => {
             let module = spirula_stablehlo::read(bytes).map_err(CompileError::read)?;
             let faults = spirula_stablehlo::verify(&module);
             if !faults.is_empty() {
-                return Err(CompileError::all(Stage::Read, faults));
+                return Err(CompileError::all(CompileStage::Read, faults));
             }
-            Ok(Input::StableHlo(kind, Box::new(module)))
+            Ok(CompileInput::StableHlo(kind, Box::new(module)))
         }
         InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),
         InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
         InputKind::Archive => {
             let program = archive::read(bytes).map_err(|error| {
-                CompileError::read(Diagnostic::error(Place::Unknown, error.to_string()))
+                CompileError::read(SourceDiagnostic::error(
+                    SourceLocation::Unknown,
+                    error.to_string(),
+                ))
             })?;
             verify_kernels(&program)?;
-            Ok(Input::Program(kind, Box::new(program)))
+            Ok(CompileInput::Program(kind, Box::new(program)))
         }
     }
 }
 
-fn kernels(kind: InputKind, read: Result<ir::Program, Diagnostic>) -> Result<Input, CompileError> {
+fn kernels(
+    kind: InputKind,
+    read: Result<ir::KernelProgram, SourceDiagnostic>,
+) -> Result<CompileInput, CompileError> {
     let program = read.map_err(CompileError::read)?;
     spirula_kernel::check(&program).map_err(CompileError::read)?;
-    Ok(Input::Kernels(kind, Box::new(program)))
+    Ok(CompileInput::Kernels(kind, Box::new(program)))
 }
 
 /// A driver may do anything with a module that breaks the rules.
-fn verify_kernels(program: &Program) -> Result<(), CompileError> {
+fn verify_kernels(program: &CompiledProgram) -> Result<(), CompileError> {
     let options = verify::Options {
         scalar_block_layout: true,
         ..verify::Options::default()
@@ -226,22 +232,25 @@ fn verify_kernels(program: &Program) -> Result<(), CompileError> {
     for (number, kernel) in program.kernels.iter().enumerate() {
         for words in kernel.modules() {
             if let Err(faults) = verify::words(words.clone(), &options) {
-                let first = faults.first().map(Diagnostic::to_string);
+                let first = faults.first().map(SourceDiagnostic::to_string);
                 let text = format!("kernel {number}: {}", first.unwrap_or_default());
-                return Err(CompileError::read(Diagnostic::error(Place::Unknown, text)));
+                return Err(CompileError::read(SourceDiagnostic::error(
+                    SourceLocation::Unknown,
+                    text,
+                )));
             }
         }
     }
     Ok(())
 }
 
-impl Input {
+impl CompileInput {
     /// What it is.
     pub fn kind(&self) -> InputKind {
         match self {
-            Input::Spirv(kind, _) | Input::Llvm(kind, _) => *kind,
-            Input::StableHlo(kind, _) | Input::Kernels(kind, _) => *kind,
-            Input::Program(kind, _) => *kind,
+            CompileInput::Spirv(kind, _) | CompileInput::Llvm(kind, _) => *kind,
+            CompileInput::StableHlo(kind, _) | CompileInput::Kernels(kind, _) => *kind,
+            CompileInput::Program(kind, _) => *kind,
         }
     }
 
@@ -253,26 +262,28 @@ impl Input {
     pub fn into_kernels(
         self,
         options: &CompileOptions,
-        watch: &mut Watch<'_>,
-    ) -> Result<Kernels, CompileError> {
+        watch: &mut StageObserver<'_>,
+    ) -> Result<IntermediateProgram, CompileError> {
         match self {
-            Input::Kernels(_, program) => Ok(Kernels {
+            CompileInput::Kernels(_, program) => Ok(IntermediateProgram {
                 program: *program,
                 tensors: None,
             }),
-            Input::StableHlo(_, module) => {
+            CompileInput::StableHlo(_, module) => {
                 let (function, tensors) = translated(&module, options)?;
                 watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
                 let (profile, tuning) = (options.profile, &options.tuning);
                 let program = spirula_tensor::compile(function, profile, tuning, watch);
-                Ok(Kernels {
+                Ok(IntermediateProgram {
                     program: program.map_err(CompileError::translate)?,
                     tensors: Some(tensors),
                 })
             }
-            Input::Spirv(kind, _) | Input::Llvm(kind, _) | Input::Program(kind, _) => {
+            CompileInput::Spirv(kind, _)
+            | CompileInput::Llvm(kind, _)
+            | CompileInput::Program(kind, _) => {
                 let message = format!("{} has no form as kernel text", kind.name());
-                let error = Diagnostic::error(Place::Unknown, message);
+                let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
                 Err(CompileError::translate(error.with_hint(
                     "it is SPIR-V already, or becomes SPIR-V without it: emit SPIR-V",
                 )))
@@ -284,11 +295,11 @@ impl Input {
     ///
     /// # Errors
     /// When the input is none, or needs something that is missing.
-    pub fn scheduled(&self, options: &CompileOptions) -> Result<Scheduled, CompileError> {
-        let Input::StableHlo(_, module) = self else {
+    pub fn scheduled(&self, options: &CompileOptions) -> Result<ScheduledProgram, CompileError> {
+        let CompileInput::StableHlo(_, module) = self else {
             let message = format!("{} has no dispatches", self.kind().name());
-            return Err(CompileError::translate(Diagnostic::error(
-                Place::Unknown,
+            return Err(CompileError::translate(SourceDiagnostic::error(
+                SourceLocation::Unknown,
                 message,
             )));
         };
@@ -296,7 +307,7 @@ impl Input {
         let (profile, tuning) = (options.profile, &options.tuning);
         let scheduled = spirula_tensor::scheduled(function, profile, tuning, &mut |_, _| {});
         let (function, dispatches) = scheduled.map_err(CompileError::translate)?;
-        Ok(Scheduled {
+        Ok(ScheduledProgram {
             function,
             dispatches,
         })
@@ -306,30 +317,30 @@ impl Input {
     ///
     /// # Errors
     /// When it needs something that SPIR-V, the target or Spirula lacks.
-    pub fn compile(self, options: &CompileOptions) -> Result<Compiled, CompileError> {
+    pub fn compile(self, options: &CompileOptions) -> Result<CompiledInput, CompileError> {
         self.compile_watched(options, &mut |_, _| {})
     }
 
-    /// The same, watched as [`Input::into_kernels`] is.
+    /// The same, watched as [`CompileInput::into_kernels`] is.
     ///
     /// # Errors
     /// As there.
     pub fn compile_watched(
         self,
         options: &CompileOptions,
-        watch: &mut Watch<'_>,
-    ) -> Result<Compiled, CompileError> {
+        watch: &mut StageObserver<'_>,
+    ) -> Result<CompiledInput, CompileError> {
         let input = self.kind();
         let mut tensors = None;
         let mut diagnostics = Vec::new();
         let output = match self {
-            Input::Spirv(_, module) => {
-                Output::Module(Box::new(of_spirv(*module, options, &mut diagnostics)?))
+            CompileInput::Spirv(_, module) => {
+                CompileOutput::Module(Box::new(of_spirv(*module, options, &mut diagnostics)?))
             }
-            Input::Llvm(_, module) => {
-                Output::Module(Box::new(of_llvm(&module, options, &mut diagnostics)?))
+            CompileInput::Llvm(_, module) => {
+                CompileOutput::Module(Box::new(of_llvm(&module, options, &mut diagnostics)?))
             }
-            input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
+            input @ (CompileInput::Kernels(..) | CompileInput::StableHlo(..)) => {
                 let kernels = input.into_kernels(options, watch)?;
                 tensors = kernels.tensors;
                 let program = spirula_kernel::compile(&kernels.program);
@@ -339,17 +350,17 @@ impl Input {
                 if let Some(tensors) = &tensors {
                     tensors.note(&mut program);
                 }
-                Output::Program(Box::new(program))
+                CompileOutput::Program(Box::new(program))
             }
-            Input::Program(_, program) => {
-                tensors = Tensors::of(&program).map_err(CompileError::read)?;
-                Output::Program(program)
+            CompileInput::Program(_, program) => {
+                tensors = TensorSignature::of(&program).map_err(CompileError::read)?;
+                CompileOutput::Program(program)
             }
         };
-        if let (Output::Program(program), Some(target)) = (&output, options.target) {
+        if let (CompileOutput::Program(program), Some(target)) = (&output, options.target) {
             check_versions(program, target)?;
         }
-        Ok(Compiled {
+        Ok(CompiledInput {
             output,
             input,
             tensors,
@@ -376,7 +387,7 @@ fn extensions(options: &CompileOptions) -> Extensions {
 fn of_spirv(
     module: Module,
     options: &CompileOptions,
-    diagnostics: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<SourceDiagnostic>,
 ) -> Result<Module, CompileError> {
     if options.target.as_ref().is_some_and(is_vulkan) && spirula_legalize::is_for_kernels(&module) {
         let module = for_devices(module)?;
@@ -399,7 +410,7 @@ pub fn for_devices(module: Module) -> Result<Module, CompileError> {
     if declared.all(|name| extensions.allows(&name)) {
         return Ok(module);
     }
-    let refused = |all| CompileError::all(Stage::Translate, all);
+    let refused = |all| CompileError::all(CompileStage::Translate, all);
     let lifted = spirula_llvm::lift(&module).map_err(refused)?;
     let options = spirula_llvm::Options {
         extensions,
@@ -412,7 +423,7 @@ pub fn for_devices(module: Module) -> Result<Module, CompileError> {
 fn of_llvm(
     module: &spirula_llvm::ir::Module,
     options: &CompileOptions,
-    diagnostics: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<SourceDiagnostic>,
 ) -> Result<Module, CompileError> {
     let is_shader = spirula_llvm::is_shader(module, &options.llvm);
     let translation = spirula_llvm::Options {
@@ -421,7 +432,8 @@ fn of_llvm(
         ..options.llvm.clone()
     };
     let translated = spirula_llvm::translate(module, &translation);
-    let mut translated = translated.map_err(|all| CompileError::all(Stage::Translate, all))?;
+    let mut translated =
+        translated.map_err(|all| CompileError::all(CompileStage::Translate, all))?;
     if is_shader {
         // LLVM knows nothing of constructs.
         spirula_legalize::structurise(&mut translated).map_err(CompileError::translate)?;
@@ -436,19 +448,19 @@ fn of_llvm(
 fn for_vulkan(
     module: &Module,
     target: Option<Target>,
-    diagnostics: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<SourceDiagnostic>,
 ) -> Option<Result<Module, CompileError>> {
     let target = target.filter(is_vulkan)?;
     if !spirula_legalize::is_for_kernels(module) {
         return None;
     }
     diagnostics.extend(warn_of_initialisers(module));
-    let options = spirula_legalize::Options {
+    let options = spirula_legalize::VulkanCompileOptions {
         target,
-        ..spirula_legalize::Options::default()
+        ..spirula_legalize::VulkanCompileOptions::default()
     };
     let compiled = spirula_legalize::compile(module, &options);
-    Some(compiled.map_err(|all| CompileError::all(Stage::Translate, all)))
+    Some(compiled.map_err(|all| CompileError::all(CompileStage::Translate, all)))
 }
 
 /// Names of the stages that StableHLO passes through, in their order, with what they do.
@@ -458,12 +470,12 @@ pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The function that an entry point becomes, and what it takes and gives.
 fn translated(
-    module: &mlir::Module,
+    module: &mlir::MlirModule,
     options: &CompileOptions,
-) -> Result<(Function, Tensors), CompileError> {
+) -> Result<(TensorFunction, TensorSignature), CompileError> {
     let entry = options.function.as_deref().unwrap_or(MAIN);
     let translated = translate_for(module, entry, &options.known).map_err(untranslated)?;
-    let tensors = Tensors {
+    let tensors = TensorSignature {
         parameters: translated.parameters,
         results: translated.results,
         checks: translated.checks,
@@ -471,26 +483,26 @@ fn translated(
     Ok((translated.function, tensors))
 }
 
-fn untranslated(error: translate::Error) -> CompileError {
+fn untranslated(error: translate::TranslateError) -> CompileError {
     match error {
-        translate::Error::Unsupported { what, place } => {
-            CompileError::translate(Diagnostic::error(place, format!("{what} is not supported")))
-        }
-        translate::Error::Invalid(diagnostic) => CompileError::read(diagnostic),
+        translate::TranslateError::Unsupported { what, place } => CompileError::translate(
+            SourceDiagnostic::error(place, format!("{what} is not supported")),
+        ),
+        translate::TranslateError::Invalid(diagnostic) => CompileError::read(diagnostic),
     }
 }
 
-impl Compiled {
+impl CompiledInput {
     /// The module, where whole programs are not meant.
     ///
     /// # Errors
     /// When it is a program.
     pub fn into_module(self) -> Result<Module, CompileError> {
         match self.output {
-            Output::Module(module) => Ok(*module),
-            Output::Program(_) => {
+            CompileOutput::Module(module) => Ok(*module),
+            CompileOutput::Program(_) => {
                 let message = format!("the input is {}, a whole program", self.input.name());
-                let error = Diagnostic::error(Place::Unknown, message);
+                let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
                 let hint = "spirula compile --emit spv writes the modules of its kernels";
                 Err(CompileError::translate(error.with_hint(hint)))
             }
@@ -507,12 +519,12 @@ fn check_version(module: &Module, target: Target) -> Result<(), CompileError> {
         "the module is SPIR-V {}, newer than the {} of the target environment",
         module.version, target.version
     );
-    let error = Diagnostic::error(Place::Word(1), message);
+    let error = SourceDiagnostic::error(SourceLocation::Word(1), message);
     Err(CompileError::translate(error))
 }
 
 /// Kernels of programs are modules of one version, which must not be newer than what is asked for.
-fn check_versions(program: &Program, target: Target) -> Result<(), CompileError> {
+fn check_versions(program: &CompiledProgram, target: Target) -> Result<(), CompileError> {
     for kernel in program.kernels.iter().filter(|k| k.refusal.is_none()) {
         let module = Module::from_words(kernel.words.clone()).map_err(CompileError::translate)?;
         check_version(&module, target)?;
@@ -525,8 +537,8 @@ fn utf8(bytes: &[u8]) -> Result<&str, CompileError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(e) => {
-            let place = Place::Byte(e.valid_up_to() as u64);
-            let error = Diagnostic::error(place, "the text is not UTF-8 here");
+            let place = SourceLocation::Byte(e.valid_up_to() as u64);
+            let error = SourceDiagnostic::error(place, "the text is not UTF-8 here");
             Err(CompileError::read(error))
         }
     }

@@ -3,7 +3,7 @@
 //! Binary forms are known by their first bytes. Texts are known by the first line that only one of
 //! the languages has; comments are shared between SPIR-V assembly and LLVM IR and say nothing.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::archive;
 use spirula_spirv::grammar::Op;
 
@@ -175,9 +175,9 @@ const FOREIGN_LINES: &[(&str, &str, &str)] = &[
 ///
 /// # Errors
 /// When they are nothing that is accepted; the diagnostic says what they look like instead.
-pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
+pub fn detect(bytes: &[u8]) -> Result<InputKind, SourceDiagnostic> {
     if bytes.is_empty() {
-        let error = Diagnostic::error(Place::Unknown, "the input is empty");
+        let error = SourceDiagnostic::error(SourceLocation::Unknown, "the input is empty");
         return Err(error.with_hint(ACCEPTED));
     }
     if let Some((_, kind)) = BINARIES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
@@ -187,7 +187,7 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
         return Ok(InputKind::Archive);
     }
     if let Some((_, name, hint)) = FOREIGN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
-        return Err(refusal(Place::Byte(0), name, hint));
+        return Err(refusal(SourceLocation::Byte(0), name, hint));
     }
     if let Some((magic, kind)) = BINARIES.iter().find(|(magic, _)| magic.starts_with(bytes)) {
         let message = format!(
@@ -196,12 +196,13 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
             magic.len(),
             kind.name()
         );
-        return Err(Diagnostic::error(Place::Byte(0), message).with_hint("the file is truncated"));
+        return Err(SourceDiagnostic::error(SourceLocation::Byte(0), message)
+            .with_hint("the file is truncated"));
     }
     let text = readable(bytes);
     if text.contains('\0') || text.len() < bytes.len().min(16) {
-        let error = Diagnostic::error(
-            Place::Byte(0),
+        let error = SourceDiagnostic::error(
+            SourceLocation::Byte(0),
             "the input is binary, but no known kind of module",
         );
         return Err(error.with_hint(ACCEPTED));
@@ -213,8 +214,8 @@ const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitco
                         StableHLO (MLIR text or bytecode), kernel text, Futhark's printed form and compiled \
                         programs";
 
-fn refusal(place: Place, name: &str, hint: &str) -> Diagnostic {
-    Diagnostic::error(place, format!("the input is {name}, which is not accepted"))
+fn refusal(place: SourceLocation, name: &str, hint: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(place, format!("the input is {name}, which is not accepted"))
         .with_note(ACCEPTED)
         .with_hint(hint)
 }
@@ -228,7 +229,7 @@ fn readable(bytes: &[u8]) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
+fn detect_text(text: &str) -> Result<InputKind, SourceDiagnostic> {
     let mut comment = None;
     let mut says_nothing = true;
     let mut at = 0;
@@ -265,7 +266,7 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
             .iter()
             .find(|(begin, ..)| line.starts_with(begin));
         if let Some((_, name, hint)) = foreign {
-            let place = Place::text(start, start + line.len());
+            let place = SourceLocation::text(start, start + line.len());
             return Err(refusal(place, name, hint));
         }
         if is_llvm_line(line) {
@@ -275,8 +276,8 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
     // A module of nothing but comments is one of LLVM IR: SPIR-V has a memory model at least.
     let empty = (says_nothing && text.contains(';')).then_some(InputKind::LlvmText);
     comment.or(empty).ok_or_else(|| {
-        Diagnostic::error(
-            Place::Unknown,
+        SourceDiagnostic::error(
+            SourceLocation::Unknown,
             "the input is text, but in no known language",
         )
         .with_hint(ACCEPTED)

@@ -1,6 +1,6 @@
 //! Constructors: entry points that run once before all others.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::ExecutionMode;
 use spirula_spirv::ir::{Module, Section};
 
@@ -18,13 +18,14 @@ fn initialisers(module: &Module) -> Vec<String> {
 }
 
 /// A warning that names the constructors of a module, where nothing runs them.
-pub fn warn_of_initialisers(module: &Module) -> Option<Diagnostic> {
+pub fn warn_of_initialisers(module: &Module) -> Option<SourceDiagnostic> {
     let names = initialisers(module);
     let message = format!(
         "constructors do not run before the kernels there: {}",
         names.join(", ")
     );
     (!names.is_empty()).then(|| {
-        Diagnostic::warning(Place::Unknown, message).with_hint("the CPU device runs constructors")
+        SourceDiagnostic::warning(SourceLocation::Unknown, message)
+            .with_hint("the CPU device runs constructors")
     })
 }

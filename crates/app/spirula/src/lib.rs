@@ -1,7 +1,7 @@
 //! Compute programs in, SPIR-V out: the front ends of Spirula behind one function.
 //!
 //! - [`compile`]: from the bytes of any accepted input to a module, or to a program of kernels and
-//!   the host's part that launches them; [`read`] and [`Input::compile`] are its two halves.
+//!   the host's part that launches them; [`read`] and [`CompileInput::compile`] are its two halves.
 //! - [`detect`]: what an input is, by its content.
 //!
 //! ```
@@ -21,14 +21,15 @@ mod optimise;
 mod tensors;
 
 pub use compile::{
-    CompileError, CompileOptions, Compiled, Input, Kernels, Output, Scheduled, Stage, Watch,
-    compile, for_devices, read, stages,
+    CompileError, CompileInput, CompileOptions, CompileOutput, CompileStage, CompiledInput,
+    IntermediateProgram, ScheduledProgram, StageObserver, compile, for_devices, read, stages,
 };
 pub use detect::{InputKind, detect};
 pub use initialisers::warn_of_initialisers;
-pub use spirula_kernel::ir::Number;
-pub use spirula_stablehlo::translate::Known;
+pub use spirula_kernel::ir::FragmentElement;
+pub use spirula_stablehlo::translate::KnownArguments;
 pub use spirula_tensor::schedule::{
-    Dispatch, FragmentShape, Matrices, Profile, Setting, Strategy, Tuning,
+    DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,
+    ScheduleStrategy, TensorDispatch,
 };
-pub use tensors::Tensors;
+pub use tensors::TensorSignature;

@@ -1,8 +1,8 @@
 //! Optimising the kernels of programs.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_opt::{Options, Pipeline, optimise};
-use spirula_program::Program;
+use spirula_program::CompiledProgram;
 use spirula_spirv::ir::Module;
 
 /// What kernels of the tensor IR pass through. They are lowered with a variable for each scalar of the
@@ -16,7 +16,10 @@ const TENSORS: &str = "O2";
 const KERNELS: &str = "mem2reg,simplify-cfg,narrow-counters,narrow-indices,gvn,workgroup-to-local,mem2reg,simplify-cfg,adce,if-convert,licm,unroll-runtime=4,simplify-cfg,dead-stores,adce,trim-capabilities,compact-ids";
 
 /// Optimises all kernels, of the tensor IR or others.
-pub(crate) fn optimise_kernels(program: &mut Program, of_tensors: bool) -> Result<(), Diagnostic> {
+pub(crate) fn optimise_kernels(
+    program: &mut CompiledProgram,
+    of_tensors: bool,
+) -> Result<(), SourceDiagnostic> {
     let passes = if of_tensors { TENSORS } else { KERNELS };
     let parsed = |passes: &str| passes.parse::<Pipeline>().map_err(|error| fault(&error));
     let narrow = parsed(passes)?;
@@ -37,7 +40,7 @@ pub(crate) fn optimise_kernels(program: &mut Program, of_tensors: bool) -> Resul
     Ok(())
 }
 
-fn optimise_words(words: &mut Vec<u32>, pipeline: &Pipeline) -> Result<(), Diagnostic> {
+fn optimise_words(words: &mut Vec<u32>, pipeline: &Pipeline) -> Result<(), SourceDiagnostic> {
     let mut module = Module::from_words(std::mem::take(words))?;
     let optimised = optimise(&mut module, pipeline, &mut Options::default());
     optimised.map_err(|error| fault(&error))?;
@@ -45,6 +48,9 @@ fn optimise_words(words: &mut Vec<u32>, pipeline: &Pipeline) -> Result<(), Diagn
     Ok(())
 }
 
-fn fault(error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error(Place::Unknown, format!("optimising a kernel: {error}"))
+fn fault(error: &dyn std::fmt::Display) -> SourceDiagnostic {
+    SourceDiagnostic::error(
+        SourceLocation::Unknown,
+        format!("optimising a kernel: {error}"),
+    )
 }

@@ -1,24 +1,24 @@
 //! What an entry point takes and gives in the types of StableHLO.
 
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::Program;
-use spirula_program::program::TensorType;
-use spirula_stablehlo::translate::{Check, Interface};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::CompiledProgram;
+use spirula_program::program::SourceTensorType;
+use spirula_stablehlo::translate::{InterfaceTensor, ResultCheck};
 
 /// What an entry point takes, gives and checks, in the types of StableHLO.
 #[derive(Clone, Debug, Default)]
-pub struct Tensors {
+pub struct TensorSignature {
     /// Its parameters.
-    pub parameters: Vec<Interface>,
+    pub parameters: Vec<InterfaceTensor>,
     /// Its results; those that only checks compare come behind them.
-    pub results: Vec<Interface>,
+    pub results: Vec<InterfaceTensor>,
     /// What has to hold of its results.
-    pub checks: Vec<Check>,
+    pub checks: Vec<ResultCheck>,
 }
 
-impl Tensors {
+impl TensorSignature {
     /// Notes the types in a program, all of whose entry points have this interface.
-    pub(crate) fn note(&self, program: &mut Program) {
+    pub(crate) fn note(&self, program: &mut CompiledProgram) {
         for entry in &mut program.entries {
             let parameters = entry.parameters.iter_mut().zip(&self.parameters);
             parameters.for_each(|(p, interface)| p.tensor = Some(tensor_type(interface)));
@@ -28,13 +28,15 @@ impl Tensors {
     }
 
     /// What is noted in a program; `None` where nothing is.
-    pub(crate) fn of(program: &Program) -> Result<Option<Tensors>, Diagnostic> {
+    pub(crate) fn of(
+        program: &CompiledProgram,
+    ) -> Result<Option<TensorSignature>, SourceDiagnostic> {
         let Some(entry) = program.entries.first() else {
             return Ok(None);
         };
         let parameters = interfaces(entry.parameters.iter().map(|p| p.tensor.as_ref()))?;
         let results = interfaces(entry.results.iter().map(|r| r.tensor.as_ref()))?;
-        Ok(Some(Tensors {
+        Ok(Some(TensorSignature {
             parameters,
             results,
             checks: Vec::new(),
@@ -43,22 +45,22 @@ impl Tensors {
     }
 }
 
-fn tensor_type(interface: &Interface) -> TensorType {
-    TensorType {
+fn tensor_type(interface: &InterfaceTensor) -> SourceTensorType {
+    SourceTensorType {
         element: interface.element.stored().to_string(),
         shape: interface.shape.clone(),
     }
 }
 
 fn interfaces<'a>(
-    types: impl Iterator<Item = Option<&'a TensorType>>,
-) -> Result<Vec<Interface>, Diagnostic> {
-    let interface = |ty: &TensorType| {
-        Ok(Interface {
+    types: impl Iterator<Item = Option<&'a SourceTensorType>>,
+) -> Result<Vec<InterfaceTensor>, SourceDiagnostic> {
+    let interface = |ty: &SourceTensorType| {
+        Ok(InterfaceTensor {
             element: ty
                 .element
                 .parse()
-                .map_err(|fault: String| Diagnostic::error(Place::Unknown, fault))?,
+                .map_err(|fault: String| SourceDiagnostic::error(SourceLocation::Unknown, fault))?,
             shape: ty.shape.clone(),
         })
     };

@@ -3,7 +3,7 @@
 use spirula::{CompileOptions, compile};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{InstRef, Module, Section};
-use spirula_testing::{Validator, corpus, files};
+use spirula_testing::{SpirvValTool, corpus, files};
 
 /// One module in so many; `EVERY` names another number.
 fn step() -> usize {
@@ -14,7 +14,7 @@ const ENVIRONMENT: &str = "vulkan1.3";
 
 #[test]
 fn shaders_come_back_valid() {
-    let (Some(folder), Some(validator)) = (corpus("spirv/modules"), Validator::find()) else {
+    let (Some(folder), Some(validator)) = (corpus("spirv/modules"), SpirvValTool::find()) else {
         return;
     };
     let paths = files(&folder, ".spv").into_iter();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use spirula::{CompileOptions, compile};
 use spirula_spirv::ir::Module;
 use spirula_spirv::link::{Options, link};
-use spirula_testing::{Validator, corpus};
+use spirula_testing::{SpirvValTool, corpus};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -46,7 +46,7 @@ fn linked_kernels_compute_the_same() {
     let manifest = std::fs::read(folder.join("manifest.json")).expect("it has a manifest");
     let manifest: Value = serde_json::from_slice(&manifest).expect("the manifest is JSON");
     let tests = manifest["tests"].as_array().expect("there are tests");
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linked");
     std::fs::create_dir_all(&work).expect("there is room");
     let mut linked = Vec::new();

@@ -1,8 +1,8 @@
 //! Calls of one session, one after the other.
 
-use spirula::{CompileOptions, Output, compile};
-use spirula_program::{RunError, Scalar, Session, Value};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula::{CompileOptions, CompileOutput, compile};
+use spirula_program::{ProgramError, ProgramSession, ProgramValue, ScalarType};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 
 /// Counts the calls of a program in memory of its own; a kernel that fails has counted, and does not put back.
 const COUNTING: &str = "
@@ -34,21 +34,23 @@ entry \"next\" = @next {
 #[test]
 fn a_program_begins_anew_after_a_failure() {
     let compiled = compile(COUNTING.as_bytes(), &CompileOptions::default());
-    let Output::Program(program) = compiled.expect("the program compiles").output else {
+    let CompileOutput::Program(program) = compiled.expect("the program compiles").output else {
         panic!("it is a program");
     };
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("there is a processor");
-    let mut session = Session::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+    let mut session =
+        ProgramSession::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
     let mut next = |limit: i32| {
-        let limit = Value {
-            element: Scalar::I32,
+        let limit = ProgramValue {
+            element: ScalarType::I32,
             unsigned: false,
             shape: Vec::new(),
             bytes: limit.to_le_bytes().to_vec(),
         };
         match session.call("next", &[limit]) {
-            Ok(results) => results[0].as_ref().map(Value::to_string),
-            Err(RunError::Failed(..)) => None,
+            Ok(results) => results[0].as_ref().map(ProgramValue::to_string),
+            Err(ProgramError::Failed(..)) => None,
             Err(other) => panic!("{other}"),
         }
     };

@@ -27,7 +27,7 @@ macro_rules! list {
     ($object:ident $(. $part:ident)?, $buffer:expr, $capacity:expr, |$inner:ident| $body:expr) => {
         $crate::body::ask!(0, $object $(. $part)?, |$inner| {
             let list = || $body;
-            let list: Result<_, $crate::error::Fault> = list();
+            let list: Result<_, $crate::error::ApiFailure> = list();
             // SAFETY: the crate's contract.
             Ok(unsafe { $crate::handle::fill($buffer, $capacity, &list?) })
         })

@@ -1,8 +1,8 @@
 //! Editing: instructions, blocks and edges.
 
 use crate::body::{edit, status};
-use crate::error::{Fault, SpirulaError, SpirulaStatus, guarded};
-use crate::handle::{self, Out, get_mut, slice};
+use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, guarded};
+use crate::handle::{self, OutPointer, get_mut, slice};
 use crate::module::SpirulaModule;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops};
@@ -59,10 +59,10 @@ pub unsafe extern "C" fn spirula_insert(
         let at = place_of(module, place, at)?;
         module
             .check_place(at, op)
-            .map_err(|why| Fault::Refused(why.message))?;
+            .map_err(|why| ApiFailure::Refused(why.message))?;
         let new = module.try_insert(at, op, words)?;
         // SAFETY: the crate's contract.
-        if let Ok(out) = unsafe { Out::new(instruction) } {
+        if let Ok(out) = unsafe { OutPointer::new(instruction) } {
             out.set(new.index() as u32);
         }
         Ok(())
@@ -77,15 +77,15 @@ const WHERE: [SpirulaWhere; 5] = [
     SpirulaWhere::Section,
 ];
 
-fn place_of(module: &Module, place: u32, at: u32) -> Result<Where, Fault> {
+fn place_of(module: &Module, place: u32, at: u32) -> Result<Where, ApiFailure> {
     let linked = |inst: Inst| match module.list_of(inst) {
         Some(_) => Ok(inst),
-        None => Err(Fault::Argument(format!(
+        None => Err(ApiFailure::Argument(format!(
             "the instruction {at} is in no list"
         ))),
     };
     match WHERE.iter().find(|w| **w as u32 == place) {
-        None => Err(Fault::Argument(format!("{place} is no place"))),
+        None => Err(ApiFailure::Argument(format!("{place} is no place"))),
         Some(SpirulaWhere::Section) => Ok(Where::Section),
         Some(SpirulaWhere::EndOfBlock) => Ok(Where::End(handle::block(module, at)?)),
         Some(SpirulaWhere::BeginOfBlock) => Ok(Where::Begin(handle::block(module, at)?)),
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn spirula_erase(
         let mut erased = Erased::new();
         inner
             .try_erase(chains, inst, &mut erased)
-            .map_err(|why| Fault::Refused(why.message))?;
+            .map_err(|why| ApiFailure::Refused(why.message))?;
         module.edit().sweep(&erased);
         Ok(())
     })
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn spirula_set_terminator(
         let ids = IdWords::new(module);
         module
             .try_set_terminator(&ids, block, op, words)
-            .map_err(|why| Fault::Refused(why.message))?;
+            .map_err(|why| ApiFailure::Refused(why.message))?;
         Ok(())
     })
 }
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn spirula_replace_uses(
         let uses = chains.uses(old).filter(counted).count();
         chains.replace_all(module, old, new);
         // SAFETY: the crate's contract.
-        if let Ok(out) = unsafe { Out::new(count) } {
+        if let Ok(out) = unsafe { OutPointer::new(count) } {
             out.set(if old == new { 0 } else { uses });
         }
         Ok(())
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn spirula_split_block(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
+        let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
         let ids = IdWords::new(module);
         let at = handle::inst(module, instruction)?;
         let new = module.split_block(&ids, handle::block(module, block)?, at)?;
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn spirula_insert_on_edge(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
+        let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
         let ids = IdWords::new(module);
         let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
         out.set(module.insert_on_edge(&ids, from, to)?.index() as u32);
@@ -277,19 +277,23 @@ pub unsafe extern "C" fn spirula_add_edge(
     })
 }
 
-fn same_function(module: &Module, a: Block, b: Block) -> Result<(), Fault> {
+fn same_function(module: &Module, a: Block, b: Block) -> Result<(), ApiFailure> {
     let same = module.block(a).func == module.block(b).func;
-    let fault = || Fault::Argument("the blocks are of different functions".to_owned());
+    let fault = || ApiFailure::Argument("the blocks are of different functions".to_owned());
     same.then_some(()).ok_or_else(fault)
 }
 
 /// The phis of a block, each with the value given for it.
-fn phi_values(module: &Module, block: Block, values: &[u32]) -> Result<Vec<(Inst, Id)>, Fault> {
+fn phi_values(
+    module: &Module,
+    block: Block,
+    values: &[u32],
+) -> Result<Vec<(Inst, Id)>, ApiFailure> {
     let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
     if phis.len() != values.len() {
         let (phis, values) = (phis.len(), values.len());
         let what = format!("{values} values are given for {phis} phis");
-        return Err(Fault::Argument(what));
+        return Err(ApiFailure::Argument(what));
     }
     let pairs = phis.into_iter().zip(values);
     pairs
@@ -348,7 +352,7 @@ pub unsafe extern "C" fn spirula_create_pre_header(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
+        let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
         let header = handle::block(module, header)?;
         let func = module.block(header).func;
         let cfg = Cfg::compute(module, &Definitions::compute(module), func)?;
@@ -356,7 +360,9 @@ pub unsafe extern "C" fn spirula_create_pre_header(
         let mut heads = loops.loops().iter();
         let Some(found) = heads.find(|l| cfg.block(l.header) == header) else {
             let label = module.label(header);
-            return Err(Fault::Refused(format!("{label} is the header of no loop")));
+            return Err(ApiFailure::Refused(format!(
+                "{label} is the header of no loop"
+            )));
         };
         let sources = cfg.predecessors(found.header).iter();
         let mut outside: Vec<u32> = sources

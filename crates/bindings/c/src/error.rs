@@ -1,8 +1,8 @@
 //! Errors as values that C can look at.
 
 use crate::body::ask;
-use crate::handle::Out;
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::handle::OutPointer;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -57,37 +57,37 @@ pub struct SpirulaError {
 
 /// Why a call fails, within this crate.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum ApiFailure {
     Null,
     Argument(String),
-    Invalid(Vec<Diagnostic>),
+    Invalid(Vec<SourceDiagnostic>),
     Refused(String),
 }
 
-impl From<Diagnostic> for Fault {
-    fn from(found: Diagnostic) -> Fault {
-        Fault::Invalid(vec![found])
+impl From<SourceDiagnostic> for ApiFailure {
+    fn from(found: SourceDiagnostic) -> ApiFailure {
+        ApiFailure::Invalid(vec![found])
     }
 }
 
-impl From<Vec<Diagnostic>> for Fault {
-    fn from(found: Vec<Diagnostic>) -> Fault {
-        Fault::Invalid(found)
+impl From<Vec<SourceDiagnostic>> for ApiFailure {
+    fn from(found: Vec<SourceDiagnostic>) -> ApiFailure {
+        ApiFailure::Invalid(found)
     }
 }
 
-impl From<spirula_spirv::ir::EditError> for Fault {
-    fn from(error: spirula_spirv::ir::EditError) -> Fault {
-        Fault::Refused(error.to_string())
+impl From<spirula_spirv::ir::EditError> for ApiFailure {
+    fn from(error: spirula_spirv::ir::EditError) -> ApiFailure {
+        ApiFailure::Refused(error.to_string())
     }
 }
 
 impl SpirulaError {
     fn one(message: impl Into<String>) -> SpirulaError {
-        SpirulaError::of(&[Diagnostic::error(Place::Unknown, message)])
+        SpirulaError::of(&[SourceDiagnostic::error(SourceLocation::Unknown, message)])
     }
 
-    fn of(found: &[Diagnostic]) -> SpirulaError {
+    fn of(found: &[SourceDiagnostic]) -> SpirulaError {
         let messages = found.iter().map(|d| {
             let notes = d.notes.iter().map(|n| format!(" ({n})"));
             let text: String = std::iter::once(d.message.clone()).chain(notes).collect();
@@ -101,12 +101,12 @@ impl SpirulaError {
     }
 }
 
-fn place(place: Place) -> SpirulaPlace {
+fn place(place: SourceLocation) -> SpirulaPlace {
     let (kind, start, end) = match place {
-        Place::Unknown | Place::Bit(_) => (SpirulaPlaceKind::Unknown, 0, 0),
-        Place::Text { start, end } => (SpirulaPlaceKind::Text, start.into(), end.into()),
-        Place::Byte(at) => (SpirulaPlaceKind::Byte, at, at),
-        Place::Word(at) => (SpirulaPlaceKind::Word, at.into(), at.into()),
+        SourceLocation::Unknown | SourceLocation::Bit(_) => (SpirulaPlaceKind::Unknown, 0, 0),
+        SourceLocation::Text { start, end } => (SpirulaPlaceKind::Text, start.into(), end.into()),
+        SourceLocation::Byte(at) => (SpirulaPlaceKind::Byte, at, at),
+        SourceLocation::Word(at) => (SpirulaPlaceKind::Word, at.into(), at.into()),
     };
     SpirulaPlace { kind, start, end }
 }
@@ -114,31 +114,33 @@ fn place(place: Place) -> SpirulaPlace {
 /// Runs the body of an exported function: failures become a status and an error, and nothing unwinds.
 pub(crate) unsafe fn guard(
     error: *mut *mut SpirulaError,
-    body: impl FnOnce() -> Result<(), Fault>,
+    body: impl FnOnce() -> Result<(), ApiFailure>,
 ) -> SpirulaStatus {
     let (status, value) = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return SpirulaStatus::Ok,
-        Ok(Err(Fault::Null)) => (
+        Ok(Err(ApiFailure::Null)) => (
             SpirulaStatus::BadArgument,
             SpirulaError::one("a pointer is null"),
         ),
-        Ok(Err(Fault::Argument(what))) => (SpirulaStatus::BadArgument, SpirulaError::one(what)),
-        Ok(Err(Fault::Invalid(found))) => (SpirulaStatus::Invalid, SpirulaError::of(&found)),
-        Ok(Err(Fault::Refused(what))) => (SpirulaStatus::Refused, SpirulaError::one(what)),
+        Ok(Err(ApiFailure::Argument(what))) => {
+            (SpirulaStatus::BadArgument, SpirulaError::one(what))
+        }
+        Ok(Err(ApiFailure::Invalid(found))) => (SpirulaStatus::Invalid, SpirulaError::of(&found)),
+        Ok(Err(ApiFailure::Refused(what))) => (SpirulaStatus::Refused, SpirulaError::one(what)),
         Err(_) => (
             SpirulaStatus::Internal,
             SpirulaError::one("a fault of the library; the module can only be freed"),
         ),
     };
     // SAFETY: the caller's pointer is null or can be written, by the crate's contract.
-    if let Ok(out) = unsafe { Out::new(error) } {
+    if let Ok(out) = unsafe { OutPointer::new(error) } {
         out.set(Box::into_raw(Box::new(value)));
     }
     status
 }
 
 /// The same for functions that return a value and have one for failures.
-pub(crate) fn guarded<T>(otherwise: T, body: impl FnOnce() -> Result<T, Fault>) -> T {
+pub(crate) fn guarded<T>(otherwise: T, body: impl FnOnce() -> Result<T, ApiFailure>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
         _ => otherwise,
@@ -169,9 +171,9 @@ pub unsafe extern "C" fn spirula_error_place(
     error: *const SpirulaError,
     index: usize,
 ) -> SpirulaPlace {
-    ask!(place(Place::Unknown), error, |error| {
+    ask!(place(SourceLocation::Unknown), error, |error| {
         let message = error.messages.get(index);
-        Ok(message.map_or(place(Place::Unknown), |(_, place)| *place))
+        Ok(message.map_or(place(SourceLocation::Unknown), |(_, place)| *place))
     })
 }
 

@@ -2,8 +2,8 @@
 //! positions in the function.
 
 use crate::body::{ask, list, status};
-use crate::error::{Fault, SpirulaError, SpirulaStatus};
-use crate::handle::{self, Out, SPIRULA_NONE, get, number};
+use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
+use crate::handle::{self, OutPointer, SPIRULA_NONE, get, number};
 use crate::module::SpirulaModule;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops, PostDominators};
 
@@ -18,8 +18,8 @@ pub struct SpirulaFlow {
 }
 
 impl SpirulaFlow {
-    fn known(&self, position: u32) -> Result<u32, Fault> {
-        let missing = || Fault::Argument(format!("{position} is no block of the graph"));
+    fn known(&self, position: u32) -> Result<u32, ApiFailure> {
+        let missing = || ApiFailure::Argument(format!("{position} is no block of the graph"));
         let known = (position as usize) < self.cfg.len();
         known.then_some(position).ok_or_else(missing)
     }
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn spirula_flow_new(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (&get(module)?.module, Out::new(flow)?) };
+        let (module, out) = unsafe { (&get(module)?.module, OutPointer::new(flow)?) };
         let func = handle::func(module, function)?;
         let cfg = Cfg::compute(module, &Definitions::compute(module), func)?;
         let dominators = Dominators::compute(&cfg);

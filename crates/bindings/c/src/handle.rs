@@ -3,7 +3,7 @@
 //! All unsafe code that turns pointers into references stands here; each of these functions relies on
 //! the contract in the crate's documentation, and checks for null.
 
-use crate::error::Fault;
+use crate::error::ApiFailure;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Block, Func, Inst, Module};
 use std::ptr::NonNull;
@@ -12,41 +12,44 @@ use std::ptr::NonNull;
 pub const SPIRULA_NONE: u32 = u32::MAX;
 
 /// An object that is read.
-pub(crate) unsafe fn get<'a, T>(pointer: *const T) -> Result<&'a T, Fault> {
+pub(crate) unsafe fn get<'a, T>(pointer: *const T) -> Result<&'a T, ApiFailure> {
     // SAFETY: not null here, and then the caller's contract makes it one of our live objects.
-    unsafe { pointer.as_ref() }.ok_or(Fault::Null)
+    unsafe { pointer.as_ref() }.ok_or(ApiFailure::Null)
 }
 
 /// An object that is changed.
-pub(crate) unsafe fn get_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Fault> {
+pub(crate) unsafe fn get_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, ApiFailure> {
     // SAFETY: as above, and the contract has no other thread use it.
-    unsafe { pointer.as_mut() }.ok_or(Fault::Null)
+    unsafe { pointer.as_mut() }.ok_or(ApiFailure::Null)
 }
 
 /// An array that is read; null is an empty one.
-pub(crate) unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], Fault> {
+pub(crate) unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], ApiFailure> {
     match (pointer.is_null(), count) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(Fault::Null),
+        (true, _) => Err(ApiFailure::Null),
         // SAFETY: not null, and as long as the contract says.
         (false, _) => Ok(unsafe { std::slice::from_raw_parts(pointer, count) }),
     }
 }
 
 /// Text in UTF-8.
-pub(crate) unsafe fn utf8<'a>(pointer: *const u8, count: usize) -> Result<&'a str, Fault> {
+pub(crate) unsafe fn utf8<'a>(pointer: *const u8, count: usize) -> Result<&'a str, ApiFailure> {
     // SAFETY: the contract for arrays.
     let bytes = unsafe { slice(pointer, count) }?;
-    std::str::from_utf8(bytes).map_err(|e| Fault::Argument(format!("the text is no UTF-8: {e}")))
+    std::str::from_utf8(bytes)
+        .map_err(|e| ApiFailure::Argument(format!("the text is no UTF-8: {e}")))
 }
 
 /// Where a result goes.
-pub(crate) struct Out<T>(NonNull<T>);
+pub(crate) struct OutPointer<T>(NonNull<T>);
 
-impl<T> Out<T> {
+impl<T> OutPointer<T> {
     /// From a pointer that the contract lets be written.
-    pub unsafe fn new(pointer: *mut T) -> Result<Out<T>, Fault> {
-        NonNull::new(pointer).map(Out).ok_or(Fault::Null)
+    pub unsafe fn new(pointer: *mut T) -> Result<OutPointer<T>, ApiFailure> {
+        NonNull::new(pointer)
+            .map(OutPointer)
+            .ok_or(ApiFailure::Null)
     }
 
     /// Writes the result.
@@ -66,26 +69,26 @@ pub(crate) unsafe fn fill<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]
     values.len()
 }
 
-pub(crate) fn inst(module: &Module, number: u32) -> Result<Inst, Fault> {
+pub(crate) fn inst(module: &Module, number: u32) -> Result<Inst, ApiFailure> {
     let found = module.inst_at(number as usize);
-    found.ok_or_else(|| Fault::Argument(format!("{number} is no instruction of the module")))
+    found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no instruction of the module")))
 }
 
 /// A block that has not been removed: those that have are empty.
-pub(crate) fn block(module: &Module, number: u32) -> Result<Block, Fault> {
+pub(crate) fn block(module: &Module, number: u32) -> Result<Block, ApiFailure> {
     let found = module.block_at(number as usize);
     let found = found.filter(|b| module.body(*b).next().is_some());
-    found.ok_or_else(|| Fault::Argument(format!("{number} is no block of the module")))
+    found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no block of the module")))
 }
 
-pub(crate) fn func(module: &Module, number: u32) -> Result<Func, Fault> {
+pub(crate) fn func(module: &Module, number: u32) -> Result<Func, ApiFailure> {
     let found = module.func_at(number as usize);
-    found.ok_or_else(|| Fault::Argument(format!("{number} is no function of the module")))
+    found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no function of the module")))
 }
 
-pub(crate) fn id(module: &Module, word: u32) -> Result<Id, Fault> {
+pub(crate) fn id(module: &Module, word: u32) -> Result<Id, ApiFailure> {
     let found = Id::new(word).filter(|_| word < module.bound());
-    found.ok_or_else(|| Fault::Argument(format!("{word} is no id of the module")))
+    found.ok_or_else(|| ApiFailure::Argument(format!("{word} is no id of the module")))
 }
 
 /// The number of a handle, [`SPIRULA_NONE`] for none.

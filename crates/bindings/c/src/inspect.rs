@@ -1,8 +1,8 @@
 //! Walking a module: sections, functions, blocks, instructions, operands; names, definitions, uses.
 
 use crate::body::{ask, list, status};
-use crate::error::{Fault, SpirulaError, SpirulaStatus, guarded};
-use crate::handle::{self, Out, SPIRULA_NONE, fill, get, get_mut, number};
+use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, guarded};
+use crate::handle::{self, OutPointer, SPIRULA_NONE, fill, get, get_mut, number};
 use crate::module::SpirulaModule;
 use crate::text::{SpirulaName, SpirulaText};
 use spirula_spirv::analysis::Names;
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn spirula_instruction_get(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (&get(module)?.module, Out::new(description)?) };
+        let (module, out) = unsafe { (&get(module)?.module, OutPointer::new(description)?) };
         out.set(describe(module.inst(handle::inst(module, instruction)?)));
         Ok(())
     })
@@ -284,10 +284,10 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (name, out) = unsafe { (handle::utf8(name, length)?, Out::new(opcode)?) };
+        let (name, out) = unsafe { (handle::utf8(name, length)?, OutPointer::new(opcode)?) };
         let op = Op::by_name(name);
         out.set(
-            op.ok_or_else(|| Fault::Argument(format!("no instruction is called {name}")))?
+            op.ok_or_else(|| ApiFailure::Argument(format!("no instruction is called {name}")))?
                 .0,
         );
         Ok(())
@@ -351,11 +351,11 @@ pub unsafe extern "C" fn spirula_id_constant(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?, Out::new(value)?) };
+        let (module, out) = unsafe { (get_mut(module)?, OutPointer::new(value)?) };
         let (chains, module) = module.chains();
         let definition = chains.definition(handle::id(module, id)?);
         let known = definition.and_then(|i| constant(module, module.inst(i)));
-        let missing = || Fault::Argument(format!("%{id} is no constant"));
+        let missing = || ApiFailure::Argument(format!("%{id} is no constant"));
         out.set(known.ok_or_else(missing)?);
         Ok(())
     })

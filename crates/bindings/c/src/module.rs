@@ -1,8 +1,8 @@
 //! Modules: made, read, verified, written, freed.
 
 use crate::body::{ask, list, status};
-use crate::error::{Fault, SpirulaError, SpirulaStatus};
-use crate::handle::{Out, get, get_mut, slice, utf8};
+use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
+use crate::handle::{OutPointer, get, get_mut, slice, utf8};
 use crate::text::{SpirulaText, SpirulaWords};
 use spirula_spirv::analysis::{DefUse, Needs};
 use spirula_spirv::grammar::{Additions, Op, Version};
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn spirula_module_from_words(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (words, out) = unsafe { (slice(words, count)?, Out::new(module)?) };
+        let (words, out) = unsafe { (slice(words, count)?, OutPointer::new(module)?) };
         out.set(SpirulaModule::new(Module::from_words(words.to_vec())?));
         Ok(())
     })
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn spirula_module_from_bytes(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (bytes, out) = unsafe { (slice(bytes, count)?, Out::new(module)?) };
+        let (bytes, out) = unsafe { (slice(bytes, count)?, OutPointer::new(module)?) };
         out.set(SpirulaModule::new(Module::from_bytes(bytes)?));
         Ok(())
     })
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn spirula_module_from_text(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (source, out) = unsafe { (utf8(source, length)?, Out::new(module)?) };
+        let (source, out) = unsafe { (utf8(source, length)?, OutPointer::new(module)?) };
         let words = text::parse(source, &text::ParseOptions::default())?;
         out.set(SpirulaModule::new(Module::from_words(words)?));
         Ok(())
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn spirula_module_to_words(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get(module)?, Out::new(words)?) };
+        let (module, out) = unsafe { (get(module)?, OutPointer::new(words)?) };
         out.set(SpirulaWords::new(module.module.to_words()));
         Ok(())
     })
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn spirula_module_to_text(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get(module)?, Out::new(text)?) };
+        let (module, out) = unsafe { (get(module)?, OutPointer::new(text)?) };
         let options = text::PrintOptions {
             friendly_names,
             ..text::PrintOptions::default()
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn spirula_module_verify(
             // SAFETY: not null, and then a string that ends in NUL.
             let name = unsafe { std::ffi::CStr::from_ptr(environment) };
             let target = name.to_string_lossy().parse::<Target>();
-            options.target = target.map_err(|e| Fault::Argument(e.to_string()))?;
+            options.target = target.map_err(|e| ApiFailure::Argument(e.to_string()))?;
         }
         verify::module(&module.module, &options)?;
         Ok(())
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn spirula_grammar_add(
         let name = name.map(|n| n.to_string_lossy().into_owned());
         let additions = Additions::from_json(json, name.as_deref())?;
         let added = additions.register();
-        added.map_err(|e| Fault::Refused(e.to_string()))
+        added.map_err(|e| ApiFailure::Refused(e.to_string()))
     })
 }
 
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn spirula_module_construct_ssa(
         let promoted = ssa::construct(module.edit())?;
         for (pointer, count) in [(variables, promoted.variables), (phis, promoted.phis)] {
             // SAFETY: the crate's contract.
-            if let Ok(out) = unsafe { Out::new(pointer) } {
+            if let Ok(out) = unsafe { OutPointer::new(pointer) } {
                 out.set(count);
             }
         }

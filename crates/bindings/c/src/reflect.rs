@@ -2,7 +2,7 @@
 
 use crate::body::status;
 use crate::error::{SpirulaError, SpirulaStatus};
-use crate::handle::{Out, get, utf8};
+use crate::handle::{OutPointer, get, utf8};
 use crate::module::SpirulaModule;
 use crate::text::SpirulaText;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface, entry_points};
@@ -71,11 +71,11 @@ pub unsafe extern "C" fn spirula_entry_points(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, count) = unsafe { (&get(module)?.module, Out::new(count)?) };
+        let (module, count) = unsafe { (&get(module)?.module, OutPointer::new(count)?) };
         let mut points = entry_points(module);
         count.set(points.len());
         // SAFETY: the crate's contract.
-        if let Ok(out) = unsafe { Out::new(name) } {
+        if let Ok(out) = unsafe { OutPointer::new(name) } {
             let found = position < points.len();
             out.set(match found {
                 true => SpirulaText::new(points.swap_remove(position).0),
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn spirula_entry_point_get(
         // SAFETY: the crate's contract.
         let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
         // SAFETY: the crate's contract.
-        let out = unsafe { Out::new(entry_point) }?;
+        let out = unsafe { OutPointer::new(entry_point) }?;
         let interface = Interface::of(module, name)?;
         out.set(SpirulaEntryPoint {
             execution_model: interface.model.0,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn spirula_entry_point_bindings(
         // SAFETY: the crate's contract.
         let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
         // SAFETY: the crate's contract.
-        let count = unsafe { Out::new(count) }?;
+        let count = unsafe { OutPointer::new(count) }?;
         let interface = Interface::of(module, name)?;
         let bindings: Vec<SpirulaBinding> = interface.bindings.iter().map(binding).collect();
         // SAFETY: the crate's contract.

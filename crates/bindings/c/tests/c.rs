@@ -1,7 +1,7 @@
 //! The header is current, and a program in C works with both libraries.
 #![cfg(unix)]
 
-use spirula_testing::Expected;
+use spirula_testing::GoldenFiles;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -48,7 +48,7 @@ fn the_header_is_current() {
     let bindings = builder.generate().expect("the sources can be read");
     bindings.write(&mut header);
     let header = String::from_utf8(header).expect("it is text");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     expected.compare(&here().join("include/spirula.h"), &header);
     expected.finish();
 }
@@ -85,7 +85,7 @@ fn a_program_in_c_works_with_both_libraries() {
     let system = ["-lpthread", "-ldl", "-lm"];
     let parts = [path(&archive)].into_iter().chain(system);
     let fixed: Vec<String> = parts.map(str::to_owned).collect();
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for (name, link) in [("shared", &shared[..]), ("static", &fixed[..])] {
         let program = folder.path().join(name);
         let built = Command::new("cc")

@@ -1,11 +1,11 @@
 //! What is wrong with an input.
 
-use crate::Place;
+use crate::SourceLocation;
 use std::fmt;
 
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     /// Worth knowing; nothing was refused.
     Note,
     /// Accepted, but probably not what was meant.
@@ -16,13 +16,13 @@ pub enum Severity {
 
 /// A fault or a remark about an input, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
+pub struct SourceDiagnostic {
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// One sentence without a full stop.
     pub message: String,
     /// What it is about.
-    pub place: Place,
+    pub place: SourceLocation,
     /// A few words shown at the place itself; may be empty.
     pub label: String,
     /// Further facts, each a sentence.
@@ -31,19 +31,23 @@ pub struct Diagnostic {
     pub hint: Option<String>,
 }
 
-impl Diagnostic {
+impl SourceDiagnostic {
     /// An error at a place.
-    pub fn error(place: Place, message: impl Into<String>) -> Self {
-        Self::new(Severity::Error, place, message)
+    pub fn error(place: SourceLocation, message: impl Into<String>) -> Self {
+        Self::new(DiagnosticSeverity::Error, place, message)
     }
 
     /// A warning at a place.
-    pub fn warning(place: Place, message: impl Into<String>) -> Self {
-        Self::new(Severity::Warning, place, message)
+    pub fn warning(place: SourceLocation, message: impl Into<String>) -> Self {
+        Self::new(DiagnosticSeverity::Warning, place, message)
     }
 
-    fn new(severity: Severity, place: Place, message: impl Into<String>) -> Self {
-        Diagnostic {
+    fn new(
+        severity: DiagnosticSeverity,
+        place: SourceLocation,
+        message: impl Into<String>,
+    ) -> Self {
+        SourceDiagnostic {
             severity,
             message: message.into(),
             place,
@@ -76,13 +80,13 @@ impl Diagnostic {
 }
 
 /// One line without the source: for logs and tests. Use [`crate::render`] for people.
-impl fmt::Display for Diagnostic {
+impl fmt::Display for SourceDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Place::Unknown => f.write_str(&self.message),
+            SourceLocation::Unknown => f.write_str(&self.message),
             place => write!(f, "{place}: {}", self.message),
         }
     }
 }
 
-impl std::error::Error for Diagnostic {}
+impl std::error::Error for SourceDiagnostic {}

@@ -1,16 +1,16 @@
 //! Places in input files and the diagnostics that point at them.
 //!
-//! Every reader of Spirula reports through this crate, and every IR carries [`Place`]s, so that a
+//! Every reader of Spirula reports through this crate, and every IR carries [`SourceLocation`]s, so that a
 //! fault found late can still be shown where it was written.
 //!
-//! - [`Place`]: where something stands in its input, text or binary.
-//! - [`Diagnostic`]: what is wrong, where, and what to do about it.
-//! - [`Source`]: an input with its name, against which diagnostics are rendered.
+//! - [`SourceLocation`]: where something stands in its input, text or binary.
+//! - [`SourceDiagnostic`]: what is wrong, where, and what to do about it.
+//! - [`SourceFile`]: an input with its name, against which diagnostics are rendered.
 
 mod diagnostic;
 mod place;
 mod render;
 
-pub use diagnostic::{Diagnostic, Severity};
-pub use place::Place;
-pub use render::{Source, render};
+pub use diagnostic::{DiagnosticSeverity, SourceDiagnostic};
+pub use place::SourceLocation;
+pub use render::{SourceFile, render};

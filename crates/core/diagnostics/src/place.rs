@@ -7,7 +7,7 @@ use std::fmt;
 /// The file itself is not part of it: a compilation has one input, and whoever renders a
 /// diagnostic knows which.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum SourceLocation {
     /// No place is known, or the fault concerns the input as a whole.
     #[default]
     Unknown,
@@ -26,25 +26,25 @@ pub enum Place {
     Word(u32),
 }
 
-impl Place {
+impl SourceLocation {
     /// The bytes `start..end` of a text. Offsets above `u32::MAX` are clamped to it.
     pub fn text(start: usize, end: usize) -> Self {
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Place::Text {
+        SourceLocation::Text {
             start: clamp(start),
             end: clamp(end),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Place::Unknown => f.write_str("unknown place"),
-            Place::Text { start, .. } => write!(f, "byte {start}"),
-            Place::Byte(at) => write!(f, "byte {at} ({at:#x})"),
-            Place::Bit(at) => write!(f, "bit {at} (byte {:#x})", at / 8),
-            Place::Word(at) => write!(f, "word {at} (byte {:#x})", u64::from(at) * 4),
+            SourceLocation::Unknown => f.write_str("unknown place"),
+            SourceLocation::Text { start, .. } => write!(f, "byte {start}"),
+            SourceLocation::Byte(at) => write!(f, "byte {at} ({at:#x})"),
+            SourceLocation::Bit(at) => write!(f, "bit {at} (byte {:#x})", at / 8),
+            SourceLocation::Word(at) => write!(f, "word {at} (byte {:#x})", u64::from(at) * 4),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Diagnostics as text for people.
 
-use crate::{Diagnostic, Place, Severity};
+use crate::{DiagnosticSeverity, SourceDiagnostic, SourceLocation};
 use codespan_reporting::diagnostic as cs;
 use codespan_reporting::files::{Error, Files, SimpleFile};
 use codespan_reporting::term;
@@ -16,7 +16,7 @@ const MAX_MESSAGE: usize = 2000;
 
 /// An input and the name it is known by (a path, or `<stdin>`).
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceFile<'a> {
     /// Name shown to the user.
     pub name: &'a str,
     /// The bytes as they were read.
@@ -25,27 +25,27 @@ pub struct Source<'a> {
 
 /// Renders a diagnostic against its input, with the source line for texts and the offset for
 /// binaries, a newline at the end. Long lines and messages are cut. `colour` adds ANSI escapes.
-pub fn render(diagnostic: &Diagnostic, source: Source<'_>, colour: bool) -> String {
+pub fn render(diagnostic: &SourceDiagnostic, source: SourceFile<'_>, colour: bool) -> String {
     let text = match diagnostic.place {
-        Place::Text { .. } => String::from_utf8_lossy(source.bytes),
+        SourceLocation::Text { .. } => String::from_utf8_lossy(source.bytes),
         _ => "".into(),
     };
     let severity = match diagnostic.severity {
-        Severity::Error => cs::Severity::Error,
-        Severity::Warning => cs::Severity::Warning,
-        Severity::Note => cs::Severity::Note,
+        DiagnosticSeverity::Error => cs::Severity::Error,
+        DiagnosticSeverity::Warning => cs::Severity::Warning,
+        DiagnosticSeverity::Note => cs::Severity::Note,
     };
     let mut out = cs::Diagnostic::new(severity).with_message(cut(&diagnostic.message));
     let mut file = CutFile::whole(source.name, text);
     match diagnostic.place {
-        Place::Text { start, end } => {
+        SourceLocation::Text { start, end } => {
             let range = char_range(file.file.source(), start as usize, end as usize);
             let (shown, range) = file.around(range);
             file = shown;
             let label = cs::Label::primary((), range).with_message(cut(&diagnostic.label));
             out = out.with_label(label);
         }
-        Place::Unknown => out.notes.push(format!("in {}", source.name)),
+        SourceLocation::Unknown => out.notes.push(format!("in {}", source.name)),
         place => out.notes.push(format!("at {}: {place}", source.name)),
     }
     out.notes
@@ -171,10 +171,11 @@ mod tests {
 
     #[test]
     fn text_shows_line_and_hint() {
-        let d = Diagnostic::error(Place::text(6, 9), "unknown opcode").with_hint("spell it OpAdd");
+        let d = SourceDiagnostic::error(SourceLocation::text(6, 9), "unknown opcode")
+            .with_hint("spell it OpAdd");
         let shown = render(
             &d,
-            Source {
+            SourceFile {
                 name: "a.spvasm",
                 bytes: b"first\nbad line\n",
             },
@@ -190,9 +191,9 @@ mod tests {
         let line = format!("first\n{}bad{}\n", "é".repeat(100_000), "x".repeat(100_000));
         let start = 6 + 200_000;
         let message = "m".repeat(100_000);
-        let d =
-            Diagnostic::error(Place::text(start, start + 3), message).with_hint("h".repeat(9000));
-        let source = Source {
+        let d = SourceDiagnostic::error(SourceLocation::text(start, start + 3), message)
+            .with_hint("h".repeat(9000));
+        let source = SourceFile {
             name: "a.ll",
             bytes: line.as_bytes(),
         };
@@ -201,16 +202,16 @@ mod tests {
         assert!(shown.contains("a.ll:2:100001"), "{shown}");
         assert!(shown.contains("ébadx"), "{shown}");
         assert!(shown.contains("^^^"), "{shown}");
-        let whole = Diagnostic::error(Place::text(0, start * 2), "all");
+        let whole = SourceDiagnostic::error(SourceLocation::text(0, start * 2), "all");
         assert!(render(&whole, source, true).len() < 8000);
     }
 
     #[test]
     fn binary_shows_offset() {
-        let d = Diagnostic::error(Place::Word(7), "zero length");
+        let d = SourceDiagnostic::error(SourceLocation::Word(7), "zero length");
         let shown = render(
             &d,
-            Source {
+            SourceFile {
                 name: "a.spv",
                 bytes: &[],
             },
@@ -221,10 +222,10 @@ mod tests {
 
     #[test]
     fn places_outside_the_text_do_not_panic() {
-        let d = Diagnostic::error(Place::text(1, 900), "truncated");
+        let d = SourceDiagnostic::error(SourceLocation::text(1, 900), "truncated");
         render(
             &d,
-            Source {
+            SourceFile {
                 name: "a",
                 bytes: "é".as_bytes(),
             },

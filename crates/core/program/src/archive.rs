@@ -7,7 +7,7 @@
 //! place, as in other formats that are ZIP files (OCF 3.3, section 4.3). The same program gives
 //! the same bytes.
 
-use crate::Program;
+use crate::CompiledProgram;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{Cursor, Read, Write};
@@ -38,22 +38,22 @@ impl std::error::Error for ArchiveError {}
 
 /// The content of `program.json`.
 #[derive(Serialize)]
-struct Written<'a> {
+struct ManifestView<'a> {
     format: u32,
     data: usize,
-    program: &'a Program,
+    program: &'a CompiledProgram,
 }
 
 /// The same, as it is read.
 #[derive(Deserialize)]
-struct Content {
+struct ManifestContent {
     data: usize,
-    program: Program,
+    program: CompiledProgram,
 }
 
 /// What is read of it first, since the rest may have changed.
 #[derive(Deserialize)]
-struct Header {
+struct ManifestHeader {
     format: u32,
 }
 
@@ -69,11 +69,11 @@ pub fn is_archive(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When it is larger than archives can be.
-pub fn write(program: &Program) -> Result<Vec<u8>, ArchiveError> {
+pub fn write(program: &CompiledProgram) -> Result<Vec<u8>, ArchiveError> {
     write_members(program).map_err(|error| ArchiveError(error.to_string()))
 }
 
-fn write_members(program: &Program) -> ZipResult<Vec<u8>> {
+fn write_members(program: &CompiledProgram) -> ZipResult<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let mut member = |name: &str, bytes: &[u8]| {
         let options = SimpleFileOptions::default()
@@ -85,7 +85,7 @@ fn write_members(program: &Program) -> ZipResult<Vec<u8>> {
         ZipResult::Ok(())
     };
     member("mimetype", TYPE.as_bytes())?;
-    let written = Written {
+    let written = ManifestView {
         format: FORMAT,
         data: program.data.len(),
         program,
@@ -117,18 +117,18 @@ fn data_name(number: usize) -> String {
 ///
 /// # Errors
 /// When it is damaged, of another format, or has no program that can be run.
-pub fn read(bytes: &[u8]) -> Result<Program, ArchiveError> {
+pub fn read(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
     let archive = ZipArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|error| ArchiveError(error.to_string()))?;
     let json = member(&mut archive, "program.json")?;
     let fault = |error: serde_json::Error| ArchiveError(format!("program.json: {error}"));
-    let header: Header = serde_json::from_slice(&json).map_err(fault)?;
+    let header: ManifestHeader = serde_json::from_slice(&json).map_err(fault)?;
     if header.format != FORMAT {
         let found = header.format;
         let text = format!("the program has format {found}, this version reads {FORMAT}");
         return Err(ArchiveError(text));
     }
-    let Content { data, mut program } = serde_json::from_slice(&json).map_err(fault)?;
+    let ManifestContent { data, mut program } = serde_json::from_slice(&json).map_err(fault)?;
     for (number, kernel) in program.kernels.iter_mut().enumerate() {
         if kernel.refusal.is_none() {
             let [name, other] = kernel_names(number);

@@ -1,25 +1,25 @@
 //! The blocks of a running program, counted by their references.
 
 use crate::copy;
-use crate::pool::{Piece, Pool};
-use crate::{Machine, Part, RunError};
+use crate::pool::{BlockPool, PooledBlock};
+use crate::{BlockRead, KernelMachine, ProgramError};
 use smallvec::SmallVec;
 
 /// A block: on the device, or bytes of the host.
-struct Block<B> {
+struct RefCountedBlock<B> {
     /// That of the device.
-    device: Option<Piece<B>>,
+    device: Option<PooledBlock<B>>,
     bytes: Vec<u8>,
     size: u64,
     references: u32,
 }
 
 /// All blocks of a program, and the machine that has them.
-pub(crate) struct Blocks<M: Machine> {
+pub(crate) struct ProgramHeap<M: KernelMachine> {
     pub machine: M,
-    blocks: Vec<Block<M::Block>>,
+    blocks: Vec<RefCountedBlock<M::Block>>,
     unused: Vec<usize>,
-    pool: Pool<M::Block>,
+    pool: BlockPool<M::Block>,
     /// Blocks that the machine has made.
     made: u64,
     /// Bytes of the device's blocks that are referred to, and the most that ever were.
@@ -27,18 +27,18 @@ pub(crate) struct Blocks<M: Machine> {
     most_in_use: u64,
 }
 
-type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
+type MachineResult<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
 
 /// A side of a copy with its block.
-pub(crate) type Side<'a> = (usize, &'a copy::Side);
+pub(crate) type BlockView<'a> = (usize, &'a copy::StridedView);
 
 /// Smallest size of blocks of the device, and what all sizes are multiples of.
 const GRAIN: u64 = 16;
 
-impl<M: Machine> Blocks<M> {
+impl<M: KernelMachine> ProgramHeap<M> {
     pub fn new(machine: M) -> Self {
-        Blocks {
-            pool: Pool::new(!machine.is_host()),
+        ProgramHeap {
+            pool: BlockPool::new(!machine.is_host()),
             machine,
             blocks: Vec::new(),
             unused: Vec::new(),
@@ -48,7 +48,7 @@ impl<M: Machine> Blocks<M> {
         }
     }
 
-    fn add(&mut self, block: Block<M::Block>) -> usize {
+    fn add(&mut self, block: RefCountedBlock<M::Block>) -> usize {
         match self.unused.pop() {
             Some(at) => {
                 self.blocks[at] = block;
@@ -62,16 +62,17 @@ impl<M: Machine> Blocks<M> {
     }
 
     /// A block of the device with one reference, with any contents.
-    pub fn allocate(&mut self, bytes: u64) -> Run<usize, M> {
+    pub fn allocate(&mut self, bytes: u64) -> MachineResult<usize, M> {
         let size = bytes.max(1).checked_next_multiple_of(GRAIN);
-        let size = size.ok_or_else(|| RunError::Invalid(format!("no memory of {bytes} bytes")))?;
+        let size =
+            size.ok_or_else(|| ProgramError::Invalid(format!("no memory of {bytes} bytes")))?;
         let device = match self.pool.take(size) {
             Some(kept) => kept,
             None => self.made(size)?,
         };
         self.in_use += device.size;
         self.most_in_use = self.most_in_use.max(self.in_use);
-        Ok(self.add(Block {
+        Ok(self.add(RefCountedBlock {
             device: Some(device),
             bytes: Vec::new(),
             size,
@@ -80,10 +81,10 @@ impl<M: Machine> Blocks<M> {
     }
 
     /// Has the machine make a block, for which it may need the memory of those that are kept.
-    fn made(&mut self, size: u64) -> Run<Piece<M::Block>, M> {
+    fn made(&mut self, size: u64) -> MachineResult<PooledBlock<M::Block>, M> {
         let number = self.made;
         self.made += 1;
-        let piece = |block| Piece {
+        let piece = |block| PooledBlock {
             block,
             size,
             number,
@@ -94,12 +95,12 @@ impl<M: Machine> Blocks<M> {
             Ok(_) => Vec::new(),
         };
         if kept.is_empty() {
-            return made.map_err(RunError::Machine);
+            return made.map_err(ProgramError::Machine);
         }
         kept.into_iter().for_each(|block| self.machine.free(block));
-        self.machine.wait().map_err(RunError::Machine)?;
+        self.machine.wait().map_err(ProgramError::Machine)?;
         let made = self.machine.allocate(size).map(piece);
-        made.map_err(RunError::Machine)
+        made.map_err(ProgramError::Machine)
     }
 
     /// Takes note that a call begins, when the machine has nothing to do.
@@ -109,7 +110,7 @@ impl<M: Machine> Blocks<M> {
 
     /// Makes a block of the host with one reference.
     pub fn host(&mut self, bytes: Vec<u8>) -> usize {
-        self.add(Block {
+        self.add(RefCountedBlock {
             device: None,
             size: bytes.len() as u64,
             bytes,
@@ -144,23 +145,23 @@ impl<M: Machine> Blocks<M> {
     }
 
     /// The machine's block.
-    pub fn device(&self, block: usize) -> Run<M::Block, M> {
+    pub fn device(&self, block: usize) -> MachineResult<M::Block, M> {
         let device = self.blocks[block].device.map(|device| device.block);
-        device.ok_or_else(|| RunError::Invalid("host memory handed to a kernel".to_owned()))
+        device.ok_or_else(|| ProgramError::Invalid("host memory handed to a kernel".to_owned()))
     }
 
-    fn range(&self, block: usize, at: u64, length: u64) -> Run<(), M> {
+    fn range(&self, block: usize, at: u64, length: u64) -> MachineResult<(), M> {
         let size = self.blocks[block].size;
         match at.checked_add(length) {
             Some(end) if end <= size => Ok(()),
             _ => {
                 let message = format!("{length} bytes at {at} of a block of {size} bytes");
-                Err(RunError::Invalid(message))
+                Err(ProgramError::Invalid(message))
             }
         }
     }
 
-    pub fn read(&mut self, block: usize, at: u64, length: u64) -> Run<Vec<u8>, M> {
+    pub fn read(&mut self, block: usize, at: u64, length: u64) -> MachineResult<Vec<u8>, M> {
         self.range(block, at, length)?;
         let mut out = vec![0; length as usize];
         self.read_all(&mut [(block, at, &mut out)])?;
@@ -168,7 +169,7 @@ impl<M: Machine> Blocks<M> {
     }
 
     /// Copies parts of blocks, each from its first byte on, waiting for the device once.
-    pub fn read_all(&mut self, parts: &mut [(usize, u64, &mut [u8])]) -> Run<(), M> {
+    pub fn read_all(&mut self, parts: &mut [(usize, u64, &mut [u8])]) -> MachineResult<(), M> {
         for (block, at, out) in &*parts {
             self.range(*block, *at, out.len() as u64)?;
         }
@@ -176,24 +177,27 @@ impl<M: Machine> Blocks<M> {
         for (block, at, out) in parts.iter_mut().filter(|(_, _, out)| !out.is_empty()) {
             let (data, at) = (&self.blocks[*block], *at);
             match data.device {
-                Some(Piece { block, .. }) => there.push(Part { block, at, out }),
+                Some(PooledBlock { block, .. }) => there.push(BlockRead { block, at, out }),
                 None => out.copy_from_slice(&data.bytes[at as usize..at as usize + out.len()]),
             }
         }
         match there.is_empty() {
             true => Ok(()),
-            false => self.machine.read_all(&mut there).map_err(RunError::Machine),
+            false => self
+                .machine
+                .read_all(&mut there)
+                .map_err(ProgramError::Machine),
         }
     }
 
-    pub fn write(&mut self, block: usize, at: u64, bytes: &[u8]) -> Run<(), M> {
+    pub fn write(&mut self, block: usize, at: u64, bytes: &[u8]) -> MachineResult<(), M> {
         self.range(block, at, bytes.len() as u64)?;
         let data = &mut self.blocks[block];
         match data.device {
             _ if bytes.is_empty() => Ok(()),
             Some(device) => {
                 let written = self.machine.write(device.block, at, bytes);
-                written.map_err(RunError::Machine)
+                written.map_err(ProgramError::Machine)
             }
             None => {
                 data.bytes[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
@@ -207,7 +211,12 @@ impl<M: Machine> Blocks<M> {
     ///
     /// # Errors
     /// When a side reaches beyond its block.
-    pub fn may_copy_there(&self, size: u64, shape: &[i64], sides: [Side<'_>; 2]) -> Run<bool, M> {
+    pub fn may_copy_there(
+        &self,
+        size: u64,
+        shape: &[i64],
+        sides: [BlockView<'_>; 2],
+    ) -> MachineResult<bool, M> {
         let mut reaches = [(0, 0); 2];
         for (reach, (block, side)) in reaches.iter_mut().zip(sides) {
             let (first, length) = extent(shape, side).ok_or_else(beyond)?;
@@ -223,7 +232,12 @@ impl<M: Machine> Blocks<M> {
     }
 
     /// The same copy through the host.
-    pub fn copy(&mut self, size: u64, shape: &[i64], sides: [Side<'_>; 2]) -> Run<(), M> {
+    pub fn copy(
+        &mut self,
+        size: u64,
+        shape: &[i64],
+        sides: [BlockView<'_>; 2],
+    ) -> MachineResult<(), M> {
         let [(target_block, to), (source_block, from)] = sides;
         let (first, length) = extent(shape, from).ok_or_else(beyond)?;
         let source = self.read(source_block, first * size, length * size)?;
@@ -259,13 +273,13 @@ impl<M: Machine> Blocks<M> {
     }
 }
 
-fn beyond<E>() -> RunError<E> {
-    RunError::Invalid("a copy reaches beyond all memory".to_owned())
+fn beyond<E>() -> ProgramError<E> {
+    ProgramError::Invalid("a copy reaches beyond all memory".to_owned())
 }
 
 /// The first element of a side and how many there are up to its last; `None` where they are beyond
 /// all memory.
-fn extent(shape: &[i64], side: &copy::Side) -> Option<(u64, u64)> {
+fn extent(shape: &[i64], side: &copy::StridedView) -> Option<(u64, u64)> {
     let (mut low, mut high) = (side.first, side.first);
     for (size, stride) in shape.iter().zip(&side.strides) {
         let span = size.checked_sub(1)?.checked_mul(*stride)?;
@@ -280,16 +294,16 @@ fn extent(shape: &[i64], side: &copy::Side) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Parameter, Request, SizeClass};
+    use crate::{LaunchRequest, ProgramParameter, SizeClass};
 
     /// A machine that only counts.
     #[derive(Default)]
-    struct Counting {
+    struct CountingMachine {
         made: u32,
         freed: u32,
     }
 
-    impl Machine for Counting {
+    impl KernelMachine for CountingMachine {
         type Block = u32;
         type Error = String;
 
@@ -310,7 +324,7 @@ mod tests {
             Ok(())
         }
 
-        fn launch(&mut self, _: &Request<'_, u32>) -> Result<(), String> {
+        fn launch(&mut self, _: &LaunchRequest<'_, u32>) -> Result<(), String> {
             Ok(())
         }
 
@@ -322,7 +336,7 @@ mod tests {
             false
         }
 
-        fn parameter(&self, _: &Parameter) -> u64 {
+        fn parameter(&self, _: &ProgramParameter) -> u64 {
             1
         }
 
@@ -333,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_second_call_finds_the_blocks_of_the_first() {
-        let mut blocks = Blocks::new(Counting::default());
+        let mut blocks = ProgramHeap::new(CountingMachine::default());
         for _ in 0..3 {
             let made = [200 << 20, 300 << 20, 1 << 30].map(|size| blocks.allocate(size));
             for block in made {

@@ -3,10 +3,10 @@
 //! Compilers make programs of which this is true; of one from a file it has to be checked.
 
 use crate::program::{
-    Copier, Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Kernel, Launch, Mem, Program,
-    Reg, Slot, Step,
+    CompiledProgram, CopyKernels, EntrySize, EntryValueType, GLOBAL, HostFunction, HostMemoryRef,
+    HostRegister, HostSlot, HostStep, LaunchStep, ProgramEntry, ProgramKernel, StridedCopy,
 };
-use crate::{Operator, Scalar};
+use crate::{ScalarOperator, ScalarType};
 use std::fmt;
 
 /// What is wrong with a program, and where.
@@ -24,7 +24,7 @@ impl fmt::Display for ProgramFault {
 
 impl std::error::Error for ProgramFault {}
 
-type Check = Result<(), String>;
+type ProgramCheckResult = Result<(), String>;
 
 /// Most scalars and most references of a function, or that all share; compilers stay far below.
 const MOST: u32 = 1 << 20;
@@ -32,7 +32,7 @@ const MOST: u32 = 1 << 20;
 /// Most dimensions of a launch.
 const DIMENSIONS: usize = 3;
 
-impl Program {
+impl CompiledProgram {
     /// Checks that everything which is numbered is there, and that scalars have their places.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Program {
             check_kernel(kernel).map_err(at(format!("kernel {number}")))?;
         }
         for (number, function) in self.functions.iter().enumerate() {
-            let scope = Scope::new(self, function);
+            let scope = HostFunctionValidator::new(self, function);
             scope.counts().map_err(at(format!("function {number}")))?;
             for (step, what) in function.steps.iter().enumerate() {
                 let place = format!("function {number}, step {step}");
@@ -65,18 +65,18 @@ impl Program {
         Ok(())
     }
 
-    fn check_copier(&self, copier: &Copier) -> Check {
+    fn check_copier(&self, copier: &CopyKernels) -> ProgramCheckResult {
         let functions = [
-            (copier.strided, Copier::STRIDED),
-            (copier.tiled, Copier::TILED),
+            (copier.strided, CopyKernels::STRIDED),
+            (copier.tiled, CopyKernels::TILED),
         ];
         for (number, scalars) in functions {
             within(number, self.functions.len(), "function")?;
             let inputs = &self.functions[number].inputs;
             let (first, last) = inputs.split_at(scalars.min(inputs.len()));
             let fits = first.len() == scalars
-                && first.iter().all(|slot| matches!(slot, Slot::Scalar(_)))
-                && matches!(last, [Slot::Memory(_), Slot::Memory(_)]);
+                && first.iter().all(|slot| matches!(slot, HostSlot::Scalar(_)))
+                && matches!(last, [HostSlot::Memory(_), HostSlot::Memory(_)]);
             if !fits {
                 return Err(format!("function {number} does not take what copies give"));
             }
@@ -84,9 +84,9 @@ impl Program {
         Ok(())
     }
 
-    fn check_entry(&self, entry: &Entry) -> Check {
+    fn check_entry(&self, entry: &ProgramEntry) -> ProgramCheckResult {
         within(entry.function, self.functions.len(), "function")?;
-        let scope = Scope::new(self, &self.functions[entry.function]);
+        let scope = HostFunctionValidator::new(self, &self.functions[entry.function]);
         let parameters = entry.parameters.iter().map(|p| (&p.value, &p.opaque));
         let results = entry.results.iter().map(|r| (&r.value, &r.opaque));
         let all = parameters.chain(results).flat_map(|(value, opaque)| {
@@ -97,14 +97,14 @@ impl Program {
     }
 }
 
-fn within(number: usize, count: usize, what: &str) -> Check {
+fn within(number: usize, count: usize, what: &str) -> ProgramCheckResult {
     match number < count {
         true => Ok(()),
         false => Err(format!("there is no {what} {number}")),
     }
 }
 
-fn small(count: u32) -> Check {
+fn small(count: u32) -> ProgramCheckResult {
     match count <= MOST {
         true => Ok(()),
         false => Err(format!("{count} are more than {MOST}")),
@@ -112,10 +112,11 @@ fn small(count: u32) -> Check {
 }
 
 /// Scalars lie within their bytes, behind the number of workgroups.
-fn check_kernel(kernel: &Kernel) -> Check {
+fn check_kernel(kernel: &ProgramKernel) -> ProgramCheckResult {
     small(kernel.scalar_bytes)?;
-    let size = |ty: Scalar| ty.size().max(4);
-    let fits = |(at, ty): &(u32, Scalar)| u64::from(*at) + size(*ty) <= kernel.scalar_bytes.into();
+    let size = |ty: ScalarType| ty.size().max(4);
+    let fits =
+        |(at, ty): &(u32, ScalarType)| u64::from(*at) + size(*ty) <= kernel.scalar_bytes.into();
     match kernel.refusal.is_some() || kernel.scalar_bytes >= 4 && kernel.scalars.iter().all(fits) {
         true => Ok(()),
         false => Err("a scalar lies outside of those that are passed".to_owned()),
@@ -123,29 +124,29 @@ fn check_kernel(kernel: &Kernel) -> Check {
 }
 
 /// A function with what it shares with others.
-struct Scope<'a> {
-    program: &'a Program,
-    function: &'a Function,
+struct HostFunctionValidator<'a> {
+    program: &'a CompiledProgram,
+    function: &'a HostFunction,
 }
 
-impl<'a> Scope<'a> {
-    fn new(program: &'a Program, function: &'a Function) -> Self {
-        Scope { program, function }
+impl<'a> HostFunctionValidator<'a> {
+    fn new(program: &'a CompiledProgram, function: &'a HostFunction) -> Self {
+        HostFunctionValidator { program, function }
     }
 
-    fn counts(&self) -> Check {
+    fn counts(&self) -> ProgramCheckResult {
         small(self.function.scalars)?;
         small(self.function.memories)?;
         self.slots(&self.function.inputs)?;
         self.slots(&self.function.outputs)?;
         let mut constants = self.function.constants.iter();
-        constants.try_for_each(|(Reg(number), _)| {
+        constants.try_for_each(|(HostRegister(number), _)| {
             let own = self.function.scalars as usize;
             within(*number as usize, own, "scalar")
         })
     }
 
-    fn reg(&self, Reg(number): Reg) -> Check {
+    fn reg(&self, HostRegister(number): HostRegister) -> ProgramCheckResult {
         match number & GLOBAL {
             0 => within(number as usize, self.function.scalars as usize, "scalar"),
             _ => {
@@ -155,11 +156,11 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn regs(&self, regs: &[Reg]) -> Check {
+    fn regs(&self, regs: &[HostRegister]) -> ProgramCheckResult {
         regs.iter().try_for_each(|reg| self.reg(*reg))
     }
 
-    fn mem(&self, Mem(number): Mem) -> Check {
+    fn mem(&self, HostMemoryRef(number): HostMemoryRef) -> ProgramCheckResult {
         match number & GLOBAL {
             0 => within(
                 number as usize,
@@ -173,14 +174,14 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn slots(&self, slots: &[Slot]) -> Check {
+    fn slots(&self, slots: &[HostSlot]) -> ProgramCheckResult {
         slots.iter().try_for_each(|slot| match slot {
-            Slot::Scalar(reg) => self.reg(*reg),
-            Slot::Memory(mem) => self.mem(*mem),
+            HostSlot::Scalar(reg) => self.reg(*reg),
+            HostSlot::Memory(mem) => self.mem(*mem),
         })
     }
 
-    fn value(&self, value: &EntryValue) -> Check {
+    fn value(&self, value: &EntryValueType) -> ProgramCheckResult {
         self.slots(&[value.slot])?;
         let sizes = value.shape.iter().flatten();
         sizes.copied().try_for_each(|size| match size {
@@ -189,42 +190,42 @@ impl<'a> Scope<'a> {
         })
     }
 
-    fn step(&self, step: &Step) -> Check {
+    fn step(&self, step: &HostStep) -> ProgramCheckResult {
         let program = self.program;
         match step {
-            Step::Set(to, _) => self.reg(*to),
-            Step::Move(to, from) => self.regs(&[*to, *from]),
-            Step::Apply(operator, to, operands) => self.apply(*operator, *to, operands),
-            Step::Parameter(to, number) => {
+            HostStep::Set(to, _) => self.reg(*to),
+            HostStep::Move(to, from) => self.regs(&[*to, *from]),
+            HostStep::Apply(operator, to, operands) => self.apply(*operator, *to, operands),
+            HostStep::Parameter(to, number) => {
                 within(*number, program.parameters.len(), "tuning parameter")?;
                 self.reg(*to)
             }
-            Step::Limit(to, number) => {
+            HostStep::Limit(to, number) => {
                 within(*number, program.limits.len(), "limit")?;
                 self.reg(*to)
             }
-            Step::Allocate(to, bytes) => self.mem(*to).and_then(|()| self.reg(*bytes)),
-            Step::Data(to, number) => {
+            HostStep::Allocate(to, bytes) => self.mem(*to).and_then(|()| self.reg(*bytes)),
+            HostStep::Data(to, number) => {
                 within(*number, program.data.len(), "constant data")?;
                 self.mem(*to)
             }
-            Step::Refer(to, from) => self.mem(*to).and_then(|()| self.mem(*from)),
-            Step::Forget(mem) => self.mem(*mem),
-            Step::Read(scalar, mem, _, index) => self.access(*mem, &[*scalar, *index]),
-            Step::Write(mem, _, index, value) => self.access(*mem, &[*index, *value]),
-            Step::Copy(copy) => self.copy(copy),
-            Step::Launch(launch) => self.launch(launch),
-            Step::Jump(to) => self.target(*to),
-            Step::Unless(condition, to) => self.reg(*condition).and_then(|()| self.target(*to)),
-            Step::Call(callee, inputs, outputs) => {
+            HostStep::Refer(to, from) => self.mem(*to).and_then(|()| self.mem(*from)),
+            HostStep::Forget(mem) => self.mem(*mem),
+            HostStep::Read(scalar, mem, _, index) => self.access(*mem, &[*scalar, *index]),
+            HostStep::Write(mem, _, index, value) => self.access(*mem, &[*index, *value]),
+            HostStep::Copy(copy) => self.copy(copy),
+            HostStep::Launch(launch) => self.launch(launch),
+            HostStep::Jump(to) => self.target(*to),
+            HostStep::Unless(condition, to) => self.reg(*condition).and_then(|()| self.target(*to)),
+            HostStep::Call(callee, inputs, outputs) => {
                 within(*callee, program.functions.len(), "function")?;
                 self.slots(inputs).and_then(|()| self.slots(outputs))
             }
-            Step::Assert(condition, message, values) => {
+            HostStep::Assert(condition, message, values) => {
                 within(*message, program.messages.len(), "message")?;
                 self.reg(*condition).and_then(|()| self.regs(values))
             }
-            Step::Trace(message, values) => {
+            HostStep::Trace(message, values) => {
                 within(*message, program.messages.len(), "message")?;
                 self.regs(values)
             }
@@ -232,23 +233,28 @@ impl<'a> Scope<'a> {
     }
 
     /// Operands that an operator does not have are read all the same.
-    fn apply(&self, operator: Operator, to: Reg, operands: &[Reg; 3]) -> Check {
+    fn apply(
+        &self,
+        operator: ScalarOperator,
+        to: HostRegister,
+        operands: &[HostRegister; 3],
+    ) -> ProgramCheckResult {
         match operator.is_valid() {
             true => self.reg(to).and_then(|()| self.regs(operands)),
             false => Err(format!("there is no operator {operator}")),
         }
     }
 
-    fn access(&self, mem: Mem, regs: &[Reg]) -> Check {
+    fn access(&self, mem: HostMemoryRef, regs: &[HostRegister]) -> ProgramCheckResult {
         self.mem(mem).and_then(|()| self.regs(regs))
     }
 
     /// A step, or the end of the function.
-    fn target(&self, to: usize) -> Check {
+    fn target(&self, to: usize) -> ProgramCheckResult {
         within(to, self.function.steps.len() + 1, "step")
     }
 
-    fn copy(&self, copy: &Copy) -> Check {
+    fn copy(&self, copy: &StridedCopy) -> ProgramCheckResult {
         self.regs(&copy.shape)?;
         for (mem, first, strides) in [&copy.to, &copy.from] {
             self.mem(*mem)?;
@@ -264,7 +270,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn launch(&self, launch: &Launch) -> Check {
+    fn launch(&self, launch: &LaunchStep) -> ProgramCheckResult {
         let kernels = &self.program.kernels;
         within(launch.kernel, kernels.len(), "kernel")?;
         if launch.groups.len() > DIMENSIONS {

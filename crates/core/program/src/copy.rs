@@ -5,21 +5,21 @@
 //! sides are accessed in order (Ruetsch and Micikevicius, Optimizing Matrix Transpose in CUDA,
 //! 2009).
 
-use crate::program::Copier;
+use crate::program::CopyKernels;
 use smallvec::{SmallVec, smallvec};
 
 /// A side of a copy: its first element, and a stride for each dimension, in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
+pub(crate) struct StridedView {
     pub first: i64,
     pub strides: SmallVec<[i64; RANK]>,
 }
 
 /// A call of one of the functions: which, and its scalars.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct CopyKernelCall {
     pub function: usize,
-    pub scalars: SmallVec<[i64; Copier::STRIDED]>,
+    pub scalars: SmallVec<[i64; CopyKernels::STRIDED]>,
 }
 
 /// Elements that a group of the strided kernel copies, and the side of a tile.
@@ -37,7 +37,7 @@ const WORD: i64 = 4;
 
 /// A dimension: its size, and the strides of the target and the source.
 #[derive(Clone, Copy, Debug)]
-struct Dimension {
+struct CopyDimension {
     size: i64,
     to: i64,
     from: i64,
@@ -46,12 +46,12 @@ struct Dimension {
 /// The call that does a copy of elements of so many bytes whose reach was checked; `None` where the
 /// program has none for it.
 pub(crate) fn call(
-    copiers: &[Copier],
+    copiers: &[CopyKernels],
     size: u64,
     shape: &[i64],
-    to: &Side,
-    from: &Side,
-) -> Option<Call> {
+    to: &StridedView,
+    from: &StridedView,
+) -> Option<CopyKernelCall> {
     let mut dimensions = merged(shape, to, from)?;
     let (mut to, mut from, mut bytes) = (to.first, from.first, size as i64);
     if let [only] = &mut dimensions[..]
@@ -64,7 +64,7 @@ pub(crate) fn call(
         bytes = WORD;
     }
     let fits = |n: i64| i32::try_from(n).is_ok();
-    let ends = |first: i64, stride: fn(&Dimension) -> i64| {
+    let ends = |first: i64, stride: fn(&CopyDimension) -> i64| {
         let spans = dimensions.iter().map(|d| (d.size - 1) * stride(d));
         spans.fold(first, |end, span| end + span.max(0))
     };
@@ -80,11 +80,15 @@ pub(crate) fn call(
 
 /// The dimensions with more than one element, by the target's strides, those that are one made one;
 /// `None` when elements of the target are written twice, in an order that counts.
-fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<SmallVec<[Dimension; RANK]>> {
+fn merged(
+    shape: &[i64],
+    to: &StridedView,
+    from: &StridedView,
+) -> Option<SmallVec<[CopyDimension; RANK]>> {
     let strides = to.strides.iter().zip(&from.strides);
     let all = shape.iter().zip(strides);
-    let mut all: SmallVec<[Dimension; RANK]> = all
-        .map(|(size, (to, from))| Dimension {
+    let mut all: SmallVec<[CopyDimension; RANK]> = all
+        .map(|(size, (to, from))| CopyDimension {
             size: *size,
             to: *to,
             from: *from,
@@ -92,7 +96,7 @@ fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<SmallVec<[Dimension; 
         .filter(|d| d.size != 1)
         .collect();
     all.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
-    let mut merged: SmallVec<[Dimension; RANK]> = SmallVec::new();
+    let mut merged: SmallVec<[CopyDimension; RANK]> = SmallVec::new();
     for inner in all {
         if inner.to == 0 {
             return None;
@@ -101,7 +105,7 @@ fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<SmallVec<[Dimension; 
             Some(outer)
                 if (outer.to, outer.from) == (inner.to * inner.size, inner.from * inner.size) =>
             {
-                *outer = Dimension {
+                *outer = CopyDimension {
                     size: outer.size * inner.size,
                     ..inner
                 };
@@ -114,13 +118,13 @@ fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<SmallVec<[Dimension; 
 
 /// The strided kernel, its dimensions filled up at the front.
 fn strided(
-    copier: &Copier,
-    dimensions: &[Dimension],
+    copier: &CopyKernels,
+    dimensions: &[CopyDimension],
     count: i64,
     to: i64,
     from: i64,
-) -> Option<Call> {
-    let mut all = [Dimension {
+) -> Option<CopyKernelCall> {
+    let mut all = [CopyDimension {
         size: 1,
         to: 0,
         from: 0,
@@ -133,7 +137,7 @@ fn strided(
     scalars.extend(all.iter().map(|d| d.to));
     scalars.push(from);
     scalars.extend(all.iter().map(|d| d.from));
-    Some(Call {
+    Some(CopyKernelCall {
         function: copier.strided,
         scalars,
     })
@@ -141,11 +145,16 @@ fn strided(
 
 /// The tiled kernel, where the source's elements follow each other in another dimension than the
 /// target's.
-fn tiled(copier: &Copier, dimensions: &[Dimension], to: i64, from: i64) -> Option<Call> {
+fn tiled(
+    copier: &CopyKernels,
+    dimensions: &[CopyDimension],
+    to: i64,
+    from: i64,
+) -> Option<CopyKernelCall> {
     let (columns, outer) = dimensions.split_last()?;
     let at = outer.iter().position(|d| d.from == 1)?;
     let rows = outer[at];
-    let one = Dimension {
+    let one = CopyDimension {
         size: 1,
         to: 0,
         from: 0,
@@ -159,7 +168,7 @@ fn tiled(copier: &Copier, dimensions: &[Dimension], to: i64, from: i64) -> Optio
     let (down, across) = (groups(rows.size, TILE), groups(columns.size, TILE));
     let all = batch.size.checked_mul(down)?.checked_mul(across)?;
     let fits = is_worth && i32::try_from(all).is_ok();
-    fits.then(|| Call {
+    fits.then(|| CopyKernelCall {
         function: copier.tiled,
         scalars: smallvec![
             all,
@@ -186,27 +195,32 @@ fn groups(number: i64, of: i64) -> i64 {
 mod tests {
     use super::*;
 
-    const COPIERS: &[Copier] = &[
-        Copier {
+    const COPIERS: &[CopyKernels] = &[
+        CopyKernels {
             size: 4,
             strided: 0,
             tiled: 1,
         },
-        Copier {
+        CopyKernels {
             size: 1,
             strided: 2,
             tiled: 3,
         },
     ];
 
-    fn side(first: i64, strides: &[i64]) -> Side {
-        Side {
+    fn side(first: i64, strides: &[i64]) -> StridedView {
+        StridedView {
             first,
             strides: strides.into(),
         }
     }
 
-    fn found(size: u64, shape: &[i64], to: Side, from: Side) -> Option<(usize, Vec<i64>)> {
+    fn found(
+        size: u64,
+        shape: &[i64],
+        to: StridedView,
+        from: StridedView,
+    ) -> Option<(usize, Vec<i64>)> {
         call(COPIERS, size, shape, &to, &from).map(|call| (call.function, call.scalars.into_vec()))
     }
 

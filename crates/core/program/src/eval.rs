@@ -1,34 +1,34 @@
 //! Evaluating operators.
 
-use crate::operator::{Rule, floor_div, quot};
-use crate::{Op, Operator, Scalar};
+use crate::operator::{ScalarOpSemantics, floor_div, quot};
+use crate::{Op, ScalarOperator, ScalarType};
 use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
 use spirula_scalar::{Format, Rounding, int, math};
 
-impl Operator {
+impl ScalarOperator {
     /// The result of the operators that sizes and indices are mostly computed with, without a look at the table.
     #[inline]
     pub(crate) fn quick(self, a: u64, b: u64) -> Option<u64> {
         let (x, y) = (a as i64, b as i64);
         Some(match (self.op, self.from) {
-            (Op::Add, Scalar::I64) => a.wrapping_add(b),
-            (Op::Sub, Scalar::I64) => a.wrapping_sub(b),
-            (Op::Mul, Scalar::I64) => a.wrapping_mul(b),
-            (Op::SQuot, Scalar::I64) => quot(x, y) as u64,
-            (Op::SDiv, Scalar::I64) => floor_div(x, y) as u64,
-            (Op::SDivUp | Op::SDivUpSafe, Scalar::I64) => {
+            (Op::Add, ScalarType::I64) => a.wrapping_add(b),
+            (Op::Sub, ScalarType::I64) => a.wrapping_sub(b),
+            (Op::Mul, ScalarType::I64) => a.wrapping_mul(b),
+            (Op::SQuot, ScalarType::I64) => quot(x, y) as u64,
+            (Op::SDiv, ScalarType::I64) => floor_div(x, y) as u64,
+            (Op::SDivUp | Op::SDivUpSafe, ScalarType::I64) => {
                 floor_div(x.wrapping_add(y).wrapping_sub(1), y) as u64
             }
-            (Op::SMax, Scalar::I64) => x.max(y) as u64,
-            (Op::SMin, Scalar::I64) => x.min(y) as u64,
-            (Op::And, Scalar::I64) | (Op::LogAnd, Scalar::Bool) => a & b,
-            (Op::LogOr, Scalar::Bool) => a | b,
-            (Op::Not, Scalar::Bool) => a ^ 1,
-            (Op::Eq, Scalar::I64 | Scalar::I32 | Scalar::Bool) => (a == b).into(),
-            (Op::SLt, Scalar::I64) => (x < y).into(),
-            (Op::SLe, Scalar::I64) => (x <= y).into(),
-            (Op::SExt, Scalar::I32) if self.to == Scalar::I64 => a as i32 as u64,
-            (Op::SExt, Scalar::I64) if self.to == Scalar::I32 => u64::from(a as u32),
+            (Op::SMax, ScalarType::I64) => x.max(y) as u64,
+            (Op::SMin, ScalarType::I64) => x.min(y) as u64,
+            (Op::And, ScalarType::I64) | (Op::LogAnd, ScalarType::Bool) => a & b,
+            (Op::LogOr, ScalarType::Bool) => a | b,
+            (Op::Not, ScalarType::Bool) => a ^ 1,
+            (Op::Eq, ScalarType::I64 | ScalarType::I32 | ScalarType::Bool) => (a == b).into(),
+            (Op::SLt, ScalarType::I64) => (x < y).into(),
+            (Op::SLe, ScalarType::I64) => (x <= y).into(),
+            (Op::SExt, ScalarType::I32) if self.to == ScalarType::I64 => a as i32 as u64,
+            (Op::SExt, ScalarType::I64) if self.to == ScalarType::I32 => u64::from(a as u32),
             _ => return None,
         })
     }
@@ -41,27 +41,27 @@ impl Operator {
         let width = self.from.width().max(1);
         let signed = |bits| int::sign_extend(bits, width);
         let bits = match self.op.row().rule {
-            Rule::Int1(f) => f(a, width),
-            Rule::Int2(f) => f(a, b, width),
-            Rule::Int3(f) => f(a, b, c, width),
-            Rule::Signed(f) => f(signed(a), signed(b), width) as u64,
-            Rule::Unsigned(f) => f(a, b, width),
-            Rule::SignedTest(f) => f(signed(a), signed(b)).into(),
-            Rule::UnsignedTest(f) => f(a, b).into(),
-            Rule::Real(narrow, wide) => self.real(narrow, wide, [a, b, c]),
-            Rule::RealTest(f) => f(to_f64(a, self.from), to_f64(b, self.from)).into(),
-            Rule::Own => self.own([a, b, c]),
+            ScalarOpSemantics::Int1(f) => f(a, width),
+            ScalarOpSemantics::Int2(f) => f(a, b, width),
+            ScalarOpSemantics::Int3(f) => f(a, b, c, width),
+            ScalarOpSemantics::Signed(f) => f(signed(a), signed(b), width) as u64,
+            ScalarOpSemantics::Unsigned(f) => f(a, b, width),
+            ScalarOpSemantics::SignedTest(f) => f(signed(a), signed(b)).into(),
+            ScalarOpSemantics::UnsignedTest(f) => f(a, b).into(),
+            ScalarOpSemantics::Real(narrow, wide) => self.real(narrow, wide, [a, b, c]),
+            ScalarOpSemantics::RealTest(f) => f(to_f64(a, self.from), to_f64(b, self.from)).into(),
+            ScalarOpSemantics::Own => self.own([a, b, c]),
         };
         self.to.truncate(bits)
     }
 
     fn real(
         self,
-        narrow: crate::operator::Forms<f32>,
-        wide: crate::operator::Forms<f64>,
+        narrow: crate::operator::FloatFunctions<f32>,
+        wide: crate::operator::FloatFunctions<f64>,
         operands: [u64; 3],
     ) -> u64 {
-        if self.from == Scalar::F64 {
+        if self.from == ScalarType::F64 {
             let [a, b, c] = operands.map(f64::from_bits);
             let result = match wide {
                 (Some(f), ..) => f(a),
@@ -128,10 +128,10 @@ impl Operator {
     }
 }
 
-fn to_f64(bits: u64, ty: Scalar) -> f64 {
+fn to_f64(bits: u64, ty: ScalarType) -> f64 {
     match ty {
-        Scalar::F64 => return f64::from_bits(bits),
-        Scalar::F32 => return f32::from_bits(bits as u32).into(),
+        ScalarType::F64 => return f64::from_bits(bits),
+        ScalarType::F32 => return f32::from_bits(bits as u32).into(),
         _ => {}
     }
     let format = ty.format().unwrap_or(Format::F64);
@@ -143,8 +143,8 @@ fn to_f64(bits: u64, ty: Scalar) -> f64 {
     ))
 }
 
-fn from_f32(value: f32, ty: Scalar) -> u64 {
-    if ty == Scalar::F32 {
+fn from_f32(value: f32, ty: ScalarType) -> u64 {
+    if ty == ScalarType::F32 {
         return value.to_bits().into();
     }
     let format = ty.format().unwrap_or(Format::F32);
@@ -183,15 +183,15 @@ fn next_after(a: u64, b: u64, format: Format) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Literal, ROWS};
+    use crate::{ROWS, ScalarLiteral};
 
     fn eval(operator: &str, operands: &[&str]) -> String {
-        let operator = Operator::parse(operator).expect(operator);
+        let operator = ScalarOperator::parse(operator).expect(operator);
         let bits: Vec<u64> = operands
             .iter()
-            .map(|o| Literal::parse(o).expect(o).bits)
+            .map(|o| ScalarLiteral::parse(o).expect(o).bits)
             .collect();
-        Literal::new(operator.to, operator.eval(&bits)).to_string()
+        ScalarLiteral::new(operator.to, operator.eval(&bits)).to_string()
     }
 
     #[test]
@@ -250,15 +250,15 @@ mod tests {
         for (index, row) in ROWS.iter().enumerate() {
             assert_eq!(row.op as usize, index);
             assert_eq!(Op::from_name(row.name), Some(row.op));
-            for from in Scalar::ALL {
-                for to in Scalar::ALL {
-                    let operator = Operator {
+            for from in ScalarType::ALL {
+                for to in ScalarType::ALL {
+                    let operator = ScalarOperator {
                         op: row.op,
                         from,
                         to,
                     };
                     if operator.is_valid() {
-                        assert_eq!(Operator::parse(&operator.to_string()), Some(operator));
+                        assert_eq!(ScalarOperator::parse(&operator.to_string()), Some(operator));
                         let result = operator.eval(&[1; 3]);
                         assert_eq!(result, to.truncate(result));
                     }
@@ -282,12 +282,12 @@ mod tests {
         ];
         let mut quick = 0;
         for row in ROWS {
-            for (from, to) in Scalar::ALL
+            for (from, to) in ScalarType::ALL
                 .iter()
-                .flat_map(|a| Scalar::ALL.map(|b| (*a, b)))
+                .flat_map(|a| ScalarType::ALL.map(|b| (*a, b)))
             {
                 let op = row.op;
-                let operator = Operator { op, from, to };
+                let operator = ScalarOperator { op, from, to };
                 if !operator.is_valid() || operator.quick(0, 0).is_none() {
                     continue;
                 }

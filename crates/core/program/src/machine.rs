@@ -1,10 +1,10 @@
 //! What programs run on, and how runs end.
 
-use crate::{Parameter, Region, SizeClass};
+use crate::{ByteRegion, ProgramParameter, SizeClass};
 use std::fmt;
 
 /// What executes a program's kernels and holds its blocks.
-pub trait Machine {
+pub trait KernelMachine {
     /// A block of device memory.
     type Block: Copy;
     /// What can go wrong.
@@ -31,11 +31,11 @@ pub trait Machine {
     /// When the machine fails.
     fn read(&mut self, block: Self::Block, at: u64, out: &mut [u8]) -> Result<(), Self::Error>;
 
-    /// Copies out of several blocks at once, as [`Machine::read`] does out of one.
+    /// Copies out of several blocks at once, as [`KernelMachine::read`] does out of one.
     ///
     /// # Errors
     /// When the machine fails.
-    fn read_all(&mut self, parts: &mut [Part<'_, Self::Block>]) -> Result<(), Self::Error> {
+    fn read_all(&mut self, parts: &mut [BlockRead<'_, Self::Block>]) -> Result<(), Self::Error> {
         let mut parts = parts.iter_mut();
         parts.try_for_each(|part| self.read(part.block, part.at, part.out))
     }
@@ -44,7 +44,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// When the machine cannot run it.
-    fn launch(&mut self, request: &Request<'_, Self::Block>) -> Result<(), Self::Error>;
+    fn launch(&mut self, request: &LaunchRequest<'_, Self::Block>) -> Result<(), Self::Error>;
 
     /// Waits until all launches so far have ended.
     ///
@@ -61,7 +61,7 @@ pub trait Machine {
     }
 
     /// The value of a tuning parameter. A session asks once, when it begins.
-    fn parameter(&self, parameter: &Parameter) -> u64;
+    fn parameter(&self, parameter: &ProgramParameter) -> u64;
 
     /// A limit, likewise.
     fn limit(&self, class: &SizeClass) -> u64;
@@ -69,7 +69,7 @@ pub trait Machine {
 
 /// A part of a block to be copied out.
 #[derive(Debug)]
-pub struct Part<'a, B> {
+pub struct BlockRead<'a, B> {
     /// The block.
     pub block: B,
     /// The first byte.
@@ -80,7 +80,7 @@ pub struct Part<'a, B> {
 
 /// A launch with everything that it needs.
 #[derive(Debug)]
-pub struct Request<'a, B> {
+pub struct LaunchRequest<'a, B> {
     /// Number of the kernel.
     pub kernel: usize,
     /// Words of its module.
@@ -94,23 +94,23 @@ pub struct Request<'a, B> {
     /// Push constants.
     pub push: &'a [u8],
     /// Blocks.
-    pub blocks: &'a [Given<B>],
+    pub blocks: &'a [BlockBinding<B>],
 }
 
 /// A block that a launch is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<B> {
+pub struct BlockBinding<B> {
     /// Where it is bound.
     pub binding: u32,
     /// The block.
     pub block: B,
     /// What of it the launch touches, where that is known.
-    pub region: Option<Region>,
+    pub region: Option<ByteRegion>,
 }
 
 /// Why a program ended early.
 #[derive(Debug)]
-pub enum RunError<E> {
+pub enum ProgramError<E> {
     /// An assertion did not hold: its message and places in the source of the program.
     Failed(String, String),
     /// The program asked for what makes no sense.
@@ -121,19 +121,21 @@ pub enum RunError<E> {
     Machine(E),
 }
 
-impl<E: fmt::Display> fmt::Display for RunError<E> {
+impl<E: fmt::Display> fmt::Display for ProgramError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Failed(message, places) if places.is_empty() => f.write_str(message),
-            RunError::Failed(message, places) => {
+            ProgramError::Failed(message, places) if places.is_empty() => f.write_str(message),
+            ProgramError::Failed(message, places) => {
                 write!(f, "{message}\nBacktrace:")?;
                 for (number, place) in places.split(" -> ").enumerate() {
                     write!(f, "\n-> #{number}  {place}")?;
                 }
                 Ok(())
             }
-            RunError::Invalid(message) | RunError::Unsupported(message) => f.write_str(message),
-            RunError::Machine(error) => error.fmt(f),
+            ProgramError::Invalid(message) | ProgramError::Unsupported(message) => {
+                f.write_str(message)
+            }
+            ProgramError::Machine(error) => error.fmt(f),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Every operator is total: what a target leaves undefined (division by zero without a `safe`
 //! form, shifts beyond the width) has some value here.
 
-use crate::Scalar;
+use crate::ScalarType;
 use serde::{Deserialize, Serialize};
 use spirula_scalar::{int, math};
 use std::fmt;
@@ -11,24 +11,24 @@ use std::fmt;
 /// An operator with its types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Operator {
+pub struct ScalarOperator {
     /// What is done.
     pub op: Op,
-    /// Type of the operands ([`Shape`] says of which).
-    pub from: Scalar,
+    /// Type of the operands ([`ScalarOpSignature`] says of which).
+    pub from: ScalarType,
     /// Type of the result.
-    pub to: Scalar,
+    pub to: ScalarType,
 }
 
 /// How operands and result are typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ScalarOpSignature {
     /// So many operands of a type, and a result of it.
     Same(usize),
     /// So many operands of a type, and a truth value.
     Test(usize),
     /// One operand, and a result of another type.
-    Convert(Class),
+    Convert(ScalarTypeClass),
     /// One operand, and an `i32`.
     Count,
     /// An operand and an `i32`, and a result of the operand's type.
@@ -39,7 +39,7 @@ pub enum Shape {
 
 /// The types that an operator exists at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ScalarTypeClass {
     /// Integers.
     Int,
     /// Floating-point types.
@@ -50,20 +50,20 @@ pub enum Class {
     Any,
 }
 
-impl Class {
+impl ScalarTypeClass {
     /// Whether it has this type.
-    pub fn has(self, ty: Scalar) -> bool {
+    pub fn has(self, ty: ScalarType) -> bool {
         match self {
-            Class::Int => ty.is_int(),
-            Class::Float => ty.is_float(),
-            Class::Bool => ty == Scalar::Bool,
-            Class::Any => ty != Scalar::Unit,
+            ScalarTypeClass::Int => ty.is_int(),
+            ScalarTypeClass::Float => ty.is_float(),
+            ScalarTypeClass::Bool => ty == ScalarType::Bool,
+            ScalarTypeClass::Any => ty != ScalarType::Unit,
         }
     }
 }
 
 /// One function of one, two or three operands.
-pub(crate) type Forms<T> = (
+pub(crate) type FloatFunctions<T> = (
     Option<extern "C" fn(T) -> T>,
     Option<extern "C" fn(T, T) -> T>,
     Option<extern "C" fn(T, T, T) -> T>,
@@ -71,7 +71,7 @@ pub(crate) type Forms<T> = (
 
 /// What computes an operator.
 #[derive(Clone, Copy)]
-pub(crate) enum Rule {
+pub(crate) enum ScalarOpSemantics {
     Int1(extern "C" fn(u64, u32) -> u64),
     Int2(extern "C" fn(u64, u64, u32) -> u64),
     Int3(extern "C" fn(u64, u64, u64, u32) -> u64),
@@ -81,7 +81,7 @@ pub(crate) enum Rule {
     Unsigned(fn(u64, u64, u32) -> u64),
     SignedTest(fn(i64, i64) -> bool),
     UnsignedTest(fn(u64, u64) -> bool),
-    Real(Forms<f32>, Forms<f64>),
+    Real(FloatFunctions<f32>, FloatFunctions<f64>),
     RealTest(fn(f64, f64) -> bool),
     /// By an operator of its own, in `eval.rs`.
     Own,
@@ -89,16 +89,16 @@ pub(crate) enum Rule {
 
 /// What an operator is, whatever its types.
 #[derive(Clone, Copy)]
-pub struct Row {
+pub struct ScalarOpInfo {
     /// The operator.
     pub op: Op,
     /// Its name.
     pub name: &'static str,
     /// The types of its operands.
-    pub class: Class,
+    pub class: ScalarTypeClass,
     /// How many operands, and which result.
-    pub shape: Shape,
-    pub(crate) rule: Rule,
+    pub shape: ScalarOpSignature,
+    pub(crate) rule: ScalarOpSemantics,
 }
 
 macro_rules! operators {
@@ -109,10 +109,10 @@ macro_rules! operators {
         pub enum Op { $($op),* }
 
         /// All operators, in the order of [`Op`].
-        pub static ROWS: &[Row] = &[$(Row {
+        pub static ROWS: &[ScalarOpInfo] = &[$(ScalarOpInfo {
             op: Op::$op,
             name: $name,
-            class: Class::$class,
+            class: ScalarTypeClass::$class,
             shape: $shape,
             rule: $rule,
         }),*];
@@ -162,8 +162,10 @@ arithmetic!(sub -);
 arithmetic!(mul *);
 arithmetic!(div /);
 
-use Rule::{Int1, Int2, Int3, Own, Real, RealTest, Signed, SignedTest, Unsigned, UnsignedTest};
-use Shape::{Convert, Count, Same, Select, Test, WithInt};
+use ScalarOpSemantics::{
+    Int1, Int2, Int3, Own, Real, RealTest, Signed, SignedTest, Unsigned, UnsignedTest,
+};
+use ScalarOpSignature::{Convert, Count, Same, Select, Test, WithInt};
 
 operators! {
     // Integers; overflow wraps.
@@ -297,19 +299,19 @@ operators! {
     Not "not" Bool Same(1) => Unsigned(|a, _, _| a ^ 1);
     Cond "cond" Any Select => Own;
     // Conversions; to fewer bits they truncate, from floating-point numbers to zero.
-    SExt "sext" Int Convert(Class::Int) => Own;
-    ZExt "zext" Int Convert(Class::Int) => Own;
-    FConv "fconv" Float Convert(Class::Float) => Own;
-    SToF "stof" Int Convert(Class::Float) => Own;
-    UToF "utof" Int Convert(Class::Float) => Own;
-    FToS "ftos" Float Convert(Class::Int) => Own;
-    FToU "ftou" Float Convert(Class::Int) => Own;
+    SExt "sext" Int Convert(ScalarTypeClass::Int) => Own;
+    ZExt "zext" Int Convert(ScalarTypeClass::Int) => Own;
+    FConv "fconv" Float Convert(ScalarTypeClass::Float) => Own;
+    SToF "stof" Int Convert(ScalarTypeClass::Float) => Own;
+    UToF "utof" Int Convert(ScalarTypeClass::Float) => Own;
+    FToS "ftos" Float Convert(ScalarTypeClass::Int) => Own;
+    FToU "ftou" Float Convert(ScalarTypeClass::Int) => Own;
     // The same bits as another type of the same width.
-    Bits "bits" Any Convert(Class::Any) => Own;
+    Bits "bits" Any Convert(ScalarTypeClass::Any) => Own;
     // Whether it differs from zero.
-    ToBool "to_bool" Any Convert(Class::Bool) => Own;
+    ToBool "to_bool" Any Convert(ScalarTypeClass::Bool) => Own;
     // 0 or 1.
-    FromBool "from_bool" Bool Convert(Class::Any) => Own;
+    FromBool "from_bool" Bool Convert(ScalarTypeClass::Any) => Own;
 }
 
 pub(crate) fn quot(a: i64, b: i64) -> i64 {
@@ -349,7 +351,7 @@ fn power(base: i64, exponent: i64) -> i64 {
 
 impl Op {
     /// Its row.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static ScalarOpInfo {
         &ROWS[self as usize]
     }
 
@@ -359,20 +361,20 @@ impl Op {
     }
 }
 
-impl Operator {
+impl ScalarOperator {
     /// An operator on operands of a type whose result follows from it: all but conversions.
-    pub fn of(op: Op, ty: Scalar) -> Operator {
+    pub fn of(op: Op, ty: ScalarType) -> ScalarOperator {
         let to = match op.row().shape {
-            Test(_) => Scalar::Bool,
-            Count => Scalar::I32,
+            Test(_) => ScalarType::Bool,
+            Count => ScalarType::I32,
             _ => ty,
         };
-        Operator { op, from: ty, to }
+        ScalarOperator { op, from: ty, to }
     }
 
     /// A conversion.
-    pub fn convert(op: Op, from: Scalar, to: Scalar) -> Operator {
-        Operator { op, from, to }
+    pub fn convert(op: Op, from: ScalarType, to: ScalarType) -> ScalarOperator {
+        ScalarOperator { op, from, to }
     }
 
     /// Number of operands.
@@ -386,10 +388,10 @@ impl Operator {
     }
 
     /// Type of an operand.
-    pub fn operand(self, index: usize) -> Scalar {
+    pub fn operand(self, index: usize) -> ScalarType {
         match (self.op.row().shape, index) {
-            (Select, 0) => Scalar::Bool,
-            (WithInt, 1) => Scalar::I32,
+            (Select, 0) => ScalarType::Bool,
+            (WithInt, 1) => ScalarType::I32,
             _ => self.from,
         }
     }
@@ -403,40 +405,40 @@ impl Operator {
                     let same_width = self.from.width() == self.to.width();
                     class.has(self.to) && (self.op != Op::Bits || same_width)
                 }
-                _ => self.to == Operator::of(self.op, self.from).to,
+                _ => self.to == ScalarOperator::of(self.op, self.from).to,
             }
     }
 
     /// Reads what its `Display` writes.
-    pub fn parse(text: &str) -> Option<Operator> {
+    pub fn parse(text: &str) -> Option<ScalarOperator> {
         let mut parts = text.split('.');
         let op = Op::from_name(parts.next()?)?;
-        let from = Scalar::from_name(parts.next()?)?;
+        let from = ScalarType::from_name(parts.next()?)?;
         let operator = match parts.next() {
-            Some(to) => Operator::convert(op, from, Scalar::from_name(to)?),
-            None => Operator::of(op, from),
+            Some(to) => ScalarOperator::convert(op, from, ScalarType::from_name(to)?),
+            None => ScalarOperator::of(op, from),
         };
         let is_complete = parts.next().is_none() && operator.to_string() == text;
         (is_complete && operator.is_valid()).then_some(operator)
     }
 }
 
-impl From<Operator> for String {
-    fn from(operator: Operator) -> String {
+impl From<ScalarOperator> for String {
+    fn from(operator: ScalarOperator) -> String {
         operator.to_string()
     }
 }
 
-impl TryFrom<String> for Operator {
+impl TryFrom<String> for ScalarOperator {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Operator, String> {
-        Operator::parse(&text).ok_or_else(|| format!("there is no operator {text}"))
+    fn try_from(text: String) -> Result<ScalarOperator, String> {
+        ScalarOperator::parse(&text).ok_or_else(|| format!("there is no operator {text}"))
     }
 }
 
 /// `add.i32`, `sext.i32.i64`.
-impl fmt::Display for Operator {
+impl fmt::Display for ScalarOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = self.op.row();
         write!(f, "{}.{}", row.name, self.from)?;

@@ -73,7 +73,7 @@ impl fmt::Display for SizeClass {
 
 /// A tuning parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct ProgramParameter {
     /// The name by which users set it.
     pub name: String,
     /// What it is of.

@@ -23,7 +23,7 @@ const SMALL: u64 = 512 << 10;
 
 /// A block of the device as it is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece<B> {
+pub(crate) struct PooledBlock<B> {
     /// The block.
     pub block: B,
     /// Its bytes.
@@ -33,9 +33,9 @@ pub(crate) struct Piece<B> {
 }
 
 /// Blocks by their sizes.
-pub(crate) struct Pool<B> {
+pub(crate) struct BlockPool<B> {
     /// Those of a size, the oldest first, with the number of blocks that have to be kept before each is due.
-    pieces: BTreeMap<u64, VecDeque<(Piece<B>, u64)>>,
+    pieces: BTreeMap<u64, VecDeque<(PooledBlock<B>, u64)>>,
     bytes: u64,
     /// Blocks that were ever kept.
     count: u64,
@@ -43,10 +43,10 @@ pub(crate) struct Pool<B> {
     rests: bool,
 }
 
-impl<B> Pool<B> {
+impl<B> BlockPool<B> {
     /// None yet, for a machine that runs launches beside each other or does not.
     pub fn new(rests: bool) -> Self {
-        Pool {
+        BlockPool {
             pieces: BTreeMap::new(),
             bytes: 0,
             count: 0,
@@ -55,10 +55,10 @@ impl<B> Pool<B> {
     }
 
     /// The smallest block of at least so many bytes that is not far larger.
-    pub fn take(&mut self, size: u64) -> Option<Piece<B>> {
+    pub fn take(&mut self, size: u64) -> Option<PooledBlock<B>> {
         let most = size.saturating_mul(2).max(size.saturating_add(SLACK));
-        let is_due = |pieces: &VecDeque<(Piece<B>, u64)>| {
-            let rested = |(_, due): &(Piece<B>, u64)| *due <= self.count;
+        let is_due = |pieces: &VecDeque<(PooledBlock<B>, u64)>| {
+            let rested = |(_, due): &(PooledBlock<B>, u64)| *due <= self.count;
             !self.rests || pieces.front().is_some_and(rested)
         };
         let mut fitting = self.pieces.range(size..=most);
@@ -68,7 +68,7 @@ impl<B> Pool<B> {
 
     /// Keeps a block. Those that are far more than so many bytes, the most that were ever in use, are given
     /// back: a program that is called again wants as many again, and small ones that rest besides.
-    pub fn put(&mut self, piece: Piece<B>, most: u64) -> Vec<B> {
+    pub fn put(&mut self, piece: PooledBlock<B>, most: u64) -> Vec<B> {
         let size = piece.size;
         self.count += 1;
         let due = match size > SMALL {
@@ -110,7 +110,7 @@ impl<B> Pool<B> {
             .collect()
     }
 
-    fn remove(&mut self, size: u64) -> Option<Piece<B>> {
+    fn remove(&mut self, size: u64) -> Option<PooledBlock<B>> {
         let same = self.pieces.get_mut(&size)?;
         let piece = match self.rests {
             true => same.pop_front(),
@@ -128,8 +128,8 @@ impl<B> Pool<B> {
 mod tests {
     use super::*;
 
-    fn piece<B>(block: B, size: u64) -> Piece<B> {
-        Piece {
+    fn piece<B>(block: B, size: u64) -> PooledBlock<B> {
+        PooledBlock {
             block,
             size,
             number: 0,
@@ -137,13 +137,13 @@ mod tests {
     }
 
     /// Takes a block: which, and its size.
-    fn taken<B>(pool: &mut Pool<B>, size: u64) -> Option<(B, u64)> {
+    fn taken<B>(pool: &mut BlockPool<B>, size: u64) -> Option<(B, u64)> {
         pool.take(size).map(|piece| (piece.block, piece.size))
     }
 
     #[test]
     fn the_smallest_that_fits_is_taken() {
-        let mut pool = Pool::new(false);
+        let mut pool = BlockPool::new(false);
         for (block, size) in [('a', 16), ('b', 5000), ('c', 1 << 20), ('d', 5000)] {
             assert!(pool.put(piece(block, size), 0).is_empty());
         }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn small_blocks_rest_where_launches_run_beside_each_other() {
-        let mut pool = Pool::new(true);
+        let mut pool = BlockPool::new(true);
         for block in 0..=RESTS {
             assert_eq!(taken(&mut pool, 16), None);
             assert!(pool.put(piece(block, 16), 0).is_empty());
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_largest_go_where_too_many_are_kept() {
-        let mut pool = Pool::new(false);
+        let mut pool = BlockPool::new(false);
         assert!(pool.put(piece(1, LEAST / 2), 0).is_empty());
         assert!(pool.put(piece(2, LEAST / 4), 0).is_empty());
         assert_eq!(pool.put(piece(3, LEAST), 0), [3]);
@@ -182,11 +182,11 @@ mod tests {
 
     #[test]
     fn what_asks_for_the_same_again_gets_the_same() {
-        let mut pool = Pool::new(true);
+        let mut pool = BlockPool::new(true);
         for number in 0..3 {
             let block = number;
             pool.put(
-                Piece {
+                PooledBlock {
                     block,
                     size: 16,
                     number,

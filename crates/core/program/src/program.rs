@@ -1,28 +1,28 @@
 //! Programs as the runtime takes them: kernels, the steps of the host, entry points.
 
-use crate::{Literal, Operator, Parameter, Scalar, SizeClass};
+use crate::{ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Program {
+pub struct CompiledProgram {
     /// Kernels.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<ProgramKernel>,
     /// Functions of the host.
-    pub functions: Vec<Function>,
+    pub functions: Vec<HostFunction>,
     /// Runs once, before any other function.
     pub initialise: usize,
     /// Entry points.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ProgramEntry>,
     /// Tuning parameters.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ProgramParameter>,
     /// Limits that are asked for.
     pub limits: Vec<SizeClass>,
     /// Messages of assertions.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ProgramMessage>,
     /// Functions that copy within device memory, for each size of elements that there are any for.
-    pub copiers: Vec<Copier>,
+    pub copiers: Vec<CopyKernels>,
     /// Constant data, by number.
     #[serde(skip)]
     pub data: Vec<Arc<[u8]>>,
@@ -36,7 +36,7 @@ pub struct Program {
 /// then references to the target and the source; scalars are `i32`s but for the first, the number of
 /// workgroups, an `i64`. First elements and strides are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copier {
+pub struct CopyKernels {
     /// Bytes of an element.
     pub size: u64,
     /// Copies in four dimensions: number of elements, sizes of the inner three dimensions, then of
@@ -48,7 +48,7 @@ pub struct Copier {
     pub tiled: usize,
 }
 
-impl Copier {
+impl CopyKernels {
     /// Number of scalars of the functions.
     pub const STRIDED: usize = 15;
     /// The same of the other one.
@@ -57,7 +57,7 @@ impl Copier {
 
 /// A kernel: a module for Vulkan with the entry point `main`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kernel {
+pub struct ProgramKernel {
     /// Words of the module; empty for a kernel that could not be compiled.
     #[serde(skip)]
     pub words: Vec<u32>,
@@ -69,7 +69,7 @@ pub struct Kernel {
     pub refusal: Option<String>,
     /// Bytes of each scalar's place: offset and type, in the order of a launch's scalars. The
     /// number of workgroups stands at offset 0, 32 bits.
-    pub scalars: Vec<(u32, Scalar)>,
+    pub scalars: Vec<(u32, ScalarType)>,
     /// Bytes of scalars and number of workgroups.
     pub scalar_bytes: u32,
     /// Whether scalars are bound as a buffer, after the block for failures; else they are pushed.
@@ -99,7 +99,7 @@ mod presence {
     }
 }
 
-impl Kernel {
+impl ProgramKernel {
     /// Its modules: the one that runs everywhere, and that for devices that have more.
     pub fn modules(&self) -> impl Iterator<Item = &Vec<u32>> {
         let first = self.refusal.is_none().then_some(&self.words);
@@ -109,114 +109,114 @@ impl Kernel {
 
 /// A scalar of the host: bit 31 set for one that all functions share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Reg(pub u32);
+pub struct HostRegister(pub u32);
 
 /// A reference to memory: bit 31 set for one that all functions share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Mem(pub u32);
+pub struct HostMemoryRef(pub u32);
 
 /// Marks what all functions share.
 pub const GLOBAL: u32 = 1 << 31;
 
 /// What a function takes or gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Slot {
+pub enum HostSlot {
     /// A scalar.
-    Scalar(Reg),
+    Scalar(HostRegister),
     /// A reference to memory.
-    Memory(Mem),
+    Memory(HostMemoryRef),
 }
 
 /// A function of the host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Function {
+pub struct HostFunction {
     /// Number of its scalars.
     pub scalars: u32,
     /// Number of its references to memory.
     pub memories: u32,
     /// Inputs.
-    pub inputs: Vec<Slot>,
+    pub inputs: Vec<HostSlot>,
     /// Outputs.
-    pub outputs: Vec<Slot>,
+    pub outputs: Vec<HostSlot>,
     /// Scalars of its own that it begins with; others are 0.
     #[serde(default)]
-    pub constants: Vec<(Reg, u64)>,
+    pub constants: Vec<(HostRegister, u64)>,
     /// Steps; after the last the function ends.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HostStep>,
 }
 
 /// A step of the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Step {
+pub enum HostStep {
     /// Sets a scalar.
-    Set(Reg, u64),
+    Set(HostRegister, u64),
     /// Copies a scalar.
-    Move(Reg, Reg),
+    Move(HostRegister, HostRegister),
     /// Applies an operator to as many operands as it has.
-    Apply(Operator, Reg, [Reg; 3]),
+    Apply(ScalarOperator, HostRegister, [HostRegister; 3]),
     /// Asks for a tuning parameter.
-    Parameter(Reg, usize),
+    Parameter(HostRegister, usize),
     /// Asks for a limit.
-    Limit(Reg, usize),
+    Limit(HostRegister, usize),
     /// Makes a block of so many bytes.
-    Allocate(Mem, Reg),
+    Allocate(HostMemoryRef, HostRegister),
     /// Makes host memory of the constant data with this number.
-    Data(Mem, usize),
+    Data(HostMemoryRef, usize),
     /// Lets a reference refer to what another refers to.
-    Refer(Mem, Mem),
+    Refer(HostMemoryRef, HostMemoryRef),
     /// Lets a reference refer to nothing.
-    Forget(Mem),
+    Forget(HostMemoryRef),
     /// Reads an element: to, memory, type, index.
-    Read(Reg, Mem, Scalar, Reg),
+    Read(HostRegister, HostMemoryRef, ScalarType, HostRegister),
     /// Writes an element: memory, type, index, value.
-    Write(Mem, Scalar, Reg, Reg),
+    Write(HostMemoryRef, ScalarType, HostRegister, HostRegister),
     /// Copies a strided array.
-    Copy(Box<Copy>),
+    Copy(Box<StridedCopy>),
     /// Launches a kernel.
-    Launch(Box<Launch>),
+    Launch(Box<LaunchStep>),
     /// Goes on at a step.
     Jump(usize),
     /// Goes on at a step where a truth value is false.
-    Unless(Reg, usize),
+    Unless(HostRegister, usize),
     /// Calls a function: which, what it takes, what gets what it gives.
-    Call(usize, Vec<Slot>, Vec<Slot>),
+    Call(usize, Vec<HostSlot>, Vec<HostSlot>),
     /// Fails with a message, whose values are given, where a truth value is false.
-    Assert(Reg, usize, Vec<Reg>),
+    Assert(HostRegister, usize, Vec<HostRegister>),
     /// Says a message.
-    Trace(usize, Vec<Reg>),
+    Trace(usize, Vec<HostRegister>),
 }
 
 /// A strided copy; all numbers are `i64`s.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Copy {
+pub struct StridedCopy {
     /// Bytes of an element.
     pub size: u64,
     /// Elements in each dimension.
-    pub shape: Vec<Reg>,
+    pub shape: Vec<HostRegister>,
     /// Where to: memory, first element, strides.
-    pub to: (Mem, Reg, Vec<Reg>),
+    pub to: (HostMemoryRef, HostRegister, Vec<HostRegister>),
     /// Where from.
-    pub from: (Mem, Reg, Vec<Reg>),
+    pub from: (HostMemoryRef, HostRegister, Vec<HostRegister>),
 }
 
 /// A launch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Launch {
+pub struct LaunchStep {
     /// Which kernel.
     pub kernel: usize,
     /// Workgroups in each dimension, `i64`s.
-    pub groups: Vec<Reg>,
+    pub groups: Vec<HostRegister>,
     /// Values of the specialisation constants, by their numbers.
-    pub constants: Vec<Reg>,
+    pub constants: Vec<HostRegister>,
     /// Values of the scalars.
-    pub scalars: Vec<Reg>,
+    pub scalars: Vec<HostRegister>,
     /// Blocks, by their bindings.
-    pub memories: Vec<Mem>,
+    pub memories: Vec<HostMemoryRef>,
 }
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ProgramMessage {
     /// Texts and the types of values between them.
     pub parts: Vec<MessagePart>,
     /// Places in the source of the program; may be empty.
@@ -229,10 +229,10 @@ pub enum MessagePart {
     /// Text.
     Text(String),
     /// A value of a type.
-    Value(Scalar),
+    Value(ScalarType),
 }
 
-impl Message {
+impl ProgramMessage {
     /// The message with its values, given by their bits.
     pub fn text(&self, values: &[u64]) -> String {
         let mut values = values.iter();
@@ -241,7 +241,7 @@ impl Message {
             match part {
                 MessagePart::Text(text) => out.push_str(text),
                 MessagePart::Value(ty) => {
-                    let literal = Literal::new(*ty, values.next().copied().unwrap_or(0));
+                    let literal = ScalarLiteral::new(*ty, values.next().copied().unwrap_or(0));
                     let text = literal.to_string();
                     out.push_str(text.strip_suffix(ty.name()).unwrap_or(&text));
                 }
@@ -253,39 +253,39 @@ impl Message {
 
 /// An entry point.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ProgramEntry {
     /// Its name.
     pub name: String,
     /// The function that is called.
     pub function: usize,
     /// Parameters in the order of the values that users give.
-    pub parameters: Vec<EntryParameter>,
+    pub parameters: Vec<ProgramEntryParameter>,
     /// Results.
     pub results: Vec<EntryResult>,
 }
 
 /// A parameter of an entry point.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EntryParameter {
+pub struct ProgramEntryParameter {
     /// Name.
     pub name: String,
     /// What it is; `None` for a value without an external form.
-    pub value: Option<EntryValue>,
+    pub value: Option<EntryValueType>,
     /// What it is, for a value without an external form.
     pub opaque: Option<EntryOpaque>,
     /// Its type in the source language, where that says more.
-    pub tensor: Option<TensorType>,
+    pub tensor: Option<SourceTensorType>,
 }
 
 /// A result of an entry point.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryResult {
     /// What it is; `None` for a value without an external form.
-    pub value: Option<EntryValue>,
+    pub value: Option<EntryValueType>,
     /// What it is, for a value without an external form.
     pub opaque: Option<EntryOpaque>,
     /// Its type in the source language, where that says more.
-    pub tensor: Option<TensorType>,
+    pub tensor: Option<SourceTensorType>,
 }
 
 /// A value without an external form: only entry points of the same program make and take it.
@@ -294,18 +294,18 @@ pub struct EntryOpaque {
     /// The name of its type.
     pub name: String,
     /// What it consists of.
-    pub parts: Vec<EntryValue>,
+    pub parts: Vec<EntryValueType>,
 }
 
 /// A scalar or an array.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EntryValue {
+pub struct EntryValueType {
     /// Type of the scalar or of the elements.
-    pub element: Scalar,
+    pub element: ScalarType,
     /// Whether integers have no sign.
     pub unsigned: bool,
     /// The scalar, or the block that holds the array.
-    pub slot: Slot,
+    pub slot: HostSlot,
     /// Sizes of an array.
     pub shape: Option<Vec<EntrySize>>,
 }
@@ -314,7 +314,7 @@ pub struct EntryValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EntrySize {
     /// Held by a scalar.
-    Scalar(Reg),
+    Scalar(HostRegister),
     /// Known.
     Known(u64),
 }
@@ -322,7 +322,7 @@ pub enum EntrySize {
 /// The type of a tensor in the language that a program comes from. The program holds elements that
 /// it has no type for as their bits, and complex numbers as pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TensorType {
+pub struct SourceTensorType {
     /// Type of the elements, by its name there: `bf16`, `complex<f32>`.
     pub element: String,
     /// Sizes; none is a dynamic one.

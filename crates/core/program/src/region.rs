@@ -2,7 +2,7 @@
 
 /// Rows of bytes in a block, so far apart each; that of which nothing more is known has one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Region {
+pub struct ByteRegion {
     /// The first byte.
     pub first: u64,
     /// Bytes of a row.
@@ -13,14 +13,14 @@ pub struct Region {
     pub stride: u64,
 }
 
-impl Region {
+impl ByteRegion {
     /// What elements of so many bytes lie in: the first, and for each dimension its size and its stride, in elements.
     /// `None` for what lies before the block or behind all memory.
     pub fn of(
         size: u64,
         first: i64,
         dimensions: impl Iterator<Item = (i64, i64)>,
-    ) -> Option<Region> {
+    ) -> Option<ByteRegion> {
         let (mut lowest, mut width) = (first, 1_i64);
         let (mut rows, mut stride) = (1_i64, 0_i64);
         for (count, step) in dimensions {
@@ -40,7 +40,7 @@ impl Region {
             (rows, stride) = (1, width);
         }
         let bytes = |n: i64| u64::try_from(n).ok()?.checked_mul(size);
-        let region = Region {
+        let region = ByteRegion {
             first: bytes(lowest)?,
             width: bytes(width)?,
             rows: rows.try_into().ok()?,
@@ -56,7 +56,7 @@ impl Region {
     }
 
     /// Whether two may have a byte in common.
-    pub fn meets(&self, other: &Region) -> bool {
+    pub fn meets(&self, other: &ByteRegion) -> bool {
         let ends = self.end().zip(other.end());
         if ends.is_some_and(|(a, b)| a <= other.first || b <= self.first) {
             return false;
@@ -83,13 +83,13 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
-    fn of(first: i64, dimensions: &[(i64, i64)]) -> Region {
-        Region::of(4, first, dimensions.iter().copied()).unwrap()
+    fn of(first: i64, dimensions: &[(i64, i64)]) -> ByteRegion {
+        ByteRegion::of(4, first, dimensions.iter().copied()).unwrap()
     }
 
     #[test]
     fn what_follows_each_other_is_one_row() {
-        let wanted = Region {
+        let wanted = ByteRegion {
             first: 8,
             width: 96,
             rows: 1,
@@ -119,9 +119,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_no_region() {
-        assert_eq!(Region::of(4, -1, [(3, 1)].into_iter()), None);
-        assert_eq!(Region::of(8, 1 << 61, [(3, 1)].into_iter()), None);
-        assert_eq!(Region::of(1, 0, [(i64::MAX, i64::MAX)].into_iter()), None);
+        assert_eq!(ByteRegion::of(4, -1, [(3, 1)].into_iter()), None);
+        assert_eq!(ByteRegion::of(8, 1 << 61, [(3, 1)].into_iter()), None);
+        assert_eq!(
+            ByteRegion::of(1, 0, [(i64::MAX, i64::MAX)].into_iter()),
+            None
+        );
     }
 
     fn elements(first: i64, dimensions: &[(i64, i64)]) -> HashSet<i64> {

@@ -8,7 +8,7 @@ use std::fmt;
 /// The type of a scalar. Integers have no sign: operators say how they take them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scalar {
+pub enum ScalarType {
     /// Integer of 8 bits.
     I8,
     /// Integer of 16 bits.
@@ -29,23 +29,23 @@ pub enum Scalar {
     Unit,
 }
 
-/// Names of the types in the order of [`Scalar::ALL`].
+/// Names of the types in the order of [`ScalarType::ALL`].
 const NAMES: [&str; 9] = [
     "i8", "i16", "i32", "i64", "f16", "f32", "f64", "bool", "unit",
 ];
 
-impl Scalar {
+impl ScalarType {
     /// All types.
-    pub const ALL: [Scalar; 9] = [
-        Scalar::I8,
-        Scalar::I16,
-        Scalar::I32,
-        Scalar::I64,
-        Scalar::F16,
-        Scalar::F32,
-        Scalar::F64,
-        Scalar::Bool,
-        Scalar::Unit,
+    pub const ALL: [ScalarType; 9] = [
+        ScalarType::I8,
+        ScalarType::I16,
+        ScalarType::I32,
+        ScalarType::I64,
+        ScalarType::F16,
+        ScalarType::F32,
+        ScalarType::F64,
+        ScalarType::Bool,
+        ScalarType::Unit,
     ];
 
     /// Its name.
@@ -54,41 +54,41 @@ impl Scalar {
     }
 
     /// The type with this name.
-    pub fn from_name(name: &str) -> Option<Scalar> {
+    pub fn from_name(name: &str) -> Option<ScalarType> {
         let at = NAMES.iter().position(|n| *n == name)?;
-        Some(Scalar::ALL[at])
+        Some(ScalarType::ALL[at])
     }
 
     /// Bytes of a value in memory.
     pub fn size(self) -> u64 {
         match self {
-            Scalar::Unit => 0,
-            Scalar::I8 | Scalar::Bool => 1,
-            Scalar::I16 | Scalar::F16 => 2,
-            Scalar::I32 | Scalar::F32 => 4,
-            Scalar::I64 | Scalar::F64 => 8,
+            ScalarType::Unit => 0,
+            ScalarType::I8 | ScalarType::Bool => 1,
+            ScalarType::I16 | ScalarType::F16 => 2,
+            ScalarType::I32 | ScalarType::F32 => 4,
+            ScalarType::I64 | ScalarType::F64 => 8,
         }
     }
 
     /// Bits of a value: 1 for a truth value, 0 for the unit.
     pub fn width(self) -> u32 {
         match self {
-            Scalar::Bool => 1,
+            ScalarType::Bool => 1,
             _ => self.size() as u32 * 8,
         }
     }
 
     /// Whether it is an integer.
     pub fn is_int(self) -> bool {
-        self <= Scalar::I64
+        self <= ScalarType::I64
     }
 
     /// The format of a floating-point type.
     pub fn format(self) -> Option<Format> {
         match self {
-            Scalar::F16 => Some(Format::F16),
-            Scalar::F32 => Some(Format::F32),
-            Scalar::F64 => Some(Format::F64),
+            ScalarType::F16 => Some(Format::F16),
+            ScalarType::F32 => Some(Format::F32),
+            ScalarType::F64 => Some(Format::F64),
             _ => None,
         }
     }
@@ -101,13 +101,13 @@ impl Scalar {
     /// Those of the given bits that a value of this type has.
     pub fn truncate(self, bits: u64) -> u64 {
         match self {
-            Scalar::Unit => 0,
+            ScalarType::Unit => 0,
             _ => bits & int::mask(self.width()),
         }
     }
 }
 
-impl fmt::Display for Scalar {
+impl fmt::Display for ScalarType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -115,28 +115,28 @@ impl fmt::Display for Scalar {
 
 /// A value: its type and its bits, those above the type's width being 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Literal {
+pub struct ScalarLiteral {
     /// Type.
-    pub ty: Scalar,
+    pub ty: ScalarType,
     /// Bits.
     pub bits: u64,
 }
 
-impl Literal {
+impl ScalarLiteral {
     /// A value from its bits; those above the type's width are dropped.
-    pub fn new(ty: Scalar, bits: u64) -> Self {
+    pub fn new(ty: ScalarType, bits: u64) -> Self {
         let bits = ty.truncate(bits);
-        Literal { ty, bits }
+        ScalarLiteral { ty, bits }
     }
 
     /// An `i64`.
     pub fn i64(value: i64) -> Self {
-        Self::new(Scalar::I64, value as u64)
+        Self::new(ScalarType::I64, value as u64)
     }
 
     /// An `i32`.
     pub fn i32(value: i32) -> Self {
-        Self::new(Scalar::I32, value as u32 as u64)
+        Self::new(ScalarType::I32, value as u32 as u64)
     }
 
     /// An integer's value with its sign.
@@ -146,11 +146,11 @@ impl Literal {
 
     /// Reads `5i64`, `-1.5f32`, `f32.nan`, `-f64.inf`, `f32.0x7fc00001`, `true`, `()`. Integers
     /// have to lie between the type's lowest signed and highest unsigned value.
-    pub fn parse(text: &str) -> Option<Literal> {
+    pub fn parse(text: &str) -> Option<ScalarLiteral> {
         match text {
-            "true" => return Some(Literal::new(Scalar::Bool, 1)),
-            "false" => return Some(Literal::new(Scalar::Bool, 0)),
-            "()" => return Some(Literal::new(Scalar::Unit, 0)),
+            "true" => return Some(ScalarLiteral::new(ScalarType::Bool, 1)),
+            "false" => return Some(ScalarLiteral::new(ScalarType::Bool, 0)),
+            "()" => return Some(ScalarLiteral::new(ScalarType::Unit, 0)),
             _ => {}
         }
         if let Some(special) = parse_special(text) {
@@ -158,17 +158,17 @@ impl Literal {
         }
         let mark = text.rfind(['i', 'f'])?;
         let (digits, name) = text.split_at(mark);
-        let ty = Scalar::from_name(name)?;
+        let ty = ScalarType::from_name(name)?;
         if !digits.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
             return None;
         }
         let bits = match ty {
-            Scalar::F64 => digits.parse::<f64>().ok()?.to_bits(),
-            Scalar::F32 => digits.parse::<f32>().ok()?.to_bits().into(),
-            Scalar::F16 => f16_from_f64(digits.parse::<f64>().ok()?).into(),
+            ScalarType::F64 => digits.parse::<f64>().ok()?.to_bits(),
+            ScalarType::F32 => digits.parse::<f32>().ok()?.to_bits().into(),
+            ScalarType::F16 => f16_from_f64(digits.parse::<f64>().ok()?).into(),
             _ => parse_integer(digits, ty.width())?,
         };
-        Some(Literal::new(ty, bits))
+        Some(ScalarLiteral::new(ty, bits))
     }
 }
 
@@ -179,13 +179,13 @@ fn parse_integer(digits: &str, width: u32) -> Option<u64> {
 }
 
 /// Infinities, NaNs, and numbers by their bits.
-fn parse_special(text: &str) -> Option<Literal> {
+fn parse_special(text: &str) -> Option<ScalarLiteral> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
     };
     let (name, kind) = rest.split_once('.')?;
-    let ty = Scalar::from_name(name)?;
+    let ty = ScalarType::from_name(name)?;
     let format = ty.format()?;
     let bits = match kind.strip_prefix("0x") {
         Some(hex) if !negative => u64::from_str_radix(hex, 16).ok()?,
@@ -196,19 +196,19 @@ fn parse_special(text: &str) -> Option<Literal> {
         },
     };
     let sign = if negative { format.sign_bit() } else { 0 };
-    (ty.truncate(bits) == bits).then(|| Literal::new(ty, bits | sign))
+    (ty.truncate(bits) == bits).then(|| ScalarLiteral::new(ty, bits | sign))
 }
 
-/// The form that [`Literal::parse`] reads back to the same bits.
-impl fmt::Display for Literal {
+/// The form that [`ScalarLiteral::parse`] reads back to the same bits.
+impl fmt::Display for ScalarLiteral {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Literal { ty, bits } = *self;
+        let ScalarLiteral { ty, bits } = *self;
         let value = match ty {
-            Scalar::Unit => return f.write_str("()"),
-            Scalar::Bool => return write!(f, "{}", bits != 0),
-            Scalar::F64 => f64::from_bits(bits),
-            Scalar::F32 => f32::from_bits(bits as u32).into(),
-            Scalar::F16 => f16_to_f32(bits as u16).into(),
+            ScalarType::Unit => return f.write_str("()"),
+            ScalarType::Bool => return write!(f, "{}", bits != 0),
+            ScalarType::F64 => f64::from_bits(bits),
+            ScalarType::F32 => f32::from_bits(bits as u32).into(),
+            ScalarType::F16 => f16_to_f32(bits as u16).into(),
             _ => return write!(f, "{}{ty}", self.signed()),
         };
         let nan = ty.format().map_or(0, Format::nan);
@@ -217,7 +217,7 @@ impl fmt::Display for Literal {
             () if value.is_nan() => write!(f, "{ty}.{bits:#x}"),
             () if value == f64::INFINITY => write!(f, "{ty}.inf"),
             () if value == f64::NEG_INFINITY => write!(f, "-{ty}.inf"),
-            () if ty == Scalar::F64 => write!(f, "{value:?}{ty}"),
+            () if ty == ScalarType::F64 => write!(f, "{value:?}{ty}"),
             () => write!(f, "{:?}{ty}", value as f32),
         }
     }
@@ -244,9 +244,9 @@ mod tests {
             "f32.0x7fc00001",
         ];
         for text in samples {
-            let literal = Literal::parse(text).expect(text);
+            let literal = ScalarLiteral::parse(text).expect(text);
             assert_eq!(
-                Literal::parse(&literal.to_string()),
+                ScalarLiteral::parse(&literal.to_string()),
                 Some(literal),
                 "{text}"
             );
@@ -265,7 +265,7 @@ mod tests {
             "xi64",
             "infinityf32",
         ] {
-            assert_eq!(Literal::parse(text), None, "{text}");
+            assert_eq!(ScalarLiteral::parse(text), None, "{text}");
         }
     }
 }

@@ -4,14 +4,14 @@
 //! `empty([0][2]i32)`; binary values begin with `b`, version 2, the number of dimensions, the type
 //! in four characters, and the dimensions, 64 bits each.
 
-use crate::{Scalar, read_string};
+use crate::{ScalarType, read_string};
 use std::fmt;
 
 /// A scalar or an array.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Value {
+pub struct ProgramValue {
     /// Type of the elements.
-    pub element: Scalar,
+    pub element: ScalarType,
     /// Whether integers have no sign.
     pub unsigned: bool,
     /// Sizes of the dimensions; none for a scalar.
@@ -40,7 +40,7 @@ impl std::error::Error for ValueError {}
 /// Deepest nesting of arrays.
 const DEPTH: usize = 32;
 
-impl Value {
+impl ProgramValue {
     /// Name of the type of the elements: `u8` to `u64` where they have no sign.
     pub fn type_name(&self) -> String {
         type_name(self.element, self.unsigned)
@@ -60,20 +60,20 @@ impl Value {
     ///
     /// # Errors
     /// At the first thing that is no value.
-    pub fn read_all(input: &[u8]) -> Result<Vec<Value>, ValueError> {
+    pub fn read_all(input: &[u8]) -> Result<Vec<ProgramValue>, ValueError> {
         Self::read_all_as(input, &[])
     }
 
-    /// As [`Value::read_all`]; a number without a type has the one that is wanted of its value, where that is given: a
+    /// As [`ProgramValue::read_all`]; a number without a type has the one that is wanted of its value, where that is given: a
     /// scalar type, and whether it has no sign.
     ///
     /// # Errors
     /// As there.
     pub fn read_all_as(
         input: &[u8],
-        wanted: &[Option<(Scalar, bool)>],
-    ) -> Result<Vec<Value>, ValueError> {
-        let mut reader = Reader {
+        wanted: &[Option<(ScalarType, bool)>],
+    ) -> Result<Vec<ProgramValue>, ValueError> {
+        let mut reader = ValueTextReader {
             input,
             at: 0,
             wanted: None,
@@ -102,25 +102,25 @@ impl Value {
 }
 
 /// The name of a type with or without sign.
-pub(crate) fn type_name(element: Scalar, unsigned: bool) -> String {
+pub(crate) fn type_name(element: ScalarType, unsigned: bool) -> String {
     match unsigned && element.is_int() {
         true => format!("u{}", element.width()),
         false => element.name().to_owned(),
     }
 }
 
-fn parse_type(name: &str) -> Option<(Scalar, bool)> {
+fn parse_type(name: &str) -> Option<(ScalarType, bool)> {
     let unsigned = name.strip_prefix('u').map(|width| format!("i{width}"));
-    match unsigned.as_deref().and_then(Scalar::from_name) {
+    match unsigned.as_deref().and_then(ScalarType::from_name) {
         Some(ty) => Some((ty, true)),
-        None => Scalar::from_name(name)
-            .filter(|ty| *ty != Scalar::Unit)
+        None => ScalarType::from_name(name)
+            .filter(|ty| *ty != ScalarType::Unit)
             .map(|ty| (ty, false)),
     }
 }
 
-/// Text, as [`Value::read_all`] reads it back.
-impl fmt::Display for Value {
+/// Text, as [`ProgramValue::read_all`] reads it back.
+impl fmt::Display for ProgramValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.shape.contains(&0) {
             f.write_str("empty(")?;
@@ -157,23 +157,23 @@ impl fmt::Display for Value {
     }
 }
 
-impl Value {
+impl ProgramValue {
     fn element_text(&self, f: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
         match self.unsigned && self.element.is_int() {
             true => write!(f, "{bits}{}", self.type_name()),
-            false => write!(f, "{}", crate::Literal::new(self.element, bits)),
+            false => write!(f, "{}", crate::ScalarLiteral::new(self.element, bits)),
         }
     }
 }
 
-struct Reader<'a> {
+struct ValueTextReader<'a> {
     input: &'a [u8],
     at: usize,
     /// The type of numbers that have none in the text.
-    wanted: Option<(Scalar, bool)>,
+    wanted: Option<(ScalarType, bool)>,
 }
 
-impl Reader<'_> {
+impl ValueTextReader<'_> {
     fn fault<T>(&self, message: impl Into<String>) -> Result<T, ValueError> {
         Err(ValueError {
             message: message.into(),
@@ -202,7 +202,7 @@ impl Reader<'_> {
         found
     }
 
-    fn value(&mut self) -> Result<Value, ValueError> {
+    fn value(&mut self) -> Result<ProgramValue, ValueError> {
         let is_binary = self.input[self.at] == b'b' && self.input.get(self.at + 1) == Some(&2);
         if is_binary {
             return self.binary();
@@ -211,8 +211,8 @@ impl Reader<'_> {
             self.at += 5;
             return self.empty();
         }
-        let mut value = Value {
-            element: Scalar::Unit,
+        let mut value = ProgramValue {
+            element: ScalarType::Unit,
             unsigned: false,
             shape: Vec::new(),
             bytes: Vec::new(),
@@ -222,7 +222,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn binary(&mut self) -> Result<Value, ValueError> {
+    fn binary(&mut self) -> Result<ProgramValue, ValueError> {
         let header = &self.input[self.at + 2..];
         let Some((&[rank, ref name @ ..], _)) = header.split_first_chunk::<5>() else {
             return self.fault("the input ends within a value");
@@ -249,7 +249,7 @@ impl Reader<'_> {
             return self.fault("the input ends within a value");
         };
         self.at += bytes.len();
-        Ok(Value {
+        Ok(ProgramValue {
             element,
             unsigned,
             shape,
@@ -257,7 +257,7 @@ impl Reader<'_> {
         })
     }
 
-    fn empty(&mut self) -> Result<Value, ValueError> {
+    fn empty(&mut self) -> Result<ProgramValue, ValueError> {
         if !self.eat(b'(') {
             return self.fault("expected \"(\" after empty");
         }
@@ -279,7 +279,7 @@ impl Reader<'_> {
         if !shape.contains(&0) || !self.eat(b')') {
             return self.fault("an empty array has a dimension of size 0");
         }
-        Ok(Value {
+        Ok(ProgramValue {
             element,
             unsigned,
             shape,
@@ -298,7 +298,7 @@ impl Reader<'_> {
     }
 
     /// Elements and brackets; gives the shape.
-    fn text(&mut self, value: &mut Value, depth: usize) -> Result<Vec<u64>, ValueError> {
+    fn text(&mut self, value: &mut ProgramValue, depth: usize) -> Result<Vec<u64>, ValueError> {
         if depth > DEPTH {
             return self.fault("too many nested arrays");
         }
@@ -341,7 +341,7 @@ impl Reader<'_> {
     }
 
     /// A string is an array of `u8`, in UTF-8.
-    fn string(&mut self, value: &mut Value) -> Result<Vec<u64>, ValueError> {
+    fn string(&mut self, value: &mut ProgramValue) -> Result<Vec<u64>, ValueError> {
         let at = self.at;
         let rest = &self.input[at..];
         let text = match std::str::from_utf8(rest) {
@@ -352,7 +352,7 @@ impl Reader<'_> {
             Ok(read) => read,
             Err(message) => return self.fault(message),
         };
-        self.agree(value, (Scalar::I8, true), at)?;
+        self.agree(value, (ScalarType::I8, true), at)?;
         value.bytes.extend(string.bytes());
         self.at += length;
         Ok(vec![string.len() as u64])
@@ -361,11 +361,11 @@ impl Reader<'_> {
     /// Notes the type of an element that begins at a byte; those before it have to have the same.
     fn agree(
         &mut self,
-        value: &mut Value,
-        (element, unsigned): (Scalar, bool),
+        value: &mut ProgramValue,
+        (element, unsigned): (ScalarType, bool),
         at: usize,
     ) -> Result<(), ValueError> {
-        if value.element == Scalar::Unit {
+        if value.element == ScalarType::Unit {
             (value.element, value.unsigned) = (element, unsigned);
         }
         let (wanted, found) = (value.type_name(), type_name(element, unsigned));
@@ -376,12 +376,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn element(&mut self, value: &mut Value) -> Result<(), ValueError> {
+    fn element(&mut self, value: &mut ProgramValue) -> Result<(), ValueError> {
         let at = self.at;
         let word = self.word();
         // Behind the first element of an array, numbers may be written without its type.
         let known = match value.element {
-            Scalar::Unit => self.wanted,
+            ScalarType::Unit => self.wanted,
             element => Some((element, value.unsigned)),
         };
         let parsed = parse_element(&word, known);
@@ -398,14 +398,14 @@ impl Reader<'_> {
 
 /// The type, whether it is unsigned, and the bits of an element. Numbers without a type have the
 /// known one; where none is known, integers are `i32` and other numbers `f64`.
-fn parse_element(word: &str, known: Option<(Scalar, bool)>) -> Option<(Scalar, bool, u64)> {
+fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(ScalarType, bool, u64)> {
     let word = word.replace('_', "");
     if word == "true" || word == "false" {
-        return Some((Scalar::Bool, false, u64::from(word == "true")));
+        return Some((ScalarType::Bool, false, u64::from(word == "true")));
     }
     let is_special = word.contains("nan") || word.contains("inf");
     if is_special {
-        let literal = crate::Literal::parse(&word)?;
+        let literal = crate::ScalarLiteral::parse(&word)?;
         return Some((literal.ty, false, literal.bits));
     }
     let is_hex = word.trim_start_matches('-').starts_with("0x");
@@ -418,13 +418,13 @@ fn parse_element(word: &str, known: Option<(Scalar, bool)>) -> Option<(Scalar, b
     let known = known.filter(|(ty, _)| ty.is_float() || (ty.is_int() && !is_real));
     let (ty, unsigned) = match (suffix, known) {
         ("", Some(known)) => known,
-        ("", None) if is_real => (Scalar::F64, false),
-        ("", None) => (Scalar::I32, false),
+        ("", None) if is_real => (ScalarType::F64, false),
+        ("", None) => (ScalarType::I32, false),
         (name, _) => parse_type(name)?,
     };
     if ty.is_float() {
         let value: f64 = digits.parse().ok()?;
-        let operator = crate::Operator::convert(crate::Op::FConv, Scalar::F64, ty);
+        let operator = crate::ScalarOperator::convert(crate::Op::FConv, ScalarType::F64, ty);
         return Some((ty, false, operator.eval(&[value.to_bits()])));
     }
     let (negative, digits) = match digits.strip_prefix('-') {
@@ -452,19 +452,19 @@ mod tests {
     #[test]
     fn values_read_back_in_both_forms() {
         let text = "5 [[1.5f32, -f32.inf], [f32.nan, 0.1f32]] empty([0][2]u8) [true] 7u64 \"ab\" -- end\n -3i8";
-        let values = Value::read_all(text.as_bytes()).expect("values");
+        let values = ProgramValue::read_all(text.as_bytes()).expect("values");
         assert_eq!(values.len(), 7);
         assert_eq!(values[1].shape, [2, 2]);
         for value in &values {
-            let again = Value::read_all(value.to_string().as_bytes()).expect("text");
+            let again = ProgramValue::read_all(value.to_string().as_bytes()).expect("text");
             assert_eq!(again, std::slice::from_ref(value));
             let binary = value.to_binary();
             assert_eq!(
-                Value::read_all(&binary).expect("binary"),
+                ProgramValue::read_all(&binary).expect("binary"),
                 std::slice::from_ref(value)
             );
             for end in 1..binary.len() {
-                assert!(Value::read_all(&binary[..end]).is_err());
+                assert!(ProgramValue::read_all(&binary[..end]).is_err());
             }
         }
     }
@@ -476,7 +476,7 @@ mod tests {
             ("[[1i64], [-2]]", "[[1i64], [-2i64]]"),
             ("[1f32, 2, 2.5]", "[1.0f32, 2.0f32, 2.5f32]"),
         ] {
-            let values = Value::read_all(text.as_bytes()).expect(text);
+            let values = ProgramValue::read_all(text.as_bytes()).expect(text);
             assert_eq!(values[0].to_string(), want);
         }
     }
@@ -484,16 +484,16 @@ mod tests {
     #[test]
     fn numbers_without_a_type_have_the_wanted_one() {
         let wanted = [
-            Some((Scalar::I64, false)),
-            Some((Scalar::F32, false)),
+            Some((ScalarType::I64, false)),
+            Some((ScalarType::F32, false)),
             None,
-            Some((Scalar::I8, true)),
-            Some((Scalar::I16, false)),
+            Some((ScalarType::I8, true)),
+            Some((ScalarType::I16, false)),
         ];
-        let values = Value::read_all_as(b"5 2 3 [1, 2] [1i32]", &wanted).expect("values");
-        let text: Vec<String> = values.iter().map(Value::to_string).collect();
+        let values = ProgramValue::read_all_as(b"5 2 3 [1, 2] [1i32]", &wanted).expect("values");
+        let text: Vec<String> = values.iter().map(ProgramValue::to_string).collect();
         assert_eq!(text, ["5i64", "2.0f32", "3i32", "[1u8, 2u8]", "[1i32]"]);
-        assert!(Value::read_all_as(b"256", &wanted[3..]).is_err());
+        assert!(ProgramValue::read_all_as(b"256", &wanted[3..]).is_err());
     }
 
     #[test]
@@ -507,7 +507,7 @@ mod tests {
             ("[empty([0]i32), empty([0]i32)]", "empty([2][0]i32)"),
             ("[[empty([2][0]f32)]]", "empty([1][1][2][0]f32)"),
         ] {
-            let values = Value::read_all(text.as_bytes()).expect(text);
+            let values = ProgramValue::read_all(text.as_bytes()).expect(text);
             assert_eq!(values[0].to_string(), want);
         }
     }
@@ -531,7 +531,7 @@ mod tests {
             "[empty([0]i32), [1]]",
             "[1, \"a\"]",
         ] {
-            assert!(Value::read_all(text.as_bytes()).is_err(), "{text}");
+            assert!(ProgramValue::read_all(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

@@ -2,21 +2,24 @@
 
 use spirula_program::archive::{is_archive, read, write};
 use spirula_program::program::{
-    Copy, Entry, EntryOpaque, EntryParameter, EntryResult, EntrySize, EntryValue, Function, GLOBAL,
-    Kernel, Launch, Mem, Message, MessagePart, Reg, Slot, Step, TensorType,
+    EntryOpaque, EntryResult, EntrySize, EntryValueType, GLOBAL, HostFunction, HostMemoryRef,
+    HostRegister, HostSlot, HostStep, LaunchStep, MessagePart, ProgramEntry, ProgramEntryParameter,
+    ProgramKernel, ProgramMessage, SourceTensorType, StridedCopy,
 };
-use spirula_program::{Op, Operator, Parameter, Program, Scalar, SizeClass};
+use spirula_program::{
+    CompiledProgram, Op, ProgramParameter, ScalarOperator, ScalarType, SizeClass,
+};
 
-const REG: Reg = Reg(0);
-const MEM: Mem = Mem(0);
+const REG: HostRegister = HostRegister(0);
+const MEM: HostMemoryRef = HostMemoryRef(0);
 
 /// A kernel, and one that was refused.
-fn kernels() -> Vec<Kernel> {
-    let kernel = Kernel {
+fn kernels() -> Vec<ProgramKernel> {
+    let kernel = ProgramKernel {
         words: vec![0x0723_0203, 1, 2, 3, 4],
         laid_out: Some(vec![0x0723_0203, 5]),
         refusal: None,
-        scalars: vec![(4, Scalar::I32)],
+        scalars: vec![(4, ScalarType::I32)],
         scalar_bytes: 8,
         scalars_in_buffer: false,
         uses_failures: true,
@@ -24,7 +27,7 @@ fn kernels() -> Vec<Kernel> {
         bound: vec![true, false],
         reach: vec![4 << 32, 0],
     };
-    let refused = Kernel {
+    let refused = ProgramKernel {
         words: Vec::new(),
         laid_out: None,
         refusal: Some("it is too large".to_owned()),
@@ -34,60 +37,60 @@ fn kernels() -> Vec<Kernel> {
 }
 
 /// A step of each kind.
-fn steps() -> Vec<Step> {
-    let operator = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+fn steps() -> Vec<HostStep> {
+    let operator = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
     let (reg, mem) = (REG, MEM);
     let side = (mem, reg, vec![reg]);
-    let launch = Launch {
+    let launch = LaunchStep {
         kernel: 0,
         groups: vec![reg],
         constants: vec![reg],
         scalars: vec![reg],
-        memories: vec![mem, Mem(GLOBAL)],
+        memories: vec![mem, HostMemoryRef(GLOBAL)],
     };
-    let copy = Copy {
+    let copy = StridedCopy {
         size: 4,
         shape: vec![reg],
         to: side.clone(),
         from: side,
     };
     vec![
-        Step::Set(reg, u64::MAX),
-        Step::Move(reg, Reg(GLOBAL)),
-        Step::Apply(operator, reg, [reg; 3]),
-        Step::Parameter(reg, 0),
-        Step::Limit(reg, 0),
-        Step::Allocate(mem, reg),
-        Step::Data(mem, 0),
-        Step::Refer(mem, Mem(GLOBAL)),
-        Step::Forget(mem),
-        Step::Read(reg, mem, Scalar::F16, reg),
-        Step::Write(mem, Scalar::Bool, reg, reg),
-        Step::Copy(Box::new(copy)),
-        Step::Launch(Box::new(launch)),
-        Step::Jump(14),
-        Step::Unless(reg, 18),
-        Step::Call(0, vec![Slot::Scalar(reg)], vec![Slot::Memory(mem)]),
-        Step::Assert(reg, 0, vec![reg]),
-        Step::Trace(0, vec![reg]),
+        HostStep::Set(reg, u64::MAX),
+        HostStep::Move(reg, HostRegister(GLOBAL)),
+        HostStep::Apply(operator, reg, [reg; 3]),
+        HostStep::Parameter(reg, 0),
+        HostStep::Limit(reg, 0),
+        HostStep::Allocate(mem, reg),
+        HostStep::Data(mem, 0),
+        HostStep::Refer(mem, HostMemoryRef(GLOBAL)),
+        HostStep::Forget(mem),
+        HostStep::Read(reg, mem, ScalarType::F16, reg),
+        HostStep::Write(mem, ScalarType::Bool, reg, reg),
+        HostStep::Copy(Box::new(copy)),
+        HostStep::Launch(Box::new(launch)),
+        HostStep::Jump(14),
+        HostStep::Unless(reg, 18),
+        HostStep::Call(0, vec![HostSlot::Scalar(reg)], vec![HostSlot::Memory(mem)]),
+        HostStep::Assert(reg, 0, vec![reg]),
+        HostStep::Trace(0, vec![reg]),
     ]
 }
 
-fn entry() -> Entry {
-    let array = EntryValue {
-        element: Scalar::F32,
+fn entry() -> ProgramEntry {
+    let array = EntryValueType {
+        element: ScalarType::F32,
         unsigned: false,
-        slot: Slot::Memory(MEM),
+        slot: HostSlot::Memory(MEM),
         shape: Some(vec![EntrySize::Scalar(REG), EntrySize::Known(3)]),
     };
-    Entry {
+    ProgramEntry {
         name: "main".to_owned(),
         function: 0,
-        parameters: vec![EntryParameter {
+        parameters: vec![ProgramEntryParameter {
             name: "x".to_owned(),
             value: Some(array.clone()),
             opaque: None,
-            tensor: Some(TensorType {
+            tensor: Some(SourceTensorType {
                 element: "bf16".to_owned(),
                 shape: vec![None, Some(3)],
             }),
@@ -104,29 +107,29 @@ fn entry() -> Entry {
 }
 
 /// A program that has one of everything.
-fn program() -> Program {
-    let function = Function {
+fn program() -> CompiledProgram {
+    let function = HostFunction {
         scalars: 1,
         memories: 1,
-        inputs: vec![Slot::Scalar(REG)],
-        outputs: vec![Slot::Memory(MEM)],
+        inputs: vec![HostSlot::Scalar(REG)],
+        outputs: vec![HostSlot::Memory(MEM)],
         steps: steps(),
         constants: vec![(REG, 5)],
     };
-    Program {
+    CompiledProgram {
         kernels: kernels(),
-        functions: vec![function, Function::default()],
+        functions: vec![function, HostFunction::default()],
         initialise: 1,
         entries: vec![entry()],
-        parameters: vec![Parameter {
+        parameters: vec![ProgramParameter {
             name: "tile".to_owned(),
             class: SizeClass::Threshold(Some(-1), "a".to_owned()),
         }],
         limits: vec![SizeClass::SharedMemory],
-        messages: vec![Message {
+        messages: vec![ProgramMessage {
             parts: vec![
                 MessagePart::Text("at ".to_owned()),
-                MessagePart::Value(Scalar::I64),
+                MessagePart::Value(ScalarType::I64),
             ],
             backtrace: "f.fut:1:2".to_owned(),
         }],
@@ -169,7 +172,7 @@ fn changed_bytes_are_refused_or_make_no_difference() {
 }
 
 /// The fault of a program that was changed.
-fn fault(change: impl FnOnce(&mut Program)) -> String {
+fn fault(change: impl FnOnce(&mut CompiledProgram)) -> String {
     let mut program = program();
     change(&mut program);
     let fault = read(&write(&program).unwrap()).unwrap_err().to_string();
@@ -181,16 +184,16 @@ fn fault(change: impl FnOnce(&mut Program)) -> String {
 fn what_is_not_there_is_named() {
     let faults = [
         fault(|p| p.initialise = 2),
-        fault(|p| p.functions[0].steps[1] = Step::Move(Reg(0), Reg(1))),
-        fault(|p| p.functions[0].steps[7] = Step::Forget(Mem(GLOBAL | 1))),
-        fault(|p| p.functions[0].steps[13] = Step::Jump(19)),
-        fault(|p| p.functions[0].steps[6] = Step::Data(Mem(0), 1)),
+        fault(|p| p.functions[0].steps[1] = HostStep::Move(HostRegister(0), HostRegister(1))),
+        fault(|p| p.functions[0].steps[7] = HostStep::Forget(HostMemoryRef(GLOBAL | 1))),
+        fault(|p| p.functions[0].steps[13] = HostStep::Jump(19)),
+        fault(|p| p.functions[0].steps[6] = HostStep::Data(HostMemoryRef(0), 1)),
         fault(|p| p.kernels[0].scalars[0].0 = 6),
         fault(|p| p.kernels[0].scalars.clear()),
         fault(|p| p.entries[0].function = 9),
         fault(|p| p.functions[0].scalars = u32::MAX),
-        fault(|p| p.functions[0].constants[0].0 = Reg(1)),
-        fault(|p| p.functions[0].constants[0].0 = Reg(GLOBAL)),
+        fault(|p| p.functions[0].constants[0].0 = HostRegister(1)),
+        fault(|p| p.functions[0].constants[0].0 = HostRegister(GLOBAL)),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
     initialisation: there is no function 2

@@ -4,7 +4,7 @@
 //! `cargo run -p spirula-spirv --example strength_reduction IN OUT` runs it on a module, binary or
 //! assembly, and writes a binary.
 
-use spirula_diagnostics::{Diagnostic, Place, Source, render};
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::Op;
@@ -113,14 +113,17 @@ fn find_constant(module: &mut Module, ty: Id, value: u32) -> Id {
 }
 
 /// A module from a file's bytes, whichever form they have.
-fn read(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
+fn read(bytes: &[u8]) -> Result<Module, Vec<SourceDiagnostic>> {
     let words = if binary::is_spirv(bytes) {
         binary::words(bytes).map_err(|d| vec![d])?
     } else {
         let source = std::str::from_utf8(bytes);
         let source = source.map_err(|e| {
-            let place = Place::Byte(e.valid_up_to() as u64);
-            vec![Diagnostic::error(place, "neither a module nor assembly")]
+            let place = SourceLocation::Byte(e.valid_up_to() as u64);
+            vec![SourceDiagnostic::error(
+                place,
+                "neither a module nor assembly",
+            )]
         })?;
         text::parse(source, &text::ParseOptions::default())?
     };
@@ -158,7 +161,7 @@ fn main() -> ExitCode {
         }
         Err(faults) => {
             let name = input.as_str();
-            let source = Source {
+            let source = SourceFile {
                 name,
                 bytes: &bytes,
             };
@@ -173,7 +176,7 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_testing::{Expected, corpus, files};
+    use spirula_testing::{GoldenFiles, corpus, files};
     use std::path::Path;
 
     #[test]
@@ -188,7 +191,7 @@ mod tests {
             ..text::PrintOptions::default()
         };
         let printed = text::print(&module.to_words(), &options).expect("it has a header");
-        let mut expected = Expected::new();
+        let mut expected = GoldenFiles::new();
         expected.compare(&folder.join("powers.expected"), &printed);
         expected.finish();
     }

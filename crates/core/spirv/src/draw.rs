@@ -9,7 +9,7 @@ use crate::analysis::{Cfg, Definitions, Dominators, Names, PostDominators};
 use crate::grammar::Op;
 use crate::ir::{Block, Func, IdWords, Module, Section, switch_cases};
 use crate::text::{self, PrintOptions};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt::Write;
 
 /// What is drawn.
@@ -42,7 +42,7 @@ impl Graphviz {
     ///
     /// # Errors
     /// When there is no such function, or a branch leads to no block of its function.
-    pub fn draw(&self, module: &Module) -> Result<String, Diagnostic> {
+    pub fn draw(&self, module: &Module) -> Result<String, SourceDiagnostic> {
         let mut drawer = Drawer {
             module,
             definitions: Definitions::compute(module),
@@ -74,7 +74,7 @@ impl Graphviz {
         match &self.only {
             Some(only) if !drawn => {
                 let message = format!("the module has no function {only} with a body");
-                Err(Diagnostic::error(Place::Unknown, message))
+                Err(SourceDiagnostic::error(SourceLocation::Unknown, message))
             }
             _ => Ok(drawer.out),
         }
@@ -82,7 +82,7 @@ impl Graphviz {
 }
 
 /// The text of each instruction from the first function on, by handle.
-fn lines(module: &Module) -> Result<Vec<Option<String>>, Diagnostic> {
+fn lines(module: &Module) -> Result<Vec<Option<String>>, SourceDiagnostic> {
     let options = PrintOptions {
         header: false,
         indent: false,
@@ -135,7 +135,12 @@ impl Drawer<'_> {
             || points.any(|p| p.string(2) == name)
     }
 
-    fn function(&mut self, what: &Graphviz, number: usize, func: Func) -> Result<(), Diagnostic> {
+    fn function(
+        &mut self,
+        what: &Graphviz,
+        number: usize,
+        func: Func,
+    ) -> Result<(), SourceDiagnostic> {
         let cfg = Cfg::compute(self.module, &self.definitions, func)?;
         let dominators = Dominators::compute(&cfg);
         let title = self.title(self.module.function_id(func));

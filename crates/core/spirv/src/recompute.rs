@@ -4,7 +4,7 @@ use crate::analysis::{Ceiling, Choice, Needs};
 use crate::build::string_words;
 use crate::grammar::Op;
 use crate::ir::{Inst, InstRef, Module, Section};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Has a module declare the capabilities and extensions that it needs: what it declares and does not
 /// use goes, what is missing comes. What cannot be derived from its instructions stays. Returns whether
@@ -29,7 +29,7 @@ use spirula_diagnostics::Diagnostic;
 ///
 /// # Errors
 /// When the ceiling does not allow what an instruction needs; nothing is changed then.
-pub fn recompute(module: &mut Module, ceiling: &Ceiling) -> Result<bool, Box<Diagnostic>> {
+pub fn recompute(module: &mut Module, ceiling: &Ceiling) -> Result<bool, Box<SourceDiagnostic>> {
     let needs = Needs::compute(module);
     let choice = needs.choose(ceiling);
     let choice = choice.map_err(|error| Box::new(error.diagnostic(module)))?;

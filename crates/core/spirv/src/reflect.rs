@@ -16,7 +16,7 @@ use crate::grammar::enumerants::{
     BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute, StorageClass,
 };
 use crate::ir::{InstRef, Module, Section};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// The interface of an entry point.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Interface {
     ///
     /// # Errors
     /// When there is no such entry point, or what it declares cannot be understood.
-    pub fn of(module: &Module, name: &str) -> Result<Interface, Diagnostic> {
+    pub fn of(module: &Module, name: &str) -> Result<Interface, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
         let reflector = Reflector::new(module)?;
         let mut interface = Interface {
@@ -209,22 +209,25 @@ impl Interface {
 }
 
 /// The entry point of a name, with its number.
-fn entry_point<'m>(module: &'m Module, name: &str) -> Result<(usize, InstRef<'m>), Diagnostic> {
+fn entry_point<'m>(
+    module: &'m Module,
+    name: &str,
+) -> Result<(usize, InstRef<'m>), SourceDiagnostic> {
     let points = module.section(Section::EntryPoints);
     let mut points = points.filter(|p| p.op() == Op::EntryPoint).enumerate();
     let point = points.find(|(_, p)| p.string(2) == name);
     point.ok_or_else(|| no_entry_point(module, name))
 }
 
-fn no_entry_point(module: &Module, name: &str) -> Diagnostic {
+fn no_entry_point(module: &Module, name: &str) -> SourceDiagnostic {
     let all: Vec<String> = entry_points(module).into_iter().map(|(n, _)| n).collect();
     let hint = if all.is_empty() {
         "the module has none: was it compiled as a library?".to_owned()
     } else {
         format!("it has: {}", all.join(", "))
     };
-    Diagnostic::error(
-        Place::Unknown,
+    SourceDiagnostic::error(
+        SourceLocation::Unknown,
         format!("the module has no entry point {name}"),
     )
     .with_hint(hint)
@@ -239,7 +242,7 @@ struct Reflector<'a> {
 }
 
 impl<'a> Reflector<'a> {
-    fn new(module: &'a Module) -> Result<Self, Diagnostic> {
+    fn new(module: &'a Module) -> Result<Self, SourceDiagnostic> {
         let definitions = Definitions::compute(module);
         let decorations = Decorations::compute(module);
         // Lengths that are operations on specialisation constants shape no interface.
@@ -301,14 +304,14 @@ impl<'a> Reflector<'a> {
         None
     }
 
-    fn params(&self, point: InstRef<'a>) -> Result<Vec<Param>, Diagnostic> {
+    fn params(&self, point: InstRef<'a>) -> Result<Vec<Param>, SourceDiagnostic> {
         let func = self.module.functions().iter().copied();
         let func = func
             .into_iter()
             .find(|f| self.module.function_id(*f) == point.id(1));
         let func = func.ok_or_else(|| {
             let message = format!("the entry point {} names no function", point.string(2));
-            Diagnostic::error(point.place(), message)
+            SourceDiagnostic::error(point.place(), message)
         })?;
         let params = self.module.insts(self.module.function(func).params);
         let params = params.filter(|p| p.op() == Op::FunctionParameter);

@@ -7,7 +7,7 @@ use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
-use spirula_testing::{Expected, Validator, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,8 +20,8 @@ fn version(text: &str) -> Version {
 #[test]
 fn modules_are_converted_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/convert");
-    let validator = Validator::find();
-    let mut expected = Expected::new();
+    let validator = SpirvValTool::find();
+    let mut expected = GoldenFiles::new();
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let head = source.lines().next().unwrap_or("").trim_start_matches("; ");
@@ -62,7 +62,7 @@ fn the_corpus_in_every_version() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
     let step = std::env::var("EVERY").map_or(29, |n| n.parse().expect("EVERY is a number"));
     let mut done: BTreeMap<(bool, bool), usize> = BTreeMap::new();

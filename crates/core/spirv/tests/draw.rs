@@ -3,13 +3,13 @@
 use spirula_spirv::draw::Graphviz;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
-use spirula_testing::{Expected, corpus, files};
+use spirula_testing::{GoldenFiles, corpus, files};
 use std::path::Path;
 
 #[test]
 fn modules_are_drawn_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/draw");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let words = parse(&source, &ParseOptions::default()).expect("it is a module");

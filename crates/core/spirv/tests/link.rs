@@ -6,7 +6,7 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::link::{EntryNames, LinkError, Options, link};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
-use spirula_testing::{Expected, Validator, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::path::Path;
 
 fn module(source: &str) -> Module {
@@ -31,8 +31,8 @@ fn modules(source: &str) -> Vec<Module> {
 #[test]
 fn modules_are_linked_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
-    let validator = Validator::find();
-    let mut expected = Expected::new();
+    let validator = SpirvValTool::find();
+    let mut expected = GoldenFiles::new();
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let first = source.split("; module").next().unwrap_or("");
@@ -97,7 +97,7 @@ fn the_corpus_links() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let mut groups: Vec<(Vec<u32>, Vec<Module>, Vec<String>)> = Vec::new();
     let mut linked = 0;
     let all = files(&folder.join("modules"), ".spv");

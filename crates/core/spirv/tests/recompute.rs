@@ -8,7 +8,7 @@ use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::recompute::recompute;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify;
-use spirula_testing::{Validator, corpus};
+use spirula_testing::{SpirvValTool, corpus};
 
 fn module(source: &str) -> Module {
     let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
@@ -112,7 +112,7 @@ fn a_ceiling_names_what_needs_more() {
         error.message.contains("StorageBuffer16BitAccess"),
         "{error}"
     );
-    assert_ne!(error.place, spirula_diagnostics::Place::Unknown);
+    assert_ne!(error.place, spirula_diagnostics::SourceLocation::Unknown);
     assert_eq!(over.to_words(), before);
 
     let mut over = module(HALF);
@@ -254,7 +254,7 @@ fn the_corpus_stays_valid_with_less() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
     let step = std::env::var("EVERY").map_or(11, |n| n.parse().expect("EVERY is a number"));
     let (mut count, mut fewer) = (0, 0);

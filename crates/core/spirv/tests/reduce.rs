@@ -5,7 +5,7 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::reduce::{Options, Progress, reduce};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
-use spirula_testing::{Expected, Validator, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::path::Path;
 
 fn has(words: &[u32], op: Op) -> bool {
@@ -17,7 +17,7 @@ fn has(words: &[u32], op: Op) -> bool {
 #[test]
 fn modules_are_reduced_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reduce");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let first = source.lines().next().unwrap_or("");
@@ -122,7 +122,7 @@ fn the_corpus_is_reduced() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let options = Options::default();
     let wanted = [
         Op::FMul,

@@ -3,7 +3,7 @@
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::{binary, ssa, verify};
-use spirula_testing::{Validator, corpus};
+use spirula_testing::{SpirvValTool, corpus};
 use std::path::Path;
 
 /// One module in so many is tested; `EVERY` names another number.
@@ -36,7 +36,7 @@ fn the_corpus_stays_valid() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
     let (mut count, mut changed) = (0, 0);
     let mut faults = Vec::new();
@@ -67,7 +67,7 @@ fn the_corpus_stays_valid() {
 fn verdict(
     module: &Module,
     options: &verify::Options,
-    validator: Option<&Validator>,
+    validator: Option<&SpirvValTool>,
 ) -> Result<(), String> {
     verify::module(module, options).map_err(|faults| faults[0].to_string())?;
     let validator = validator.filter(|_| !options.scalar_block_layout);

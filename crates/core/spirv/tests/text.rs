@@ -4,9 +4,9 @@
 //! the module disassembled with numbers and with friendly names, or the rendered faults.
 //! `BLESS=1` writes the expected files.
 
-use spirula_diagnostics::{Place, Source, render};
+use spirula_diagnostics::{SourceFile, SourceLocation, render};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, places, print};
-use spirula_testing::{Expected, files};
+use spirula_testing::{GoldenFiles, files};
 use std::fs;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn outcome(name: &str, source: &str) -> String {
         Ok(words) => words,
         Err(faults) => {
             let bytes = source.as_bytes();
-            let shown = |fault| render(fault, Source { name, bytes }, false);
+            let shown = |fault| render(fault, SourceFile { name, bytes }, false);
             return faults.iter().map(shown).collect();
         }
     };
@@ -37,7 +37,7 @@ fn outcome(name: &str, source: &str) -> String {
 #[test]
 fn texts_become_what_is_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/text");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for input in files(&folder, ".spvasm") {
         let source = fs::read_to_string(&input).expect("the input is readable");
         let name = input.file_name().and_then(|n| n.to_str()).unwrap_or("?");
@@ -49,8 +49,8 @@ fn texts_become_what_is_expected() {
 #[test]
 fn words_have_places_in_their_text() {
     let source = "; a comment\nOpCapability Shader\n\n%void = OpTypeVoid ; another\nOpNop\n";
-    let shown = |place: &Place| match *place {
-        Place::Text { start, end } => &source[start as usize..end as usize],
+    let shown = |place: &SourceLocation| match *place {
+        SourceLocation::Text { start, end } => &source[start as usize..end as usize],
         _ => "",
     };
     // The header has five words, the instructions two, two and one.
@@ -58,5 +58,5 @@ fn words_have_places_in_their_text() {
     let found: Vec<&str> = found.iter().map(shown).collect();
     let (first, second) = ("OpCapability Shader", "%void = OpTypeVoid");
     assert_eq!(found, ["", first, first, second, second, "OpNop", "OpNop"]);
-    assert_eq!(places("OpFrobnicate\n", &[5]), [Place::Unknown]);
+    assert_eq!(places("OpFrobnicate\n", &[5]), [SourceLocation::Unknown]);
 }

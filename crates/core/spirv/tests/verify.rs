@@ -5,7 +5,7 @@ use spirula_spirv::grammar::Version;
 use spirula_spirv::target::Target;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify::{self, Options, Rule};
-use spirula_testing::{Expected, corpus, files};
+use spirula_testing::{GoldenFiles, corpus, files};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn assemble(source: &str, target: Target) -> Vec<u32> {
 #[test]
 fn every_rule_refuses_what_breaches_it() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verify");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     let mut refusing = BTreeSet::new();
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");

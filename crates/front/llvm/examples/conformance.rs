@@ -5,7 +5,7 @@
 //! OUTPUT. One line a file on standard output: the file, what is expected, `translated` or
 //! `refused`, and the first reason. The modules are for the SPIR-V validator to judge.
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{Options, read, translate};
 use std::error::Error;
 use std::fs;
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<Diagnostic>> {
+fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
     let module = read(bytes).map_err(|fault| vec![fault])?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
     // The tests of both tools allow functions that are not known by an option.

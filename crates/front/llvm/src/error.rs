@@ -1,11 +1,11 @@
 //! Errors inside the readers.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// A diagnostic, boxed so that results stay small where every bit is read.
-pub(crate) type Error = Box<Diagnostic>;
+pub(crate) type Error = Box<SourceDiagnostic>;
 
 /// An error at a place.
-pub(crate) fn fault(place: Place, message: impl Into<String>) -> Error {
-    Box::new(Diagnostic::error(place, message))
+pub(crate) fn fault(place: SourceLocation, message: impl Into<String>) -> Error {
+    Box::new(SourceDiagnostic::error(place, message))
 }

@@ -3,7 +3,7 @@
 use crate::ir::Module;
 use crate::verify::verify;
 use crate::{Error, bitcode, fault, text, upgrade};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 pub use bitcode::is_bitcode;
 
@@ -17,16 +17,19 @@ const ARCHIVE: &[u8] = b"!<arch>\n";
 ///
 /// # Errors
 /// What is wrong with the input, with its place.
-pub fn read(bytes: &[u8]) -> Result<Module, Diagnostic> {
+pub fn read(bytes: &[u8]) -> Result<Module, SourceDiagnostic> {
     read_any(bytes).map_err(|error| *error)
 }
 
 fn read_any(bytes: &[u8]) -> Result<Module, Error> {
     if bytes.len() > MAX_INPUT {
-        return Err(fault(Place::Unknown, "the input is larger than 256 MiB"));
+        return Err(fault(
+            SourceLocation::Unknown,
+            "the input is larger than 256 MiB",
+        ));
     }
     if bytes.starts_with(ARCHIVE) {
-        let error = fault(Place::Byte(0), "an archive, not a module");
+        let error = fault(SourceLocation::Byte(0), "an archive, not a module");
         return Err(Box::new(
             error.with_hint("take its members out with llvm-ar x"),
         ));

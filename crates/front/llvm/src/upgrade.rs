@@ -1,8 +1,8 @@
 //! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
 
 use crate::ir::{
-    Align, AttrForm, AttrKind, Attribute, Extra, GlobalData, Linkage, Module, Opcode, Type, Types,
-    ValueKind, Visibility,
+    Align, AttrForm, AttrKind, Attribute, Extra, GlobalData, Linkage, LlvmType, Module, Opcode,
+    Types, ValueKind, Visibility,
 };
 
 /// Where memory is, in the order of the two-bit fields of a `memory` attribute: arguments,
@@ -43,7 +43,7 @@ pub(crate) fn plain_attribute(kind: AttrKind) -> Attribute {
 
 /// The conversion that one of bytes is: bytes are read as integers, which differ from pointers
 /// where bytes do not.
-pub(crate) fn byte_cast(types: &Types, opcode: Opcode, from: Type, to: Type) -> Opcode {
+pub(crate) fn byte_cast(types: &Types, opcode: Opcode, from: LlvmType, to: LlvmType) -> Opcode {
     let is_pointer = |ty| types.is_pointer_like(types.scalar(ty));
     match (opcode, is_pointer(from), is_pointer(to)) {
         (Opcode::BitCast, true, false) => Opcode::PtrToInt,
@@ -96,12 +96,12 @@ pub(crate) fn complete_alignments(module: &mut Module) {
         functions,
         ..
     } = module;
-    let natural = |ty: Type| {
+    let natural = |ty: LlvmType| {
         layout.size_in_bits(types, ty)?;
         Align::from_bytes(layout.abi_align(types, ty))
     };
     // An atomic access that does not state its alignment is aligned to its size.
-    let atomic = |ty: Type| Align::from_bytes(layout.store_size(types, ty)?);
+    let atomic = |ty: LlvmType| Align::from_bytes(layout.store_size(types, ty)?);
     for function in functions {
         for index in 0..function.insts.len() {
             let operand = |at: usize| {
@@ -109,7 +109,7 @@ pub(crate) fn complete_alignments(module: &mut Module) {
                 match value.kind() {
                     ValueKind::Local(local) => function.local_type(local),
                     ValueKind::Const(id) => module.consts.ty(id),
-                    ValueKind::Metadata(_) => Type::METADATA,
+                    ValueKind::Metadata(_) => LlvmType::METADATA,
                 }
             };
             let inst = &function.insts[index];

@@ -1,7 +1,7 @@
 //! What pointers are found to point to, without the translation.
 
 use spirula_llvm::infer::{Hints, NoHints, Pointees};
-use spirula_llvm::ir::{Func, Module, Type, TypeKind};
+use spirula_llvm::ir::{LlvmFunc, LlvmType, Module, TypeKind};
 use spirula_llvm::read;
 
 fn module(text: &str) -> Module {
@@ -9,12 +9,12 @@ fn module(text: &str) -> Module {
 }
 
 /// What the local of this name in the first function with a body points to.
-fn pointee(module: &Module, pointees: &Pointees, name: &str) -> Option<Type> {
+fn pointee(module: &Module, pointees: &Pointees, name: &str) -> Option<LlvmType> {
     let (func, local) = find(module, name);
     pointees.local(func, local)
 }
 
-fn find(module: &Module, name: &str) -> (Func, usize) {
+fn find(module: &Module, name: &str) -> (LlvmFunc, usize) {
     for func in module.function_ids() {
         let function = module.function(func);
         for local in 0..function.local_count() {
@@ -47,7 +47,7 @@ fn phis_selects_and_calls_are_one_class() {
     for name in ["q", "a", "b", "p", "r", "s"] {
         assert_eq!(
             pointee(&module, &pointees, name),
-            Some(Type::DOUBLE),
+            Some(LlvmType::DOUBLE),
             "{name}"
         );
     }
@@ -77,9 +77,9 @@ fn the_heaviest_votes_win() {
         "walking through a structure weighs more than a load"
     );
     assert!(is_pair("v"), "an attribute weighs more than anything");
-    assert_eq!(pointee(&module, &pointees, "field"), Some(Type::FLOAT));
-    assert_eq!(pointee(&module, &pointees, "bytes"), Some(Type::I8));
-    assert_eq!(pointee(&module, &pointees, "byte"), Some(Type::I16));
+    assert_eq!(pointee(&module, &pointees, "field"), Some(LlvmType::FLOAT));
+    assert_eq!(pointee(&module, &pointees, "bytes"), Some(LlvmType::I8));
+    assert_eq!(pointee(&module, &pointees, "byte"), Some(LlvmType::I16));
 }
 
 #[test]
@@ -98,17 +98,17 @@ fn pointers_in_memory_are_not_followed() {
         matches!(module.types.kind(ty), TypeKind::Pointer { .. })
     };
     assert!(is_pointer("list") && is_pointer("first"));
-    assert_eq!(pointee(&module, &pointees, "next"), Some(Type::I64));
+    assert_eq!(pointee(&module, &pointees, "next"), Some(LlvmType::I64));
 }
 
 struct Halves;
 
 impl Hints for Halves {
-    fn argument(&self, _: Func, index: usize) -> Option<Type> {
-        (index == 0).then_some(Type::HALF)
+    fn argument(&self, _: LlvmFunc, index: usize) -> Option<LlvmType> {
+        (index == 0).then_some(LlvmType::HALF)
     }
 
-    fn parameter(&self, _: Func, _: usize) -> Option<Type> {
+    fn parameter(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
 }
@@ -123,6 +123,6 @@ fn hints_speak_for_declarations() {
          }",
     );
     let pointees = Pointees::compute(&module, &Halves);
-    assert_eq!(pointee(&module, &pointees, "a"), Some(Type::HALF));
+    assert_eq!(pointee(&module, &pointees, "a"), Some(LlvmType::HALF));
     assert_eq!(pointee(&module, &pointees, "b"), None);
 }

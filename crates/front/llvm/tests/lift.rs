@@ -1,11 +1,11 @@
 //! SPIR-V to LLVM IR: files with the assembly expected of them beside, the way there and back, and
 //! the corpora.
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{Options, lift, print, read, translate};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
-use spirula_testing::{Expected, Validator, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lift")
 }
 
-fn lines(diagnostics: &[Diagnostic]) -> String {
+fn lines(diagnostics: &[SourceDiagnostic]) -> String {
     let lines = diagnostics.iter().map(|d| format!("{}\n", d.message));
     lines.collect()
 }
@@ -83,9 +83,9 @@ fn there_and_back(module: &Module) -> Result<(String, Module), String> {
 
 #[test]
 fn files_give_what_stands_beside_them() {
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let assembler = Assembler::find();
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder(), ".spvasm") {
         let module = assembled(&path);
         if path.to_string_lossy().contains("refused") {

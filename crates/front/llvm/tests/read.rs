@@ -4,8 +4,8 @@
 //! what that version lacks, printed as `NAME.vN.printed`. `refused/NAME.ll` is refused with what
 //! `NAME.err` says.
 
-use spirula_diagnostics::{Source, render};
-use spirula_testing::{Expected, files};
+use spirula_diagnostics::{SourceFile, render};
+use spirula_testing::{GoldenFiles, files};
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {
@@ -21,7 +21,7 @@ fn read(path: &Path) -> spirula_llvm::ir::Module {
 
 #[test]
 fn what_is_read_is_printed_and_reads_back() {
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for suffix in [".ll", ".bc"] {
         for path in files(&folder("read"), suffix) {
             let printed = spirula_llvm::print(&read(&path));
@@ -38,7 +38,7 @@ fn what_is_read_is_printed_and_reads_back() {
 
 #[test]
 fn what_is_wrong_is_refused_with_its_place() {
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder("refused"), ".ll") {
         let bytes = std::fs::read(&path).expect("the input can be read");
         let name = path
@@ -50,7 +50,7 @@ fn what_is_wrong_is_refused_with_its_place() {
             Err(error) => {
                 let shown = render(
                     &error,
-                    Source {
+                    SourceFile {
                         name,
                         bytes: &bytes,
                     },

@@ -1,11 +1,11 @@
 //! LLVM IR to SPIR-V: files with the disassembly expected of them beside, and the corpora.
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{Extensions, Options, read, translate};
 use spirula_spirv::grammar::Kind;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::text::{PrintOptions, print};
-use spirula_testing::{Expected, Validator, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::path::{Path, PathBuf};
 
 const ENVIRONMENT: &str = "spv1.4";
@@ -15,11 +15,11 @@ fn folder() -> PathBuf {
 }
 
 /// What becomes of an input: a module's bytes, or what was refused.
-fn translated(bytes: &[u8]) -> Result<Vec<u8>, Vec<Diagnostic>> {
+fn translated(bytes: &[u8]) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
     translated_with(bytes, &Options::default())
 }
 
-fn translated_with(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
+fn translated_with(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
     let module = read(bytes).map_err(|fault| vec![fault])?;
     let module = translate(&module, options)?;
     Ok(module.to_bytes())
@@ -62,15 +62,15 @@ fn words(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-fn lines(diagnostics: &[Diagnostic]) -> String {
+fn lines(diagnostics: &[SourceDiagnostic]) -> String {
     let lines = diagnostics.iter().map(|d| format!("{}\n", d.message));
     lines.collect()
 }
 
 #[test]
 fn files_give_what_stands_beside_them() {
-    let validator = Validator::find();
-    let mut expected = Expected::new();
+    let validator = SpirvValTool::find();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder(), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let text = match translated_with(&bytes, &options_of(&bytes)) {
@@ -93,7 +93,7 @@ fn files_give_what_stands_beside_them() {
 /// for the earlier, and so its types of arrays and strings for none.
 #[test]
 fn files_that_the_validator_does_not_know() {
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder().with_file_name("unvalidated"), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let module = translated_with(&bytes, &options_of(&bytes));
@@ -108,8 +108,8 @@ fn files_that_the_validator_does_not_know() {
 /// One file for each extension, named after it: its module declares it, and is valid.
 #[test]
 fn extensions_are_declared_where_they_are_needed() {
-    let validator = Validator::find();
-    let mut expected = Expected::new();
+    let validator = SpirvValTool::find();
+    let mut expected = GoldenFiles::new();
     let folder = folder().with_file_name("extensions");
     let mut faults = Vec::new();
     for path in files(&folder, ".ll") {
@@ -144,7 +144,7 @@ fn extensions_are_declared_where_they_are_needed() {
 /// refused with what it lacks.
 #[test]
 fn all_versions_are_valid() {
-    let Some(validator) = Validator::find() else {
+    let Some(validator) = SpirvValTool::find() else {
         return;
     };
     let mut faults = Vec::new();
@@ -231,7 +231,7 @@ const NUMBERS: &[&str] = &[
 #[test]
 fn the_reference_is_up_to_date() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/llvm-reference.md");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     expected.compare(&page, &spirula_llvm::reference());
     expected.finish();
 }
@@ -329,7 +329,7 @@ fn versions_rise_where_nothing_else_is_asked_for() {
 
 #[test]
 fn kernels_of_the_corpus_are_valid() {
-    let (Some(kernels), Some(validator)) = (corpus("llvm-ir/kernels"), Validator::find()) else {
+    let (Some(kernels), Some(validator)) = (corpus("llvm-ir/kernels"), SpirvValTool::find()) else {
         return;
     };
     let mut paths = files(&kernels, ".bc");

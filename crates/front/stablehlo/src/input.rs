@@ -1,14 +1,14 @@
 //! Any form of a program.
 
 use crate::bytecode;
-use crate::mlir::{self, Module};
-use spirula_diagnostics::Diagnostic;
+use crate::mlir::{self, MlirModule};
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Reads a module from text or bytecode, whichever it is.
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn read(bytes: &[u8]) -> Result<Module, Diagnostic> {
+pub fn read(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
     match bytecode::is_bytecode(bytes) {
         true => bytecode::parse(bytes),
         false => mlir::parse(bytes),

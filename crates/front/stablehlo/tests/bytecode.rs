@@ -1,9 +1,9 @@
 //! Bytecode is read as the same module as its text.
 
-use spirula_diagnostics::Place;
-use spirula_stablehlo::mlir::{Numbering, parse};
+use spirula_diagnostics::SourceLocation;
+use spirula_stablehlo::mlir::{SsaNumbering, parse};
 use spirula_stablehlo::{bytecode, verify};
-use spirula_testing::{Expected, corpus, files};
+use spirula_testing::{GoldenFiles, corpus, files};
 use std::path::{Path, PathBuf};
 
 fn inputs() -> Vec<PathBuf> {
@@ -17,13 +17,13 @@ fn show(path: &Path) -> String {
     let module = bytecode::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let faults = verify(&module);
     assert!(faults.is_empty(), "{}: {}", path.display(), faults[0]);
-    module.show(Numbering::Unique)
+    module.show(SsaNumbering::Unique)
 }
 
 fn show_text(path: &Path) -> String {
     let bytes = std::fs::read(path).expect("the file can be read");
     let module = parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    module.show(Numbering::Unique)
+    module.show(SsaNumbering::Unique)
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn artifacts_are_read_as_the_models_they_are_made_of() {
 #[test]
 fn artifacts_with_other_dialects_are_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portable");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder, ".mlirbc") {
         expected.compare(&path.with_extension("generic"), &show(&path));
     }
@@ -79,9 +79,9 @@ fn survives(bytes: &[u8]) {
     match bytecode::parse(bytes) {
         Ok(module) => {
             verify(&module);
-            module.show(Numbering::Scoped);
+            module.show(SsaNumbering::Scoped);
         }
-        Err(error) => assert_ne!(error.place, Place::Unknown, "{error}"),
+        Err(error) => assert_ne!(error.place, SourceLocation::Unknown, "{error}"),
     }
 }
 
@@ -131,6 +131,6 @@ fn other_inputs_are_refused() {
         b"ML\xEFR\xFF\x00",
     ] {
         let error = bytecode::parse(bytes).expect_err("there is no module");
-        assert_ne!(error.place, Place::Unknown, "{error}");
+        assert_ne!(error.place, SourceLocation::Unknown, "{error}");
     }
 }

@@ -1,13 +1,13 @@
 //! Every text of the corpus is read; every form of one program is the same module.
 
-use spirula_diagnostics::{Diagnostic, Source, render};
-use spirula_stablehlo::mlir::{Module, Numbering, parse, sections};
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, render};
+use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse, sections};
 use spirula_stablehlo::verify;
 use spirula_testing::{corpus, files};
 use std::path::Path;
 
 /// The modules of a text.
-fn read(path: &Path) -> Result<Vec<Module>, String> {
+fn read(path: &Path) -> Result<Vec<MlirModule>, String> {
     let bytes = std::fs::read(path).expect("the file can be read");
     let one = |range: std::ops::Range<usize>| {
         parse(&bytes[range.clone()]).map_err(|error| shown(path, &bytes[range], &error))
@@ -15,9 +15,9 @@ fn read(path: &Path) -> Result<Vec<Module>, String> {
     sections(&bytes).into_iter().map(one).collect()
 }
 
-fn shown(path: &Path, bytes: &[u8], error: &Diagnostic) -> String {
+fn shown(path: &Path, bytes: &[u8], error: &SourceDiagnostic) -> String {
     let name = &path.display().to_string();
-    render(error, Source { name, bytes }, false)
+    render(error, SourceFile { name, bytes }, false)
 }
 
 /// All texts of a folder are read and valid, and what is printed of them is read as the same.
@@ -34,9 +34,9 @@ fn reads(folder: &str) {
                 if let Some(fault) = verify(module).first() {
                     faults.push(shown(path, &[], fault));
                 }
-                let printed = module.show(Numbering::Unique);
+                let printed = module.show(SsaNumbering::Unique);
                 match parse(printed.as_bytes()) {
-                    Ok(again) if again.show(Numbering::Unique) == printed => {}
+                    Ok(again) if again.show(SsaNumbering::Unique) == printed => {}
                     Ok(_) => faults.push(format!("{}: printed differently again", path.display())),
                     Err(error) => faults.push(shown(path, printed.as_bytes(), &error)),
                 }
@@ -99,7 +99,7 @@ fn syntax_is_the_same_in_every_form() {
                 if let Some(fault) = verify(&modules[0]).first() {
                     faults.push(shown(path, &[], fault));
                 }
-                let printed = modules[0].show(Numbering::Unique);
+                let printed = modules[0].show(SsaNumbering::Unique);
                 if let Ok(expected) = expected
                     && expected.trim_end() != printed.trim_end()
                 {

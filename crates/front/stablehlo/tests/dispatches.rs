@@ -3,7 +3,7 @@
 //! `BLESS=1` writes what is found to `tests/dispatches.tsv`; more than stand there are an error.
 
 use spirula_stablehlo::{mlir, translate::translate};
-use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 use spirula_testing::corpus;
 use std::fmt::Write;
 use std::fs;
@@ -13,14 +13,14 @@ const TABLE: &str = "tests/dispatches.tsv";
 const HEADER: &str = "model\tprocessor\tgraphics\tiree\n";
 
 /// Dispatches of a model for a kind of device.
-fn dispatches(model: &Path, profile: Profile) -> usize {
+fn dispatches(model: &Path, profile: ScheduleProfile) -> usize {
     let bytes = fs::read(model).expect("the model can be read");
     let module = mlir::parse(&bytes).expect("the model is well formed");
     let function = translate(&module, "main").expect("the model is translated");
     let (_, dispatches) = spirula_tensor::scheduled(
         function.function,
         profile,
-        &Tuning::default(),
+        &DispatchTuning::default(),
         &mut |_, _| {},
     )
     .expect("the model is scheduled");
@@ -40,7 +40,8 @@ fn models_take_no_more_dispatches_than_they_did() {
             panic!("no row: {line}");
         };
         let model = folder.join(name).with_extension("mlir");
-        let counts = [Profile::CPU, Profile::GPU].map(|profile| dispatches(&model, profile));
+        let counts =
+            [ScheduleProfile::CPU, ScheduleProfile::GPU].map(|profile| dispatches(&model, profile));
         for (count, most) in counts.iter().zip(most) {
             if !most.parse::<usize>().is_ok_and(|most| *count <= most) {
                 more.push(format!("{name}: {count}, not at most {most}"));

@@ -1,7 +1,7 @@
 //! Whatever the bytes are, reading ends with a module or a fault that has a place.
 
-use spirula_diagnostics::Place;
-use spirula_stablehlo::mlir::{Numbering, parse};
+use spirula_diagnostics::SourceLocation;
+use spirula_stablehlo::mlir::{SsaNumbering, parse};
 use spirula_stablehlo::verify;
 use spirula_testing::{corpus, files};
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ fn survives(bytes: &[u8]) {
     match parse(bytes) {
         Ok(module) => {
             verify(&module);
-            module.show(Numbering::Scoped);
+            module.show(SsaNumbering::Scoped);
         }
-        Err(error) => assert_ne!(error.place, Place::Unknown, "{error}"),
+        Err(error) => assert_ne!(error.place, SourceLocation::Unknown, "{error}"),
     }
 }
 
@@ -31,9 +31,9 @@ fn inputs() -> Vec<PathBuf> {
 }
 
 /// SplitMix64.
-struct Random(u64);
+struct MutationRandom(u64);
 
-impl Random {
+impl MutationRandom {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -88,7 +88,7 @@ fn damaged_texts_are_survived() {
     ];
     for (at, path) in inputs().into_iter().enumerate() {
         let bytes = std::fs::read(&path).expect("the file can be read");
-        let mut random = Random(at as u64);
+        let mut random = MutationRandom(at as u64);
         for _ in 0..150 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + random.below(3) {
@@ -142,7 +142,11 @@ fn deep_nesting_is_refused() {
             _ => format!("{open}{}", middle.repeat(count)),
         };
         let error = parse(text.as_bytes()).expect_err("nothing is closed");
-        assert_ne!(error.place, Place::Unknown, "{open}{middle}: {error}");
+        assert_ne!(
+            error.place,
+            SourceLocation::Unknown,
+            "{open}{middle}: {error}"
+        );
     }
 }
 
@@ -175,6 +179,6 @@ fn aliases_that_mean_each_other_are_refused() {
         "!a = tuple<!b>\n!b = tuple<!a>\n\"x\"() : () -> !a",
     ] {
         let error = parse(text.as_bytes()).expect_err("there is no end");
-        assert_ne!(error.place, Place::Unknown, "{error}");
+        assert_ne!(error.place, SourceLocation::Unknown, "{error}");
     }
 }

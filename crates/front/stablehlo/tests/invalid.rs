@@ -1,23 +1,23 @@
 //! Modules that are read and not valid: `invalid/NAME.mlir` has some, `NAME.txt` says what the
 //! verifier finds in each. None may be found valid.
 
-use spirula_diagnostics::{Source, render};
+use spirula_diagnostics::{SourceFile, render};
 use spirula_stablehlo::mlir::{parse, sections};
 use spirula_stablehlo::verify;
-use spirula_testing::{Expected, files};
+use spirula_testing::{GoldenFiles, files};
 use std::path::Path;
 
 #[test]
 fn faults_are_found() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invalid");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder, ".mlir") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let name = path.file_name().expect("a file").to_string_lossy();
         let mut found = String::new();
         for range in sections(&bytes) {
             let bytes = &bytes[range.clone()];
-            let source = Source { name: &name, bytes };
+            let source = SourceFile { name: &name, bytes };
             let module = parse(bytes).unwrap_or_else(|e| panic!("{}", render(&e, source, false)));
             let faults = verify(&module);
             let text = String::from_utf8_lossy(bytes);

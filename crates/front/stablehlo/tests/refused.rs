@@ -1,14 +1,14 @@
 //! Faults: `refused/NAME.mlir` with what is said of it beside, `NAME.txt`.
 
-use spirula_diagnostics::{Source, render};
+use spirula_diagnostics::{SourceFile, render};
 use spirula_stablehlo::mlir::parse;
-use spirula_testing::{Expected, files};
+use spirula_testing::{GoldenFiles, files};
 use std::path::Path;
 
 #[test]
 fn faults_are_named() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused");
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for path in files(&folder, ".mlir") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let found = match parse(&bytes) {
@@ -17,7 +17,7 @@ fn faults_are_named() {
                 let name = path.file_name().expect("a file").to_string_lossy();
                 render(
                     &error,
-                    Source {
+                    SourceFile {
                         name: &name,
                         bytes: &bytes,
                     },

@@ -1,31 +1,31 @@
 //! The two worked examples of the document on IREE's code generation, in StableHLO and in the older
 //! spelling: every stage as text, down to kernels, and the results on the CPU device.
 
-use spirula_program::{Scalar, Session, Value};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_program::{ProgramSession, ProgramValue, ScalarType};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_stablehlo::{mlir, translate::translate};
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_testing::Expected;
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_testing::GoldenFiles;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 /// All stages of a model, and its program.
-fn stages(model: &Path) -> (String, spirula_kernel::ir::Program) {
+fn stages(model: &Path) -> (String, spirula_kernel::ir::KernelProgram) {
     let bytes = fs::read(model).expect("the model can be read");
     let module = mlir::parse(&bytes).expect("the model is well formed");
     let function = translate(&module, "main").expect("the model is translated");
     let function = function.function;
     let mut text = format!("# translate\n{}", spirula_tensor::print(&function));
     // As the document has it, with the factors in the workgroup's memory.
-    let profile = Profile {
+    let profile = ScheduleProfile {
         direct: 1,
-        ..Profile::CPU
+        ..ScheduleProfile::CPU
     };
     let program = spirula_tensor::compile(
         function,
         profile,
-        &Tuning::default(),
+        &DispatchTuning::default(),
         &mut |stage, shown| {
             let _ = write!(text, "\n# {stage}\n{}", shown());
         },
@@ -44,31 +44,32 @@ fn floats(count: usize) -> Vec<f32> {
     (0..count).map(next).collect()
 }
 
-fn array(values: &[f32], shape: &[u64]) -> Value {
-    Value {
-        element: Scalar::F32,
+fn array(values: &[f32], shape: &[u64]) -> ProgramValue {
+    ProgramValue {
+        element: ScalarType::F32,
         unsigned: false,
         shape: shape.to_vec(),
         bytes: values.iter().flat_map(|v| v.to_le_bytes()).collect(),
     }
 }
 
-fn run(program: &spirula_kernel::ir::Program, inputs: &[Value]) -> Vec<f32> {
+fn run(program: &spirula_kernel::ir::KernelProgram, inputs: &[ProgramValue]) -> Vec<f32> {
     spirula_kernel::check(program).expect("the program is well formed");
     let program = spirula_kernel::compile(program).expect("the kernels are lowered");
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
-    let mut session = Session::new(&program, machine).expect("the program begins");
+    let mut session = ProgramSession::new(&program, machine).expect("the program begins");
     let results = session.call("main", inputs).expect("the program runs");
     let elements = results[0].as_ref().expect("a result").elements();
     elements.map(|bits| f32::from_bits(bits as u32)).collect()
 }
 
 /// Stages of a model as the file beside it has them.
-fn staged(name: &str) -> spirula_kernel::ir::Program {
+fn staged(name: &str) -> spirula_kernel::ir::KernelProgram {
     let model = Path::new("tests/worked").join(name).with_extension("mlir");
     let (text, program) = stages(&model);
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     expected.compare(&model.with_extension("expected"), &text);
     expected.finish();
     program

@@ -1,6 +1,6 @@
 //! Making programs.
 //!
-//! A [`Builder`] appends statements to the innermost open block. It keeps names unique within a
+//! A [`ProgramBuilder`] appends statements to the innermost open block. It keeps names unique within a
 //! function by giving later bearers of a name a number (`x`, `x.1`, `x.2`). It does not check
 //! types; [`crate::check()`] does.
 //!
@@ -76,58 +76,59 @@
 //! ```
 
 use crate::ir::{
-    Array, ArrayData, Block, Entry, Expr, ExprData, Func, Function, Kernel, KernelData, Limit,
-    Message, MessageData, Param, Program, Stmt, StmtKind, Type, Var, VarData,
+    ArrayData, ArrayId, EntryDecl, ExprData, ExprId, FuncData, FuncId, KernelData, KernelId,
+    KernelProgram, KernelStmt, LimitId, MessageData, MessageId, ParamId, StmtBlock, StmtKind,
+    VarData, VarId, VariableType,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Op, Operator, Parameter, Scalar, SizeClass};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{Op, ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
 
 /// Makes a program from nothing.
 #[derive(Debug, Default)]
-pub struct Builder {
-    program: Program,
+pub struct ProgramBuilder {
+    program: KernelProgram,
     /// Statements of the blocks that are open, the innermost last.
-    open: Vec<Vec<Stmt>>,
+    open: Vec<Vec<KernelStmt>>,
     /// Names of globals, and names of the current function.
     global_names: FxHashSet<String>,
     local_names: FxHashSet<String>,
     /// How often a name was numbered in the current function.
     numbered: FxHashMap<String, u32>,
-    functions: FxHashMap<String, Func>,
-    parameters: FxHashMap<Parameter, Param>,
-    place: Place,
+    functions: FxHashMap<String, FuncId>,
+    parameters: FxHashMap<ProgramParameter, ParamId>,
+    place: SourceLocation,
 }
 
-impl Builder {
+impl ProgramBuilder {
     /// A builder of an empty program.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The program so far.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &KernelProgram {
         &self.program
     }
 
     /// The finished program, whose kernels use what functions that they call see of it.
-    pub fn finish(mut self) -> Program {
+    pub fn finish(mut self) -> KernelProgram {
         crate::uses::complete(&mut self.program);
         self.program
     }
 
     /// Sets the place of the statements that follow.
-    pub fn at(&mut self, place: Place) {
+    pub fn at(&mut self, place: SourceLocation) {
         self.place = place;
     }
 
     /// The place of the statements that follow.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceLocation {
         self.place
     }
 
     /// Makes a variable that all functions see.
-    pub fn global(&mut self, name: &str, ty: Type) -> Var {
+    pub fn global(&mut self, name: &str, ty: VariableType) -> VarId {
         let name = self.unique(name);
         self.global_names.insert(name.clone());
         let var = self.make_var(&name, ty, false);
@@ -136,13 +137,13 @@ impl Builder {
     }
 
     /// The function with this name, which may be defined later.
-    pub fn function(&mut self, name: &str) -> Func {
+    pub fn function(&mut self, name: &str) -> FuncId {
         if let Some(function) = self.functions.get(name) {
             return *function;
         }
-        let function = Func::new(self.program.functions.len());
+        let function = FuncId::new(self.program.functions.len());
         self.functions.insert(name.to_owned(), function);
-        self.program.functions.push(Function {
+        self.program.functions.push(FuncData {
             name: self.program.names.intern(name),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -153,38 +154,38 @@ impl Builder {
     }
 
     /// Begins a function: names may be used again. Gives it its place.
-    pub fn begin_function(&mut self, function: Func) {
+    pub fn begin_function(&mut self, function: FuncId) {
         self.local_names.clear();
         self.numbered.clear();
         self.program.functions[function.index()].place = self.place;
     }
 
     /// Adds an input to a function.
-    pub fn input(&mut self, function: Func, name: &str, ty: Type) -> Var {
+    pub fn input(&mut self, function: FuncId, name: &str, ty: VariableType) -> VarId {
         let var = self.var(name, ty);
         self.program.functions[function.index()].inputs.push(var);
         var
     }
 
     /// Adds an output to a function.
-    pub fn output(&mut self, function: Func, name: &str, ty: Type) -> Var {
+    pub fn output(&mut self, function: FuncId, name: &str, ty: VariableType) -> VarId {
         let var = self.var(name, ty);
         self.program.functions[function.index()].outputs.push(var);
         var
     }
 
     /// Gives a function its body.
-    pub fn define(&mut self, function: Func, body: Block) {
+    pub fn define(&mut self, function: FuncId, body: StmtBlock) {
         self.program.functions[function.index()].body = Some(body);
     }
 
     /// Sets what runs before any function.
-    pub fn initialise(&mut self, body: Block) {
+    pub fn initialise(&mut self, body: StmtBlock) {
         self.program.initialise = Some(body);
     }
 
     /// Adds an entry point.
-    pub fn entry(&mut self, entry: Entry) {
+    pub fn entry(&mut self, entry: EntryDecl) {
         self.program.entries.push(entry);
     }
 
@@ -194,24 +195,24 @@ impl Builder {
     }
 
     /// Makes a variable of the current function without declaring it: inputs, counters, constants.
-    pub fn var(&mut self, name: &str, ty: Type) -> Var {
+    pub fn var(&mut self, name: &str, ty: VariableType) -> VarId {
         let name = self.unique(name);
         self.local_names.insert(name.clone());
         self.make_var(&name, ty, false)
     }
 
     /// Makes and declares a variable.
-    pub fn declare(&mut self, name: &str, ty: Type, volatile: bool) -> Var {
+    pub fn declare(&mut self, name: &str, ty: VariableType, volatile: bool) -> VarId {
         let var = self.var(name, ty);
         self.program.vars[var.index()].volatile = volatile;
         self.push(StmtKind::Declare(var));
         var
     }
 
-    fn make_var(&mut self, name: &str, ty: Type, volatile: bool) -> Var {
+    fn make_var(&mut self, name: &str, ty: VariableType, volatile: bool) -> VarId {
         let name = self.program.names.intern(name);
         self.program.vars.push(VarData { name, ty, volatile });
-        Var::new(self.program.vars.len() - 1)
+        VarId::new(self.program.vars.len() - 1)
     }
 
     fn unique(&mut self, name: &str) -> String {
@@ -230,54 +231,57 @@ impl Builder {
     }
 
     /// The type of a private array.
-    pub fn array(&mut self, element: Scalar, shape: Vec<Expr>) -> Array {
+    pub fn array(&mut self, element: ScalarType, shape: Vec<ExprId>) -> ArrayId {
         self.program.arrays.push(ArrayData { element, shape });
-        Array::new(self.program.arrays.len() - 1)
+        ArrayId::new(self.program.arrays.len() - 1)
     }
 
-    fn expr(&mut self, data: ExprData) -> Expr {
+    fn expr(&mut self, data: ExprData) -> ExprId {
         self.program.exprs.push(data);
-        Expr::new(self.program.exprs.len() - 1)
+        ExprId::new(self.program.exprs.len() - 1)
     }
 
     /// A value.
-    pub fn literal(&mut self, literal: Literal) -> Expr {
+    pub fn literal(&mut self, literal: ScalarLiteral) -> ExprId {
         self.expr(ExprData::Literal(literal))
     }
 
     /// An `i64`.
-    pub fn i64(&mut self, value: i64) -> Expr {
-        self.literal(Literal::i64(value))
+    pub fn i64(&mut self, value: i64) -> ExprId {
+        self.literal(ScalarLiteral::i64(value))
     }
 
     /// The value of a scalar variable.
-    pub fn value(&mut self, var: Var) -> Expr {
+    pub fn value(&mut self, var: VarId) -> ExprId {
         self.expr(ExprData::Var(var))
     }
 
     /// An operator on operands.
-    pub fn apply(&mut self, operator: Operator, operands: &[Expr]) -> Expr {
+    pub fn apply(&mut self, operator: ScalarOperator, operands: &[ExprId]) -> ExprId {
         let start = self.program.operands.len() as u32;
         self.program.operands.extend_from_slice(operands);
         self.expr(ExprData::Apply(operator, start))
     }
 
     /// An operator whose types follow from its first operand, or its last (for those that choose).
-    pub fn op(&mut self, op: Op, operands: &[Expr]) -> Expr {
+    pub fn op(&mut self, op: Op, operands: &[ExprId]) -> ExprId {
         let typed = match op {
             Op::Cond => operands.last(),
             _ => operands.first(),
         };
         let ty = typed.and_then(|e| self.program.type_of(*e));
-        self.apply(Operator::of(op, ty.unwrap_or(Scalar::Unit)), operands)
+        self.apply(
+            ScalarOperator::of(op, ty.unwrap_or(ScalarType::Unit)),
+            operands,
+        )
     }
 
     /// The value of a tuning parameter.
-    pub fn parameter(&mut self, parameter: Parameter) -> Expr {
+    pub fn parameter(&mut self, parameter: ProgramParameter) -> ExprId {
         let param = match self.parameters.get(&parameter) {
             Some(param) => *param,
             None => {
-                let param = Param::new(self.program.parameters.len());
+                let param = ParamId::new(self.program.parameters.len());
                 self.program.parameters.push(parameter.clone());
                 self.parameters.insert(parameter, param);
                 param
@@ -287,30 +291,30 @@ impl Builder {
     }
 
     /// A limit of the device.
-    pub fn limit(&mut self, class: SizeClass) -> Expr {
+    pub fn limit(&mut self, class: SizeClass) -> ExprId {
         let limits = &mut self.program.limits;
         let at = limits.iter().position(|c| *c == class).unwrap_or_else(|| {
             limits.push(class);
             limits.len() - 1
         });
-        self.expr(ExprData::Limit(Limit::new(at)))
+        self.expr(ExprData::Limit(LimitId::new(at)))
     }
 
     /// A message.
-    pub fn message(&mut self, message: MessageData) -> Message {
+    pub fn message(&mut self, message: MessageData) -> MessageId {
         self.program.messages.push(message);
-        Message::new(self.program.messages.len() - 1)
+        MessageId::new(self.program.messages.len() - 1)
     }
 
     /// The kernel that is added when there are so many before it, to be launched already.
-    pub fn later_kernel(&self, number: usize) -> Kernel {
-        Kernel::new(number)
+    pub fn later_kernel(&self, number: usize) -> KernelId {
+        KernelId::new(number)
     }
 
     /// A kernel.
-    pub fn kernel(&mut self, kernel: KernelData) -> Kernel {
+    pub fn kernel(&mut self, kernel: KernelData) -> KernelId {
         self.program.kernels.push(kernel);
-        Kernel::new(self.program.kernels.len() - 1)
+        KernelId::new(self.program.kernels.len() - 1)
     }
 
     /// Opens a block.
@@ -319,30 +323,30 @@ impl Builder {
     }
 
     /// What stands in the innermost block so far.
-    pub(crate) fn open_block(&self) -> &[Stmt] {
+    pub(crate) fn open_block(&self) -> &[KernelStmt] {
         self.open.last().map_or(&[], Vec::as_slice)
     }
 
     /// Closes the innermost block. Without one, gives an empty block.
-    pub fn end_block(&mut self) -> Block {
+    pub fn end_block(&mut self) -> StmtBlock {
         let stmts = self.open.pop().unwrap_or_default();
         let start = self.program.stmts.len() as u32;
         self.program.stmts.extend(stmts);
         let end = self.program.stmts.len() as u32;
         self.program.blocks.push(start..end);
-        Block::new(self.program.blocks.len() - 1)
+        StmtBlock::new(self.program.blocks.len() - 1)
     }
 
     /// Appends a statement to the innermost block.
     pub fn push(&mut self, kind: StmtKind) {
         let place = self.place;
         if let Some(block) = self.open.last_mut() {
-            block.push(Stmt { kind, place });
+            block.push(KernelStmt { kind, place });
         }
     }
 
     /// Appends an assignment.
-    pub fn assign(&mut self, to: Var, value: Expr) {
+    pub fn assign(&mut self, to: VarId, value: ExprId) {
         self.push(StmtKind::Assign { to, value });
     }
 }

@@ -1,10 +1,10 @@
 //! Which functions are called, and from where.
 
-use crate::ir::{Block, Func, Program, Space, StmtKind, Type, Var};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::ir::{FuncId, KernelProgram, MemorySpace, StmtBlock, StmtKind, VarId, VariableType};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Calls and kernels in a block and the blocks within; not within its kernels.
-pub(crate) fn found(program: &Program, block: Block) -> (Vec<Func>, Vec<Block>) {
+pub(crate) fn found(program: &KernelProgram, block: StmtBlock) -> (Vec<FuncId>, Vec<StmtBlock>) {
     let (mut calls, mut kernels, mut open) = (Vec::new(), Vec::new(), vec![block]);
     while let Some(block) = open.pop() {
         for stmt in program.block(block) {
@@ -23,7 +23,7 @@ pub(crate) fn found(program: &Program, block: Block) -> (Vec<Func>, Vec<Block>) 
 /// For each function, whether it is code of kernels: kernels call it, themselves or through others,
 /// and it has no device memory and launches nothing. Every function has to have a body, and none may
 /// call itself (rule 1).
-pub(crate) fn on_device(program: &Program) -> Result<Vec<bool>, Diagnostic> {
+pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiagnostic> {
     let mut calls = Vec::new();
     let mut from_kernels = Vec::new();
     for function in &program.functions {
@@ -32,7 +32,7 @@ pub(crate) fn on_device(program: &Program) -> Result<Vec<bool>, Diagnostic> {
             None => {
                 let name = program.names.text(function.name);
                 let message = format!("function {name} is called but not defined (rule 1)");
-                return Err(Diagnostic::error(function.place, message));
+                return Err(SourceDiagnostic::error(function.place, message));
             }
         };
         for kernel in kernels {
@@ -60,7 +60,7 @@ pub(crate) fn on_device(program: &Program) -> Result<Vec<bool>, Diagnostic> {
 }
 
 /// Whether a function, or one that it calls, has device memory.
-pub(crate) fn is_host_only(program: &Program, function: Func) -> bool {
+pub(crate) fn is_host_only(program: &KernelProgram, function: FuncId) -> bool {
     let mut open = vec![function];
     let mut seen = vec![false; program.functions.len()];
     while let Some(function) = open.pop() {
@@ -75,7 +75,7 @@ pub(crate) fn is_host_only(program: &Program, function: Func) -> bool {
         }
         if vars
             .iter()
-            .any(|v| program.var(*v).ty == Type::Memory(Space::Device))
+            .any(|v| program.var(*v).ty == VariableType::Memory(MemorySpace::Device))
         {
             return true;
         }
@@ -84,7 +84,7 @@ pub(crate) fn is_host_only(program: &Program, function: Func) -> bool {
 }
 
 /// Variables that a block and the blocks within declare.
-fn declared(program: &Program, block: Block) -> Vec<Var> {
+fn declared(program: &KernelProgram, block: StmtBlock) -> Vec<VarId> {
     let (mut vars, mut open) = (Vec::new(), vec![block]);
     while let Some(block) = open.pop() {
         for stmt in program.block(block) {
@@ -98,7 +98,7 @@ fn declared(program: &Program, block: Block) -> Vec<Var> {
 }
 
 /// That no function calls itself: taking away functions whose callees are all gone leaves none.
-fn acyclic(program: &Program, calls: &[Vec<Func>]) -> Result<(), Diagnostic> {
+fn acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), SourceDiagnostic> {
     let mut waiting: Vec<usize> = calls.iter().map(Vec::len).collect();
     let mut callers = vec![Vec::new(); calls.len()];
     for (caller, called) in calls.iter().enumerate() {
@@ -123,7 +123,7 @@ fn acyclic(program: &Program, calls: &[Vec<Func>]) -> Result<(), Diagnostic> {
     let cyclic = waiting.iter().position(|w| *w > 0);
     let function = cyclic.map(|f| &program.functions[f]);
     let name = function.map_or("", |f| program.names.text(f.name));
-    let place = function.map_or(Place::Unknown, |f| f.place);
+    let place = function.map_or(SourceLocation::Unknown, |f| f.place);
     let message = format!("function {name} calls itself (rule 1)");
-    Err(Diagnostic::error(place, message))
+    Err(SourceDiagnostic::error(place, message))
 }

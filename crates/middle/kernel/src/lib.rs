@@ -1,7 +1,7 @@
 //! The imperative IR: functions of the host and the kernels that they launch.
 //!
 //! - [`ir`]: the data.
-//! - [`Builder`]: making programs.
+//! - [`ProgramBuilder`]: making programs.
 //! - [`check()`]: the checker.
 //! - [`print()`], [`parse`]: the text form.
 //! - [`compile`]: to programs that run; [`lower()`]: single kernels to SPIR-V.
@@ -18,9 +18,9 @@ mod lower;
 mod text;
 mod uses;
 
-pub use build::Builder;
+pub use build::ProgramBuilder;
 pub use check::check;
 pub use futhark::{looks_like_futhark, read_futhark};
 pub use host::compile;
-pub use lower::{Lowered, SpecValue, lower};
+pub use lower::{LoweredKernel, SpecValue, lower};
 pub use text::{parse, print};

@@ -5,20 +5,21 @@
 
 use crate::calls;
 use crate::ir::{
-    Argument, Block, Expr, FragmentOp, Func, Kernel, Part, Program, Space, StmtKind, Type, Use, Var,
+    ExprId, FragmentOp, FuncArgument, FuncId, KernelCapture, KernelId, KernelProgram, MemorySpace,
+    MessageSegment, StmtBlock, StmtKind, VarId, VariableType,
 };
 use rustc_hash::FxHashSet;
 
 /// Adds to the uses of each kernel the program's variables that its functions mention.
-pub(crate) fn complete(program: &mut Program) {
+pub(crate) fn complete(program: &mut KernelProgram) {
     if program.globals.is_empty() {
         return;
     }
     for kernel in program.kernel_ids() {
         for var in missing(program, kernel) {
             let used = match program.var(var).ty {
-                Type::Scalar(_) => Use::Scalar(var),
-                _ => Use::Memory(var),
+                VariableType::Scalar(_) => KernelCapture::Scalar(var),
+                _ => KernelCapture::Memory(var),
             };
             program.kernels[kernel.index()].uses.push(used);
         }
@@ -27,9 +28,9 @@ pub(crate) fn complete(program: &mut Program) {
 
 /// The program's variables on the device that functions called from a kernel mention, and that it does not use, in
 /// their order.
-pub(crate) fn missing(program: &Program, kernel: Kernel) -> Vec<Var> {
+pub(crate) fn missing(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
     let data = program.kernel(kernel);
-    let mut wanted: FxHashSet<Var> = FxHashSet::default();
+    let mut wanted: FxHashSet<VarId> = FxHashSet::default();
     for function in called(program, data.body) {
         if let Some(body) = program.function(function).body {
             each_mentioned(program, body, &mut |var| {
@@ -38,19 +39,25 @@ pub(crate) fn missing(program: &Program, kernel: Kernel) -> Vec<Var> {
         }
     }
     for used in &data.uses {
-        let (Use::Scalar(var) | Use::Memory(var) | Use::Constant(var, _)) = used;
+        let (KernelCapture::Scalar(var)
+        | KernelCapture::Memory(var)
+        | KernelCapture::Constant(var, _)) = used;
         wanted.remove(var);
     }
-    let is_usable = |var: &Var| {
+    let is_usable = |var: &VarId| {
         let ty = program.var(*var).ty;
-        wanted.contains(var) && matches!(ty, Type::Scalar(_) | Type::Memory(Space::Device))
+        wanted.contains(var)
+            && matches!(
+                ty,
+                VariableType::Scalar(_) | VariableType::Memory(MemorySpace::Device)
+            )
     };
     let globals = program.globals.iter().copied();
     globals.filter(is_usable).collect()
 }
 
 /// The functions that a block calls, itself or through others.
-fn called(program: &Program, block: Block) -> Vec<Func> {
+fn called(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
     let mut seen = vec![false; program.functions.len()];
     let (mut open, _) = calls::found(program, block);
     let mut all = Vec::new();
@@ -67,9 +74,9 @@ fn called(program: &Program, block: Block) -> Vec<Func> {
 }
 
 /// Calls a function with every variable that a block and the blocks within mention, but for those of launches.
-fn each_mentioned(program: &Program, block: Block, seen: &mut impl FnMut(Var)) {
+fn each_mentioned(program: &KernelProgram, block: StmtBlock, seen: &mut impl FnMut(VarId)) {
     for stmt in program.block(block) {
-        let mut exprs: Vec<Expr> = Vec::new();
+        let mut exprs: Vec<ExprId> = Vec::new();
         mention(program, &stmt.kind, seen, &mut exprs);
         for expr in exprs {
             program.each_var(expr, seen);
@@ -81,7 +88,12 @@ fn each_mentioned(program: &Program, block: Block, seen: &mut impl FnMut(Var)) {
 }
 
 /// The variables of a statement itself, and its expressions.
-fn mention(program: &Program, stmt: &StmtKind, seen: &mut impl FnMut(Var), exprs: &mut Vec<Expr>) {
+fn mention(
+    program: &KernelProgram,
+    stmt: &StmtKind,
+    seen: &mut impl FnMut(VarId),
+    exprs: &mut Vec<ExprId>,
+) {
     match stmt {
         StmtKind::Assign { value, .. } | StmtKind::Shuffle { value, .. } => exprs.push(*value),
         StmtKind::Alias { from, .. } => seen(*from),
@@ -122,8 +134,8 @@ fn mention(program: &Program, stmt: &StmtKind, seen: &mut impl FnMut(Var), exprs
         StmtKind::Call(call) => {
             for input in &call.inputs {
                 match *input {
-                    Argument::Scalar(expr) => exprs.push(expr),
-                    Argument::Memory(var) => seen(var),
+                    FuncArgument::Scalar(expr) => exprs.push(expr),
+                    FuncArgument::Memory(var) => seen(var),
                 }
             }
         }
@@ -146,10 +158,13 @@ fn mention(program: &Program, stmt: &StmtKind, seen: &mut impl FnMut(Var), exprs
     }
 }
 
-fn values(program: &Program, message: crate::ir::Message) -> impl Iterator<Item = Expr> + '_ {
+fn values(
+    program: &KernelProgram,
+    message: crate::ir::MessageId,
+) -> impl Iterator<Item = ExprId> + '_ {
     let parts = program.message(message).parts.iter();
     parts.filter_map(|part| match part {
-        Part::Value(expr) => Some(*expr),
-        Part::Text(_) => None,
+        MessageSegment::Value(expr) => Some(*expr),
+        MessageSegment::Text(_) => None,
     })
 }

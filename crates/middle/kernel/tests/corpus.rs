@@ -11,7 +11,7 @@ fn every_printed_program_reads_and_checks() {
         let text = dumps::text(&file);
         if let Err(fault) = read_futhark(&text).and_then(|p| check(&p)) {
             let name = file.display().to_string();
-            let source = spirula_diagnostics::Source {
+            let source = spirula_diagnostics::SourceFile {
                 name: &name,
                 bytes: text.as_bytes(),
             };
@@ -34,7 +34,7 @@ fn every_printed_program_survives_the_text_form() {
         };
         let text = print(&program);
         let again = parse(&text).unwrap_or_else(|fault| {
-            let source = spirula_diagnostics::Source {
+            let source = spirula_diagnostics::SourceFile {
                 name: "printed",
                 bytes: text.as_bytes(),
             };

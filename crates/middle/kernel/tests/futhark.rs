@@ -3,13 +3,13 @@
 mod dumps;
 
 use spirula_kernel::{check, looks_like_futhark, print, read_futhark};
-use spirula_testing::Expected;
+use spirula_testing::GoldenFiles;
 use std::fs;
 use std::path::Path;
 
 #[test]
 fn programs_read_as_expected() {
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for file in spirula_testing::files(Path::new("tests/futhark"), ".imp") {
         let text = fs::read_to_string(&file).expect("the file can be read");
         let program = read_futhark(&text).expect("the program reads");

@@ -3,12 +3,12 @@
 mod dumps;
 
 use spirula_kernel::{lower, read_futhark};
-use spirula_testing::Validator;
+use spirula_testing::SpirvValTool;
 use std::collections::BTreeMap;
 
 #[test]
 fn every_kernel_becomes_a_valid_module() {
-    let Some(validator) = Validator::find() else {
+    let Some(validator) = SpirvValTool::find() else {
         return;
     };
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! Programs in the text form: they read, check and print to themselves; broken ones are refused.
 
-use spirula_diagnostics::{Source, render};
+use spirula_diagnostics::{SourceFile, render};
 use spirula_kernel::{check, parse, print};
-use spirula_testing::Expected;
+use spirula_testing::GoldenFiles;
 use std::fs;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn programs_print_to_themselves() {
 /// Files hold programs between lines of `---`; the diagnostic of each stands in the file beside.
 #[test]
 fn broken_programs_are_refused() {
-    let mut expected = Expected::new();
+    let mut expected = GoldenFiles::new();
     for file in spirula_testing::files(Path::new("tests/reject"), ".kernel") {
         let text = fs::read_to_string(&file).expect("the file can be read");
         let mut found = String::new();
@@ -32,7 +32,7 @@ fn broken_programs_are_refused() {
                 Ok(()) => panic!("{}: accepted:\n{part}", file.display()),
                 Err(fault) => fault,
             };
-            let source = Source {
+            let source = SourceFile {
                 name: "input",
                 bytes: part.as_bytes(),
             };

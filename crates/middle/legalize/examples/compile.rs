@@ -8,7 +8,7 @@ fn main() {
         let read = std::fs::read(&pair[0]).map_err(|e| e.to_string());
         let module = read.and_then(|b| Module::from_bytes(&b).map_err(|e| e.to_string()));
         let compiled = module.and_then(|module| {
-            spirula_legalize::compile(&module, &spirula_legalize::Options::default())
+            spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
                 .map_err(|faults| faults[0].to_string())
         });
         let written = compiled

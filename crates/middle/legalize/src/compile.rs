@@ -1,10 +1,10 @@
 //! The whole way.
 
-use crate::classes::Classes;
-use crate::facts::Facts;
-use crate::program::Program;
+use crate::classes::PointsToAnalysis;
+use crate::facts::KernelModuleInfo;
+use crate::program::ProgramScopeBuffer;
 use crate::{lower, prepare, structurise};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_opt::Pipeline;
 use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
@@ -13,7 +13,7 @@ use spirula_spirv::target::{Environment, Target};
 
 /// What is made.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct VulkanCompileOptions {
     /// The environment.
     pub target: Target,
     /// The one kernel that is compiled; by default all.
@@ -23,10 +23,10 @@ pub struct Options {
     pub is_fast: bool,
 }
 
-impl Default for Options {
+impl Default for VulkanCompileOptions {
     /// All kernels for Vulkan 1.3.
     fn default() -> Self {
-        Options {
+        VulkanCompileOptions {
             target: Target {
                 environment: Environment::Vulkan(1, 3),
                 version: Version::new(1, 6),
@@ -63,23 +63,26 @@ const AFTER: &str = "dedup,adce,compact-ids";
 /// # Errors
 /// What Vulkan's model has no place for, or what is not supported: at least one thing of each
 /// kernel that is refused.
-pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnostic>> {
-    let one = |fault: Diagnostic| vec![fault];
+pub fn compile(
+    module: &Module,
+    options: &VulkanCompileOptions,
+) -> Result<Module, Vec<SourceDiagnostic>> {
+    let one = |fault: SourceDiagnostic| vec![fault];
     if options.target.version < LEAST {
         let version = options.target.version;
         let message = format!("kernels for Vulkan need SPIR-V {LEAST}: {version} was asked for");
         let hint = "vulkan1.2 and newer take it";
         return Err(vec![
-            Diagnostic::error(Place::Unknown, message).with_hint(hint),
+            SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint),
         ]);
     }
     let prepared = prepare::prepare(module, options).map_err(one)?;
-    let facts = Facts::new(&prepared).map_err(one)?;
-    let classes = Classes::compute(&facts).map_err(one)?;
+    let facts = KernelModuleInfo::new(&prepared).map_err(one)?;
+    let classes = PointsToAnalysis::compute(&facts).map_err(one)?;
     let program = match classes.program().is_empty() {
-        true => Program::default(),
+        true => ProgramScopeBuffer::default(),
         // Of the module as it is given, so that every kernel of it finds the same.
-        false => Program::new(module).map_err(one)?,
+        false => ProgramScopeBuffer::new(module).map_err(one)?,
     };
     let mut lowered = lower::lower(&facts, &classes, &program, options)?;
     structurise(&mut lowered).map_err(one)?;
@@ -88,8 +91,8 @@ pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnos
 }
 
 /// Runs passes over a module.
-pub fn run(module: &mut Module, passes: &str) -> Result<(), Diagnostic> {
-    let broken = |text: String| Diagnostic::error(Place::Unknown, text);
+pub fn run(module: &mut Module, passes: &str) -> Result<(), SourceDiagnostic> {
+    let broken = |text: String| SourceDiagnostic::error(SourceLocation::Unknown, text);
     let pipeline: Pipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
     let outcome = spirula_opt::optimise(module, &pipeline, &mut Default::default());
     match outcome {

@@ -1,6 +1,6 @@
 //! What is known of a kernel module before it is lowered.
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts, Names};
 use spirula_spirv::grammar::Op;
@@ -8,7 +8,7 @@ use spirula_spirv::grammar::enumerants::{FPEncoding, StorageClass};
 use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
 
 /// A module with its analyses.
-pub struct Facts<'a> {
+pub struct KernelModuleInfo<'a> {
     /// The module.
     pub module: &'a Module,
     /// Words that are ids.
@@ -30,7 +30,7 @@ pub const MOST_PARTS: usize = 4096;
 
 /// A scalar as memory has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scalar {
+pub enum MemoryScalar {
     /// An integer of so many bits, or a pointer.
     Int(u32),
     /// A float of so many bits.
@@ -41,11 +41,11 @@ pub enum Scalar {
     Bool,
 }
 
-impl Scalar {
+impl MemoryScalar {
     /// What it is kept as: brain floats are integers here.
-    pub fn kept(self) -> Scalar {
+    pub fn kept(self) -> MemoryScalar {
         match self {
-            Scalar::Brain => Scalar::Int(16),
+            MemoryScalar::Brain => MemoryScalar::Int(16),
             other => other,
         }
     }
@@ -53,25 +53,25 @@ impl Scalar {
     /// Bytes in memory.
     pub fn size(self) -> u32 {
         match self {
-            Scalar::Int(width) | Scalar::Float(width) => width / 8,
-            Scalar::Brain => 2,
-            Scalar::Bool => 1,
+            MemoryScalar::Int(width) | MemoryScalar::Float(width) => width / 8,
+            MemoryScalar::Brain => 2,
+            MemoryScalar::Bool => 1,
         }
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> KernelModuleInfo<'a> {
     /// Computes all.
     ///
     /// # Errors
     /// When a type has no layout.
-    pub fn new(module: &'a Module) -> Result<Self, Diagnostic> {
+    pub fn new(module: &'a Module) -> Result<Self, SourceDiagnostic> {
         let definitions = Definitions::compute(module);
         let decorations = Decorations::compute(module);
         let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
             Some(definitions.default_value(module, id).unwrap_or(0))
         })?;
-        Ok(Facts {
+        Ok(KernelModuleInfo {
             module,
             ids: IdWords::new(module),
             names: Names::compute(module),
@@ -88,11 +88,11 @@ impl<'a> Facts<'a> {
     ///
     /// # Errors
     /// When there is none.
-    pub fn def(&self, id: Id) -> Result<InstRef<'a>, Diagnostic> {
+    pub fn def(&self, id: Id) -> Result<InstRef<'a>, SourceDiagnostic> {
         let found = self.definitions.get(self.module, id);
         found.ok_or_else(|| {
             let text = format!("{id} is not defined");
-            Diagnostic::error(spirula_diagnostics::Place::Unknown, text)
+            SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, text)
         })
     }
 
@@ -120,7 +120,7 @@ impl<'a> Facts<'a> {
     ///
     /// # Errors
     /// When it is no pointer, or the pointer does not say.
-    pub fn pointee(&self, value: Id) -> Result<Id, Diagnostic> {
+    pub fn pointee(&self, value: Id) -> Result<Id, SourceDiagnostic> {
         let pointer = self.type_of(value).and_then(|ty| self.pointer(ty));
         let pointee = pointer.and_then(|(_, pointee)| pointee);
         pointee.ok_or_else(|| self.refuse(value, "an untyped pointer"))
@@ -168,23 +168,25 @@ impl<'a> Facts<'a> {
     }
 
     /// The scalar that a type is, if it is one that shaders have or have something for.
-    pub fn scalar(&self, ty: Id) -> Option<Scalar> {
+    pub fn scalar(&self, ty: Id) -> Option<MemoryScalar> {
         let def = self.definitions.get(self.module, ty)?;
         match def.op() {
-            Op::TypeBool => Some(Scalar::Bool),
+            Op::TypeBool => Some(MemoryScalar::Bool),
             Op::TypeInt => match def.word(0) {
-                width @ (8 | 16 | 32 | 64) => Some(Scalar::Int(width)),
+                width @ (8 | 16 | 32 | 64) => Some(MemoryScalar::Int(width)),
                 _ => None,
             },
             Op::TypeFloat => match *def.operands() {
-                [width] => Some(Scalar::Float(width)),
-                [16, encoding] if encoding == FPEncoding::BFloat16KHR.0 => Some(Scalar::Brain),
+                [width] => Some(MemoryScalar::Float(width)),
+                [16, encoding] if encoding == FPEncoding::BFloat16KHR.0 => {
+                    Some(MemoryScalar::Brain)
+                }
                 _ => None,
             },
             // Waiting for an event is a barrier, whichever it is.
-            Op::TypeEvent => Some(Scalar::Int(64)),
+            Op::TypeEvent => Some(MemoryScalar::Int(64)),
             Op::TypePointer | Op::TypeUntypedPointerKHR => {
-                Some(Scalar::Int(self.layouts.pointer_size() * 8))
+                Some(MemoryScalar::Int(self.layouts.pointer_size() * 8))
             }
             _ => None,
         }
@@ -203,7 +205,7 @@ impl<'a> Facts<'a> {
     ///
     /// # Errors
     /// When it is none, or has more parts than are loaded and stored as a whole.
-    pub fn parts(&self, ty: Id) -> Result<Vec<(Id, u64)>, Diagnostic> {
+    pub fn parts(&self, ty: Id) -> Result<Vec<(Id, u64)>, SourceDiagnostic> {
         let def = self.def(ty)?;
         let (part, count) = match def.op() {
             Op::TypeVector => (def.id(0), u64::from(def.word(1))),
@@ -234,7 +236,7 @@ impl<'a> Facts<'a> {
         ty: Id,
         room: usize,
         visit: &mut dyn FnMut(Id, u64),
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let mut left = room;
         let mut work = vec![(ty, 0_u64)];
         while let Some((ty, at)) = work.pop() {
@@ -253,7 +255,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The refusal of something at an id.
-    pub fn refuse(&self, at: Id, what: &str) -> Diagnostic {
+    pub fn refuse(&self, at: Id, what: &str) -> SourceDiagnostic {
         match self.definitions.get(self.module, at) {
             Some(inst) => refuse(inst, what),
             None => refusal(what),
@@ -262,12 +264,12 @@ impl<'a> Facts<'a> {
 }
 
 /// The refusal of something at an instruction.
-pub fn refuse(inst: InstRef<'_>, what: &str) -> Diagnostic {
-    Diagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
+pub fn refuse(inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
 }
 
 /// The refusal of something whose place is not known here.
-pub fn refusal(what: &str) -> Diagnostic {
+pub fn refusal(what: &str) -> SourceDiagnostic {
     let text = format!("{what} is not supported for Vulkan");
-    Diagnostic::error(spirula_diagnostics::Place::Unknown, text)
+    SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, text)
 }

@@ -1,7 +1,7 @@
 //! Initial values, scalar by scalar.
 
-use crate::facts::{Facts, MOST_PARTS, Scalar};
-use spirula_diagnostics::Diagnostic;
+use crate::facts::{KernelModuleInfo, MOST_PARTS, MemoryScalar};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -13,11 +13,11 @@ const MOST: usize = MOST_PARTS * 64;
 /// # Errors
 /// When it is no constant that has a place in memory, or one of too many scalars.
 pub fn scalars(
-    facts: &Facts<'_>,
+    facts: &KernelModuleInfo<'_>,
     constant: Id,
     ty: Id,
-    visit: &mut dyn FnMut(Id, Scalar, u64) -> Result<(), Diagnostic>,
-) -> Result<(), Diagnostic> {
+    visit: &mut dyn FnMut(Id, MemoryScalar, u64) -> Result<(), SourceDiagnostic>,
+) -> Result<(), SourceDiagnostic> {
     let mut work = vec![(constant, ty, 0_u64)];
     let mut left = MOST;
     while let Some((constant, ty, at)) = work.pop() {
@@ -44,7 +44,7 @@ pub fn scalars(
 }
 
 /// The type of a part of a composite, and its offset in bytes.
-fn part(facts: &Facts<'_>, ty: Id, n: usize) -> Result<(Id, u64), Diagnostic> {
+fn part(facts: &KernelModuleInfo<'_>, ty: Id, n: usize) -> Result<(Id, u64), SourceDiagnostic> {
     let def = facts.def(ty)?;
     match def.op() {
         Op::TypeStruct => {
@@ -62,12 +62,12 @@ fn part(facts: &Facts<'_>, ty: Id, n: usize) -> Result<(Id, u64), Diagnostic> {
 /// # Errors
 /// When it is beyond the end.
 pub fn write(
-    facts: &Facts<'_>,
+    facts: &KernelModuleInfo<'_>,
     constant: Id,
-    (bits, scalar): (u64, Scalar),
+    (bits, scalar): (u64, MemoryScalar),
     at: u64,
     out: &mut [u8],
-) -> Result<(), Diagnostic> {
+) -> Result<(), SourceDiagnostic> {
     let size = scalar.size() as usize;
     let at = usize::try_from(at).unwrap_or(usize::MAX);
     let room = at.checked_add(size).and_then(|end| out.get_mut(at..end));

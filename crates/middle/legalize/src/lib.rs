@@ -20,5 +20,5 @@ mod steps;
 mod structurise;
 
 pub use ahead::with_reads_ahead;
-pub use compile::{Options, compile, has_kernels, is_for_kernels};
+pub use compile::{VulkanCompileOptions, compile, has_kernels, is_for_kernels};
 pub use structurise::{DEEPEST, structurise};

@@ -13,9 +13,9 @@
 //! What may be fast, by a decoration or an option, stays an instruction where Vulkan has one. Products
 //! and sums of the library are not contracted, as its accuracy rests on how each of them rounds.
 
-use crate::{Options, lower};
+use crate::{VulkanCompileOptions, lower};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
@@ -41,18 +41,18 @@ const PAIRS: &[(u32, &str, &str)] = &[
 ];
 
 /// A function: which module, and which function of it.
-type Function = (usize, Id);
+type OpenClStdFunction = (usize, Id);
 
 /// The library and its functions by name.
-struct Library {
+struct OpenClStdLibrary {
     modules: Vec<Module>,
-    functions: FxHashMap<String, Function>,
+    functions: FxHashMap<String, OpenClStdFunction>,
 }
 
-fn library() -> Option<&'static Library> {
-    static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+fn library() -> Option<&'static OpenClStdLibrary> {
+    static LIBRARY: OnceLock<Option<OpenClStdLibrary>> = OnceLock::new();
     let read = || {
-        let mut library = Library {
+        let mut library = OpenClStdLibrary {
             modules: Vec::new(),
             functions: FxHashMap::default(),
         };
@@ -71,23 +71,23 @@ fn library() -> Option<&'static Library> {
     LIBRARY.get_or_init(read).as_ref()
 }
 
-impl Library {
+impl OpenClStdLibrary {
     /// The function of a name for operands of a width.
-    fn function(&self, name: &str, width: u32) -> Option<Function> {
+    fn function(&self, name: &str, width: u32) -> Option<OpenClStdFunction> {
         let of = |width| self.functions.get(&format!("f_{name}_{width}")).copied();
         of(width).or_else(|| (width == 16).then(|| of(32)).flatten())
     }
 }
 
 /// A call that the library answers.
-struct Call {
+struct OpenClStdCall {
     inst: Inst,
     /// The function, and that of a second result.
-    functions: [Option<Function>; 2],
+    functions: [Option<OpenClStdFunction>; 2],
 }
 
 /// What is known of a module in which calls are looked for.
-struct Search<'a> {
+struct LibraryCallFinder<'a> {
     module: &'a Module,
     ids: IdWords,
     definitions: Definitions,
@@ -99,12 +99,15 @@ struct Search<'a> {
 ///
 /// # Errors
 /// When the library is at fault.
-pub fn link(module: &mut Module, options: &Options) -> Result<(), Diagnostic> {
+pub fn link(module: &mut Module, options: &VulkanCompileOptions) -> Result<(), SourceDiagnostic> {
     let Some(library) = library() else {
         let text = "the library of functions cannot be read";
-        return Err(Diagnostic::error(spirula_diagnostics::Place::Unknown, text));
+        return Err(SourceDiagnostic::error(
+            spirula_diagnostics::SourceLocation::Unknown,
+            text,
+        ));
     };
-    let search = Search {
+    let search = LibraryCallFinder {
         ids: IdWords::new(module),
         definitions: Definitions::compute(module),
         decorations: Decorations::compute(module),
@@ -119,12 +122,13 @@ pub fn link(module: &mut Module, options: &Options) -> Result<(), Diagnostic> {
     if calls.is_empty() {
         return Ok(());
     }
-    let mut wanted: Vec<Function> = calls.iter().flat_map(|c| c.functions).flatten().collect();
+    let mut wanted: Vec<OpenClStdFunction> =
+        calls.iter().flat_map(|c| c.functions).flatten().collect();
     wanted.sort_unstable();
     wanted.dedup();
     let first = module.functions().len();
     let mut values = Values::compute(module);
-    let mut new: FxHashMap<Function, Id> = FxHashMap::default();
+    let mut new: FxHashMap<OpenClStdFunction, Id> = FxHashMap::default();
     for (number, part) in library.modules.iter().enumerate() {
         let own = wanted.iter().filter(|f| f.0 == number).map(|f| f.1);
         let own: Vec<Id> = own.collect();
@@ -143,8 +147,8 @@ pub fn link(module: &mut Module, options: &Options) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-impl Search<'_> {
-    fn call(&self, library: &Library, inst: InstRef<'_>) -> Option<Call> {
+impl LibraryCallFinder<'_> {
+    fn call(&self, library: &OpenClStdLibrary, inst: InstRef<'_>) -> Option<OpenClStdCall> {
         if inst.op() != Op::ExtInst {
             return None;
         }
@@ -165,7 +169,7 @@ impl Search<'_> {
             }
             None => [library.function(name, width), None],
         };
-        functions[0].map(|_| Call {
+        functions[0].map(|_| OpenClStdCall {
             inst: inst.handle(),
             functions,
         })

@@ -12,7 +12,7 @@ use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module};
 
 /// A variable, and what is done with it.
 #[derive(Default)]
-struct Held {
+struct OpaqueVariable {
     /// What is stored, store by store.
     values: Vec<Id>,
     /// What is loaded.
@@ -58,15 +58,20 @@ fn origin(values: &FxHashMap<Id, Id>, mut id: Id) -> Id {
     id
 }
 
-fn gather(module: &Module, definitions: &Definitions, ids: &IdWords, func: Func) -> Vec<Held> {
-    let mut held: Vec<Held> = Vec::new();
+fn gather(
+    module: &Module,
+    definitions: &Definitions,
+    ids: &IdWords,
+    func: Func,
+) -> Vec<OpaqueVariable> {
+    let mut held: Vec<OpaqueVariable> = Vec::new();
     let mut numbers: FxHashMap<Id, usize> = FxHashMap::default();
     for inst in module.function_insts(func) {
         if inst.op() == Op::Variable && is_opaque(module, definitions, inst) {
             numbers.extend(inst.result().map(|id| (id, held.len())));
-            held.push(Held {
+            held.push(OpaqueVariable {
                 insts: vec![inst.handle()],
-                ..Held::default()
+                ..OpaqueVariable::default()
             });
         }
     }

@@ -1,9 +1,9 @@
 //! What is done to a kernel module before it is lowered: functions of the library linked in, one
 //! kernel or all kept, calls put in place, variables made values.
 
-use crate::compile::{Options, run};
+use crate::compile::{VulkanCompileOptions, run};
 use crate::{library, opaque};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Names;
 use spirula_spirv::grammar::Op;
@@ -20,7 +20,10 @@ const PASSES: &str =
 ///
 /// # Errors
 /// When the entry point is missing, the module has 32-bit addresses, or is malformed.
-pub fn prepare(module: &Module, options: &Options) -> Result<Module, Diagnostic> {
+pub fn prepare(
+    module: &Module,
+    options: &VulkanCompileOptions,
+) -> Result<Module, SourceDiagnostic> {
     let mut module = module.clone();
     let model = module.section(Section::MemoryModel).next();
     if let Some(model) = model.filter(|m| m.word(0) != AddressingModel::Physical64.0) {
@@ -38,7 +41,7 @@ pub fn prepare(module: &Module, options: &Options) -> Result<Module, Diagnostic>
 }
 
 /// Drops other entry points, and what makes functions be kept for linking.
-fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), Diagnostic> {
+fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), SourceDiagnostic> {
     let points = module.section(Section::EntryPoints);
     let (kept, other): (Vec<_>, Vec<_>) =
         points.partition(|p| entry.is_none_or(|name| p.string(2) == name));
@@ -47,7 +50,7 @@ fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), Diagnostic> {
         let fault = match entry {
             Some(name) => {
                 let text = format!("the module has no entry point {name}");
-                Diagnostic::error(Place::Unknown, text)
+                SourceDiagnostic::error(SourceLocation::Unknown, text)
             }
             None => no_kernels(module),
         };
@@ -71,7 +74,7 @@ fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), Diagnostic> {
 }
 
 /// Vulkan runs entry points, and its modules are not linked: functions alone make none.
-fn no_kernels(module: &Module) -> Diagnostic {
+fn no_kernels(module: &Module) -> SourceDiagnostic {
     let functions = module.functions().iter().copied();
     let mut defined = functions.filter(|f| !module.function(*f).blocks.is_empty());
     let first = defined.next();
@@ -83,7 +86,7 @@ fn no_kernels(module: &Module) -> Diagnostic {
     });
     let text =
         format!("the module has no kernels{name}, and a module for Vulkan is made of kernels");
-    Diagnostic::error(place.unwrap_or(Place::Unknown), text).with_hint(
+    SourceDiagnostic::error(place.unwrap_or(SourceLocation::Unknown), text).with_hint(
         "make one of the functions a kernel, or link them to a module that has one (`spirula link`)",
     )
 }

@@ -6,9 +6,9 @@
 //! pointers may lead to either. The reflection has the initial contents, by which the buffer is filled once,
 //! and where pointers to its own memory belong in it.
 
-use crate::facts::{Facts, Scalar};
+use crate::facts::{KernelModuleInfo, MemoryScalar};
 use crate::{initial, steps};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -22,7 +22,7 @@ const ALIGN: u64 = 16;
 
 /// The program's buffer.
 #[derive(Default)]
-pub struct Program {
+pub struct ProgramScopeBuffer {
     /// Variables with their places, by id.
     offsets: Vec<(Id, u64)>,
     /// Initial contents.
@@ -31,19 +31,19 @@ pub struct Program {
     pub pointers: Vec<(u64, u64)>,
 }
 
-impl Program {
+impl ProgramScopeBuffer {
     /// The buffer for all variables of a module.
     ///
     /// # Errors
     /// When they are too many bytes, or an initial value is none that can be written down.
-    pub fn new(module: &Module) -> Result<Program, Diagnostic> {
-        let facts = Facts::new(module)?;
+    pub fn new(module: &Module) -> Result<ProgramScopeBuffer, SourceDiagnostic> {
+        let facts = KernelModuleInfo::new(module)?;
         let variables = module.section(Section::Globals).filter(|i| {
             let class = StorageClass(i.operands().first().copied().unwrap_or(u32::MAX));
             let is_here = [StorageClass::CrossWorkgroup, StorageClass::UniformConstant];
             i.op() == Op::Variable && is_here.contains(&class)
         });
-        let mut program = Program::default();
+        let mut program = ProgramScopeBuffer::default();
         let (mut end, mut initial) = (0_u64, Vec::new());
         for variable in variables {
             let Some(id) = variable.result() else {
@@ -80,11 +80,11 @@ impl Program {
 
     fn write(
         &mut self,
-        facts: &Facts<'_>,
+        facts: &KernelModuleInfo<'_>,
         constant: Id,
-        scalar: Scalar,
+        scalar: MemoryScalar,
         at: u64,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         if facts.is_nothing(constant) {
             return Ok(());
         }

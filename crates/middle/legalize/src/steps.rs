@@ -1,7 +1,7 @@
 //! The bytes from a pointer to another one that is derived of it.
 
-use crate::facts::{Facts, Scalar};
-use spirula_diagnostics::Diagnostic;
+use crate::facts::{KernelModuleInfo, MemoryScalar};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -9,20 +9,25 @@ use spirula_spirv::grammar::Op;
 const DEEPEST: u32 = 64;
 
 /// The way from a pointer to another one: bytes, and indices with their strides.
-pub struct Steps {
+pub struct PointerDelta {
     /// Bytes by what is constant.
     pub bytes: i64,
     /// What is not.
     pub indices: Vec<(Id, u64)>,
 }
 
-impl Steps {
+impl PointerDelta {
     /// The steps of an access chain.
     ///
     /// # Errors
     /// When an index leads nowhere.
-    pub fn new(facts: &Facts<'_>, op: Op, base: Id, indices: &[Id]) -> Result<Steps, Diagnostic> {
-        let mut steps = Steps {
+    pub fn new(
+        facts: &KernelModuleInfo<'_>,
+        op: Op,
+        base: Id,
+        indices: &[Id],
+    ) -> Result<PointerDelta, SourceDiagnostic> {
+        let mut steps = PointerDelta {
             bytes: 0,
             indices: Vec::new(),
         };
@@ -57,10 +62,10 @@ impl Steps {
         Ok(steps)
     }
 
-    fn step(&mut self, facts: &Facts<'_>, index: Id, stride: u64) {
+    fn step(&mut self, facts: &KernelModuleInfo<'_>, index: Id, stride: u64) {
         let ty = facts.type_of(index).and_then(|ty| facts.scalar(ty));
         match (facts.constant(index), ty) {
-            (Some(value), Some(Scalar::Int(width))) => {
+            (Some(value), Some(MemoryScalar::Int(width))) => {
                 let unused = 64 - width;
                 let signed = (value << unused) as i64 >> unused;
                 self.bytes = self.bytes.wrapping_add(signed.wrapping_mul(stride as i64));
@@ -75,7 +80,7 @@ impl Steps {
 ///
 /// # Errors
 /// When it is derived of something else, or by what is no constant.
-pub fn origin(facts: &Facts<'_>, pointer: Id) -> Result<(Id, i64), Diagnostic> {
+pub fn origin(facts: &KernelModuleInfo<'_>, pointer: Id) -> Result<(Id, i64), SourceDiagnostic> {
     let (mut at, mut offset) = (pointer, 0_i64);
     for _ in 0..DEEPEST {
         let def = facts.def(at)?;
@@ -92,7 +97,7 @@ pub fn origin(facts: &Facts<'_>, pointer: Id) -> Result<(Id, i64), Diagnostic> {
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain => {
                 let indices: Vec<Id> = def.ids(first + 1).collect();
-                let steps = Steps::new(facts, op, def.id(first), &indices)?;
+                let steps = PointerDelta::new(facts, op, def.id(first), &indices)?;
                 if !steps.indices.is_empty() {
                     return Err(facts.refuse(pointer, "this constant pointer"));
                 }

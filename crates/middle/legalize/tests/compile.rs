@@ -1,9 +1,9 @@
 //! Kernels with the shaders that are made of them beside: `NAME.spvasm` becomes `NAME.vulkan`.
 
-use spirula_legalize::{Options, compile};
+use spirula_legalize::{VulkanCompileOptions, compile};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
-use spirula_testing::{Expected, Validator, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, files};
 use std::path::Path;
 
 fn module(text: &str) -> Module {
@@ -13,12 +13,12 @@ fn module(text: &str) -> Module {
 
 #[test]
 fn files_give_what_stands_beside_them() {
-    let validator = Validator::find();
-    let mut expected = Expected::new();
+    let validator = SpirvValTool::find();
+    let mut expected = GoldenFiles::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile");
     for path in files(&folder, ".spvasm") {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
-        let text = match compile(&module(&text), &Options::default()) {
+        let text = match compile(&module(&text), &VulkanCompileOptions::default()) {
             Ok(made) => {
                 let checked = validator
                     .as_ref()
@@ -57,11 +57,11 @@ fn refused_images() {
              %f = OpFunction %void None %fn\n%p = OpFunctionParameter %t\n\
              %l = OpLabel\nOpReturn\nOpFunctionEnd\n"
         );
-        let faults = compile(&module(&text), &Options::default()).unwrap_err();
+        let faults = compile(&module(&text), &VulkanCompileOptions::default()).unwrap_err();
         assert_eq!(faults[0].message, *message);
         assert_ne!(
             faults[0].place,
-            spirula_diagnostics::Place::Unknown,
+            spirula_diagnostics::SourceLocation::Unknown,
             "{message}"
         );
     }
@@ -73,7 +73,7 @@ fn functions_alone() {
                 OpMemoryModel Physical64 OpenCL\nOpName %f \"twice\"\n\
                 %void = OpTypeVoid\n%fn = OpTypeFunction %void\n\
                 %f = OpFunction %void None %fn\n%l = OpLabel\nOpReturn\nOpFunctionEnd\n";
-    let faults = compile(&module(text), &Options::default()).unwrap_err();
+    let faults = compile(&module(text), &VulkanCompileOptions::default()).unwrap_err();
     let message = &faults[0].message;
     assert!(
         message.contains("no kernels but functions such as twice"),

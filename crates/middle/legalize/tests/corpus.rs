@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Checks, modules};
-use spirula_legalize::{Options, compile, has_kernels};
+use common::{VulkanModuleChecks, modules};
+use spirula_legalize::{VulkanCompileOptions, compile, has_kernels};
 use spirula_spirv::grammar::Op;
 
 /// Modules that are compiled at least.
@@ -14,9 +14,9 @@ fn kernel_modules() {
     let Some(modules) = modules(has_kernels) else {
         return;
     };
-    let mut checks = Checks::new(8);
+    let mut checks = VulkanModuleChecks::new(8);
     for (name, module) in modules {
-        match compile(&module, &Options::default()) {
+        match compile(&module, &VulkanCompileOptions::default()) {
             Err(faults) => {
                 checks.refused += 1;
                 eprintln!("{name}: {}", faults[0]);

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Checks, modules};
-use spirula_legalize::emulate::{Lacking, emulate};
+use common::{VulkanModuleChecks, modules};
+use spirula_legalize::emulate::{MissingNumericTypes, emulate};
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::verify;
@@ -17,14 +17,14 @@ const LACKED: &[Capability] = &[
     Capability::StorageBuffer16BitAccess,
 ];
 
-fn lacking(module: &Module) -> Lacking {
-    Lacking::of(module, |c| !LACKED.contains(&c))
+fn lacking(module: &Module) -> MissingNumericTypes {
+    MissingNumericTypes::of(module, |c| !LACKED.contains(&c))
 }
 
 fn is_meant(module: &Module) -> bool {
     let mut points = module.section(Section::EntryPoints);
     points.all(|p| p.word(0) == ExecutionModel::GLCompute.0)
-        && lacking(module) != Lacking::default()
+        && lacking(module) != MissingNumericTypes::default()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn shaders_of_the_corpus() {
     let Some(modules) = modules(is_meant) else {
         return;
     };
-    let mut checks = Checks::new(4);
+    let mut checks = VulkanModuleChecks::new(4);
     for (name, module) in modules {
         match emulate(&module, lacking(&module)) {
             Err(faults) => {

@@ -1,12 +1,12 @@
 //! Every scope and every order of OpenCL's atomics, fences and barriers gives a shader that is valid for Vulkan.
 
-use spirula_legalize::{Options, compile};
+use spirula_legalize::{VulkanCompileOptions, compile};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify;
-use spirula_testing::Validator;
+use spirula_testing::SpirvValTool;
 
 /// Instructions with places for a scope and semantics; what they have in Vulkan where the scope is
 /// the invocation.
@@ -96,7 +96,7 @@ OpFunctionEnd
     );
     let words = parse(&text, &ParseOptions::default()).expect("the text is correct");
     let module = Module::from_words(words).expect("the module is correct");
-    compile(&module, &Options::default()).expect("it is supported")
+    compile(&module, &VulkanCompileOptions::default()).expect("it is supported")
 }
 
 /// Whether a barrier of a scope is one that Vulkan has, where the scope is also that of those that wait.
@@ -106,7 +106,7 @@ fn exists(form: &str, scope: u32) -> bool {
 
 #[test]
 fn every_scope_and_order_is_valid() {
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let options = verify::Options {
         target: "vulkan1.3".parse::<Target>().expect("there is one"),
         ..verify::Options::default()

@@ -13,45 +13,45 @@ use spirula_spirv::grammar::{Op, Version};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::{Id, IdMap, verify};
-use spirula_testing::Validator;
+use spirula_testing::SpirvValTool;
 
 /// What ends a block, its targets as numbers of blocks.
 #[derive(Clone, Debug, PartialEq)]
-enum End {
+enum RandomBlockEnd {
     Return,
     Branch(usize),
     Choice(usize, usize),
     Switch(Vec<usize>),
 }
 
-impl End {
+impl RandomBlockEnd {
     fn targets(&self) -> Vec<usize> {
         match self {
-            End::Return => Vec::new(),
-            End::Branch(to) => vec![*to],
-            End::Choice(a, b) => vec![*a, *b],
-            End::Switch(all) => all.clone(),
+            RandomBlockEnd::Return => Vec::new(),
+            RandomBlockEnd::Branch(to) => vec![*to],
+            RandomBlockEnd::Choice(a, b) => vec![*a, *b],
+            RandomBlockEnd::Switch(all) => all.clone(),
         }
     }
 }
 
-fn end(blocks: usize) -> impl Strategy<Value = End> {
+fn end(blocks: usize) -> impl Strategy<Value = RandomBlockEnd> {
     let to = 1..blocks;
     prop_oneof![
-        1 => Just(End::Return),
-        3 => to.clone().prop_map(End::Branch),
-        6 => (to.clone(), to.clone()).prop_map(|(a, b)| End::Choice(a, b)),
-        1 => prop::collection::vec(to, 2..4).prop_map(End::Switch),
+        1 => Just(RandomBlockEnd::Return),
+        3 => to.clone().prop_map(RandomBlockEnd::Branch),
+        6 => (to.clone(), to.clone()).prop_map(|(a, b)| RandomBlockEnd::Choice(a, b)),
+        1 => prop::collection::vec(to, 2..4).prop_map(RandomBlockEnd::Switch),
     ]
 }
 
-fn graphs() -> impl Strategy<Value = Vec<End>> {
+fn graphs() -> impl Strategy<Value = Vec<RandomBlockEnd>> {
     (2_usize..12).prop_flat_map(|n| prop::collection::vec(end(n), n))
 }
 
 /// A shader with this graph. Each block logs its number, a value that depends on the way there, and
 /// a value of the block that dominates it, and asks for a number to choose its successor.
-fn shader(ends: &[End], above: &[Option<u32>]) -> Module {
+fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> Module {
     let mut b = Builder::new(Version::new(1, 6));
     b.capability(Capability::Shader);
     b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
@@ -88,22 +88,22 @@ fn shader(ends: &[End], above: &[Option<u32>]) -> Module {
         if let Some(above) = above[at] {
             b.effect(Op::Store, &[log.word(), values[above as usize].word()]);
         }
-        if *end == End::Return {
+        if *end == RandomBlockEnd::Return {
             b.effect(Op::Return, &[]);
             continue;
         }
         let choice = b.value(Op::Load, uint, &[asked.word()]);
         match end {
-            End::Return => {}
-            End::Branch(to) => b.effect(Op::Branch, &[labels[*to].word()]),
-            End::Choice(yes, no) => {
+            RandomBlockEnd::Return => {}
+            RandomBlockEnd::Branch(to) => b.effect(Op::Branch, &[labels[*to].word()]),
+            RandomBlockEnd::Choice(yes, no) => {
                 let one = b.constant_u32(1);
                 let bit = b.value(Op::BitwiseAnd, uint, &[choice.word(), one.word()]);
                 let is = b.value(Op::IEqual, truth, &[bit.word(), zero.word()]);
                 let words = [is, labels[*yes], labels[*no]].map(Id::word);
                 b.effect(Op::BranchConditional, &words);
             }
-            End::Switch(all) => {
+            RandomBlockEnd::Switch(all) => {
                 let three = b.constant_u32(3);
                 let low = b.value(Op::BitwiseAnd, uint, &[choice.word(), three.word()]);
                 let mut words = vec![low.word(), labels[all[0]].word()];
@@ -119,7 +119,7 @@ fn shader(ends: &[End], above: &[Option<u32>]) -> Module {
 }
 
 /// The same graph with a dominating value used in each block.
-fn tangled(ends: &[End]) -> Module {
+fn tangled(ends: &[RandomBlockEnd]) -> Module {
     let plain = shader(ends, &vec![None; ends.len()]);
     let func = plain.functions()[0];
     let cfg = Cfg::compute(&plain, &Definitions::compute(&plain), func).unwrap();
@@ -209,7 +209,7 @@ fn trace(module: &Module, seed: u32) -> Vec<u32> {
     log
 }
 
-fn check(ends: &[End], validator: Option<&Validator>) -> Result<(), TestCaseError> {
+fn check(ends: &[RandomBlockEnd], validator: Option<&SpirvValTool>) -> Result<(), TestCaseError> {
     let before = tangled(ends);
     let mut after = before.clone();
     structurise(&mut after).unwrap();
@@ -246,7 +246,7 @@ proptest! {
 
     #[test]
     fn any_graph_by_the_validator(ends in graphs()) {
-        check(&ends, Validator::find().as_ref())?;
+        check(&ends, SpirvValTool::find().as_ref())?;
     }
 }
 
@@ -254,12 +254,12 @@ proptest! {
 #[test]
 fn two_entries() {
     let ends = [
-        End::Choice(1, 2),
-        End::Choice(2, 3),
-        End::Choice(1, 3),
-        End::Return,
+        RandomBlockEnd::Choice(1, 2),
+        RandomBlockEnd::Choice(2, 3),
+        RandomBlockEnd::Choice(1, 3),
+        RandomBlockEnd::Return,
     ];
-    check(&ends, Validator::find().as_ref()).unwrap();
+    check(&ends, SpirvValTool::find().as_ref()).unwrap();
 }
 
 /// What follows many ways out of a function does not nest.
@@ -267,11 +267,11 @@ fn two_entries() {
 fn many_returns() {
     let mut ends = Vec::new();
     for at in 0..2000 {
-        ends.push(End::Choice(2 * at + 1, 2 * at + 2));
-        ends.push(End::Return);
+        ends.push(RandomBlockEnd::Choice(2 * at + 1, 2 * at + 2));
+        ends.push(RandomBlockEnd::Return);
     }
-    ends.push(End::Return);
-    check(&ends, Validator::find().as_ref()).unwrap();
+    ends.push(RandomBlockEnd::Return);
+    check(&ends, SpirvValTool::find().as_ref()).unwrap();
 }
 
 /// What comes one after the other does not nest.
@@ -279,11 +279,11 @@ fn many_returns() {
 fn many_selections_and_loops() {
     let mut ends = Vec::new();
     for at in 0..1000 {
-        ends.push(End::Choice(4 * at + 1, 4 * at + 2));
-        ends.push(End::Branch(4 * at + 2));
-        ends.push(End::Branch(4 * at + 3));
-        ends.push(End::Choice(4 * at + 2, 4 * at + 4));
+        ends.push(RandomBlockEnd::Choice(4 * at + 1, 4 * at + 2));
+        ends.push(RandomBlockEnd::Branch(4 * at + 2));
+        ends.push(RandomBlockEnd::Branch(4 * at + 3));
+        ends.push(RandomBlockEnd::Choice(4 * at + 2, 4 * at + 4));
     }
-    ends.push(End::Return);
-    check(&ends, Validator::find().as_ref()).unwrap();
+    ends.push(RandomBlockEnd::Return);
+    check(&ends, SpirvValTool::find().as_ref()).unwrap();
 }

@@ -31,9 +31,9 @@ impl Observer for Times {
 }
 
 /// By pass and what it counts: in how many modules it did so, and how often.
-type Counts = BTreeMap<(&'static str, &'static str), (usize, usize)>;
+type PassCounts = BTreeMap<(&'static str, &'static str), (usize, usize)>;
 
-fn count(counts: &mut Counts, report: &Report) {
+fn count(counts: &mut PassCounts, report: &Report) {
     for run in &report.runs {
         for (what, number) in run.outcome.statistics.iter().filter(|s| s.1 > 0) {
             let sum = counts.entry((run.name, what)).or_default();
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pipeline: Pipeline = text.parse()?;
     let mut out = std::io::stdout().lock();
     let (mut before, mut after, mut seconds, mut ratio, mut files) = (0, 0, 0.0, 0.0, 0);
-    let (mut times, mut counts) = (Times::default(), Counts::new());
+    let (mut times, mut counts) = (Times::default(), PassCounts::new());
     for path in args {
         let bytes = std::fs::read(&path)?;
         let began = ProcessTime::now();

@@ -3,7 +3,7 @@
 
 use crate::gvn::Memory;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{CallGraph, Cfg, Definitions, Dominators};
 use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
 use std::rc::Rc;
@@ -133,7 +133,7 @@ impl Cache {
     ///
     /// # Errors
     /// When a branch goes to what is no label of the function.
-    pub fn flow(&mut self, module: &Module, func: Func) -> Result<Rc<Flow>, Diagnostic> {
+    pub fn flow(&mut self, module: &Module, func: Func) -> Result<Rc<Flow>, SourceDiagnostic> {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }
@@ -147,7 +147,7 @@ impl Cache {
         module: &Module,
         ids: &IdWords,
         func: Func,
-    ) -> Result<Rc<Flow>, Diagnostic> {
+    ) -> Result<Rc<Flow>, SourceDiagnostic> {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }

@@ -6,7 +6,7 @@
 //! 3. A definition in a function dominates its uses; a phi's values reach the ends of their blocks.
 //! 4. Every target of names and decorations is defined.
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
@@ -16,7 +16,7 @@ use spirula_spirv::{Id, IdMap};
 ///
 /// # Errors
 /// The first breach.
-pub fn module(module: &Module) -> Result<(), Diagnostic> {
+pub fn module(module: &Module) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
     let definitions = Definitions::compute(module);
     let mut seen = IdMap::new(module.bound(), false);
@@ -54,7 +54,7 @@ fn function(
     definitions: &Definitions,
     func: Func,
     places: &mut Places,
-) -> Result<(), Diagnostic> {
+) -> Result<(), SourceDiagnostic> {
     let cfg = Cfg::compute(module, definitions, func)?;
     let dominators = Dominators::compute(&cfg);
     for block in 0..cfg.len() as u32 {
@@ -116,7 +116,7 @@ fn phi(
     inst: InstRef<'_>,
     use_: &Use,
     places: &Places,
-) -> Result<(), Diagnostic> {
+) -> Result<(), SourceDiagnostic> {
     let mut sources = cfg.predecessors(use_.block).to_vec();
     sources.sort_unstable();
     sources.dedup();
@@ -155,7 +155,7 @@ fn phi(
     Ok(())
 }
 
-fn breach(inst: InstRef<'_>, message: String) -> Diagnostic {
+fn breach(inst: InstRef<'_>, message: String) -> SourceDiagnostic {
     let result = inst.result().map_or(String::new(), |id| format!("{id} = "));
-    Diagnostic::error(inst.place(), format!("{result}{}: {message}", inst.op()))
+    SourceDiagnostic::error(inst.place(), format!("{result}{}: {message}", inst.op()))
 }

@@ -4,7 +4,7 @@ use crate::analyses::Cache;
 use crate::check;
 use crate::pass::{Outcome, Pass, Run};
 use crate::pipeline::Pipeline;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::Module;
 use std::borrow::Cow;
 use std::fmt;
@@ -78,7 +78,7 @@ impl fmt::Display for Report {
 #[derive(Debug)]
 pub enum Error {
     /// The module is malformed.
-    Module(Box<Diagnostic>),
+    Module(Box<SourceDiagnostic>),
     /// A pass made the module break a rule, or claims to keep an analysis that it does not: a
     /// fault of the pass.
     Pass {
@@ -100,8 +100,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<Diagnostic> for Error {
-    fn from(error: Diagnostic) -> Self {
+impl From<SourceDiagnostic> for Error {
+    fn from(error: SourceDiagnostic) -> Self {
         Error::Module(Box::new(error))
     }
 }

@@ -9,7 +9,7 @@ use crate::passes::{
     sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch,
     workgroup_size, workgroup_to_local,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::Module;
 
 /// What a pass did.
@@ -45,11 +45,11 @@ pub struct Pass {
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
     /// By itself.
-    Plain(fn(&mut Module, &mut Cache) -> Result<Outcome, Diagnostic>),
+    Plain(fn(&mut Module, &mut Cache) -> Result<Outcome, SourceDiagnostic>),
     /// With an argument, which pipelines name behind `=`.
     With(
         Argument,
-        fn(&mut Module, &mut Cache, &str) -> Result<Outcome, Diagnostic>,
+        fn(&mut Module, &mut Cache, &str) -> Result<Outcome, SourceDiagnostic>,
     ),
 }
 

@@ -1,12 +1,12 @@
 //! Every module of the corpus through each pass alone and each preset: still a module by the structural rules,
 //! with what is kept of analyses right, valid by the verifier, and by Khronos' validator where that is installed.
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::{binary, text, verify};
-use spirula_testing::{Validator, corpus, files};
+use spirula_testing::{SpirvValTool, corpus, files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn passes_keep_modules_valid() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let environments = environments(&folder);
     let mut pipelines: Vec<String> = PASSES.iter().map(spirula_opt::Pass::example).collect();
     pipelines.extend(["O1".to_owned(), "O2".to_owned()]);
@@ -92,7 +92,11 @@ fn module(file: &Path, environment: Option<&String>) -> Option<Vec<u8>> {
     Some(binary::to_bytes(&words))
 }
 
-fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Result<(), String> {
+fn one(
+    bytes: &[u8],
+    text: &str,
+    validator: Option<(&SpirvValTool, &String)>,
+) -> Result<(), String> {
     let mut module = Module::from_bytes(bytes).map_err(|e| e.to_string())?;
     let pipeline: Pipeline = text.parse().map_err(|e| format!("{e}"))?;
     let mut options = Options {
@@ -119,7 +123,7 @@ fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Re
 }
 
 /// Whether a module is valid for any consumer.
-fn verified(module: &Module) -> Result<(), Vec<Diagnostic>> {
+fn verified(module: &Module) -> Result<(), Vec<SourceDiagnostic>> {
     let options = verify::Options {
         scalar_block_layout: true,
         ..verify::Options::default()

@@ -5,7 +5,7 @@ use spirula_opt::check;
 use spirula_spirv::analysis::{Cfg, DefUse, Definitions, Dominators, Loops};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Erased, IdWords, InstRef, Module};
-use spirula_testing::{Validator, corpus, files};
+use spirula_testing::{SpirvValTool, corpus, files};
 
 /// Edits a module and returns how often it did.
 type Edit = fn(&mut Module) -> usize;
@@ -139,7 +139,7 @@ fn edits_keep_modules_valid() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     for (name, edit) in EDITS {
         let mut done = 0;
         for file in files(&folder, ".spv").iter().step_by(29) {

@@ -4,14 +4,14 @@
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
 use spirula_spirv::ir::Module;
 use spirula_spirv::{binary, text};
-use spirula_testing::{Expected, Validator, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, files};
 use std::path::Path;
 
 #[test]
 fn files_are_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let validator = Validator::find();
-    let mut expected = Expected::new();
+    let validator = SpirvValTool::find();
+    let mut expected = GoldenFiles::new();
     for pass in PASSES {
         let inputs = files(&folder.join(pass.name), ".spvasm");
         assert!(!inputs.is_empty(), "{} has no tests", pass.name);

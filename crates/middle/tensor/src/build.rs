@@ -1,62 +1,64 @@
 //! Making functions.
 
 use crate::ir::{
-    Block, Body, Combiner, Constant, Demand, Destination, Dim, Function, Node, NodeData, Op,
-    OpKind, Reduction, Relation, RunAssertion, Shape, Sort, Structured, TensorType, Value,
+    DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, RunAssertion, ScalarCombiner,
+    ScalarNode, SizeConstraint, SizeRelation, StructuredOp, TensorBlock, TensorConstant,
+    TensorFunction, TensorOp, TensorReduction, TensorShape, TensorSort, TensorValue,
+    YieldDestination,
 };
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Scalar};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{ScalarLiteral, ScalarType};
 
 /// Makes a function. Operations are appended to the innermost block that is open; the function's
 /// own is from the beginning.
 #[derive(Debug)]
-pub struct Builder {
-    function: Function,
+pub struct TensorBuilder {
+    function: TensorFunction,
     /// What values of rank 0 hold, where that is known.
-    known: FxHashMap<Value, Literal>,
-    open: Vec<Block>,
-    place: Place,
+    known: FxHashMap<TensorValue, ScalarLiteral>,
+    open: Vec<TensorBlock>,
+    place: SourceLocation,
 }
 
-impl Builder {
+impl TensorBuilder {
     /// A builder of a function without parameters.
     pub fn new(name: &str) -> Self {
-        let mut function = Function {
+        let mut function = TensorFunction {
             name: name.to_owned(),
-            ..Function::default()
+            ..TensorFunction::default()
         };
         let body = function.new_block();
-        Builder {
+        TensorBuilder {
             function,
             known: FxHashMap::default(),
             open: vec![body],
-            place: Place::Unknown,
+            place: SourceLocation::Unknown,
         }
     }
 
     /// The function so far.
-    pub fn function(&self) -> &Function {
+    pub fn function(&self) -> &TensorFunction {
         &self.function
     }
 
     /// The type of a value.
-    pub fn ty(&self, value: Value) -> &TensorType {
+    pub fn ty(&self, value: TensorValue) -> &DenseTensorType {
         self.function.ty(value)
     }
 
     /// What a tensor of rank 0 holds, if that is known: a constant, or what is computed of constants.
-    pub fn scalar(&self, value: Value) -> Option<Literal> {
+    pub fn scalar(&self, value: TensorValue) -> Option<ScalarLiteral> {
         self.known.get(&value).copied()
     }
 
     /// Sets the place of the operations that follow.
-    pub fn at(&mut self, place: Place) {
+    pub fn at(&mut self, place: SourceLocation) {
         self.place = place;
     }
 
     /// Adds a parameter of the function.
-    pub fn parameter(&mut self, name: &str, ty: TensorType, is_unsigned: bool) -> Value {
+    pub fn parameter(&mut self, name: &str, ty: DenseTensorType, is_unsigned: bool) -> TensorValue {
         let value = self.function.new_value(ty);
         let entry = &mut self.function.entry;
         entry.parameters.push(name.to_owned());
@@ -67,47 +69,48 @@ impl Builder {
     }
 
     /// The size of a dimension of parameters that are added afterwards: known with an argument.
-    pub fn size(&mut self) -> Value {
-        self.function.new_value(TensorType::scalar(Scalar::I64))
+    pub fn size(&mut self) -> TensorValue {
+        self.function
+            .new_value(DenseTensorType::scalar(ScalarType::I64))
     }
 
     /// Demands that two sizes are equal, where only a run can tell.
-    pub fn demand_equal(&mut self, a: Dim, b: Dim) {
-        self.demand([a, b], Relation::Equal);
+    pub fn demand_equal(&mut self, a: DimExtent, b: DimExtent) {
+        self.demand([a, b], SizeRelation::Equal);
     }
 
     /// Demands that a dimension of some size can be repeated to another, where only a run can tell.
-    pub fn demand_repeated(&mut self, size: Dim, to: Dim) {
-        if size != Dim::Static(1) {
-            self.demand([size, to], Relation::Repeated);
+    pub fn demand_repeated(&mut self, size: DimExtent, to: DimExtent) {
+        if size != DimExtent::Static(1) {
+            self.demand([size, to], SizeRelation::Repeated);
         }
     }
 
-    fn demand(&mut self, sizes: [Dim; 2], relation: Relation) {
+    fn demand(&mut self, sizes: [DimExtent; 2], relation: SizeRelation) {
         let is_open = sizes[0] != sizes[1] && sizes.iter().any(|dim| dim.known().is_none());
-        let demand = Demand { sizes, relation };
+        let demand = SizeConstraint { sizes, relation };
         if is_open && !self.function.demands.contains(&demand) {
             self.function.demands.push(demand);
         }
     }
 
     /// Adds a result of the function; nothing may be appended afterwards but more results.
-    pub fn result(&mut self, value: Value, is_unsigned: bool) {
+    pub fn result(&mut self, value: TensorValue, is_unsigned: bool) {
         self.function.entry.unsigned_results.push(is_unsigned);
         let body = self.function.body();
         self.function.block_mut(body).results.push(value);
     }
 
     /// The finished function.
-    pub fn finish(self) -> Function {
+    pub fn finish(self) -> TensorFunction {
         self.function
     }
 
     /// Opens a block with parameters.
-    pub fn begin_block(&mut self, parameters: &[TensorType]) -> Vec<Value> {
+    pub fn begin_block(&mut self, parameters: &[DenseTensorType]) -> Vec<TensorValue> {
         let block = self.function.new_block();
         self.open.push(block);
-        let values: Vec<Value> = parameters
+        let values: Vec<TensorValue> = parameters
             .iter()
             .map(|ty| self.function.new_value(ty.clone()))
             .collect();
@@ -116,7 +119,7 @@ impl Builder {
     }
 
     /// Closes the innermost block. Without one but the function's, gives that.
-    pub fn end_block(&mut self, results: &[Value]) -> Block {
+    pub fn end_block(&mut self, results: &[TensorValue]) -> TensorBlock {
         let block = match self.open.len() {
             1 => return self.open[0],
             last => self.open.remove(last - 1),
@@ -125,14 +128,14 @@ impl Builder {
         block
     }
 
-    fn push(&mut self, kind: OpKind, types: Vec<TensorType>) -> Vec<Value> {
+    fn push(&mut self, kind: OpKind, types: Vec<DenseTensorType>) -> Vec<TensorValue> {
         let new = |ty| self.function.new_value(ty);
-        let results: Vec<Value> = types.into_iter().map(new).collect();
+        let results: Vec<TensorValue> = types.into_iter().map(new).collect();
         for (at, result) in results.iter().enumerate() {
             let known = self.literal(&kind, at);
             self.known.extend(known.map(|literal| (*result, literal)));
         }
-        let op = Op {
+        let op = TensorOp {
             kind,
             results: results.clone(),
             place: self.place,
@@ -143,14 +146,14 @@ impl Builder {
     }
 
     /// What a result of an operation holds, if that is known and it is of rank 0.
-    fn literal(&self, kind: &OpKind, result: usize) -> Option<Literal> {
+    fn literal(&self, kind: &OpKind, result: usize) -> Option<ScalarLiteral> {
         match kind {
             OpKind::Constant(constant) if constant.ty.rank() == 0 => {
-                Some(Literal::new(constant.ty.element, constant.bits(0)))
+                Some(ScalarLiteral::new(constant.ty.element, constant.bits(0)))
             }
             OpKind::Structured(op) if op.axes.is_empty() => {
                 let root = op.yields.get(result)?.value;
-                let mut known = Body::default();
+                let mut known = NodeGraph::default();
                 let copies = known.import(&op.body, &[root], |known, _, data| match data {
                     NodeData::Element(of, position) if position.is_empty() => {
                         let literal = self.scalar(*of)?;
@@ -165,37 +168,37 @@ impl Builder {
         }
     }
 
-    fn push_one(&mut self, kind: OpKind, ty: TensorType) -> Value {
+    fn push_one(&mut self, kind: OpKind, ty: DenseTensorType) -> TensorValue {
         self.push(kind, vec![ty])[0]
     }
 
     /// A tensor that is known.
-    pub fn constant(&mut self, constant: Constant) -> Value {
+    pub fn constant(&mut self, constant: TensorConstant) -> TensorValue {
         let ty = constant.ty.clone();
         self.push_one(OpKind::Constant(Box::new(constant)), ty)
     }
 
     /// A tensor of equal elements.
-    pub fn splat(&mut self, literal: Literal, shape: &[Dim]) -> Value {
-        let mut op = Structured::parallel(shape);
+    pub fn splat(&mut self, literal: ScalarLiteral, shape: &[DimExtent]) -> TensorValue {
+        let mut op = StructuredOp::parallel(shape);
         let value = op.body.literal(literal);
         op.give(value);
         self.structured(op)[0]
     }
 
     /// Work over an index space.
-    pub fn structured(&mut self, op: Structured) -> Vec<Value> {
-        let shape: Shape = op.parallel_shape().collect();
+    pub fn structured(&mut self, op: StructuredOp) -> Vec<TensorValue> {
+        let shape: TensorShape = op.parallel_shape().collect();
         let types = op.yields.iter().map(|result| match &result.destination {
-            Destination::Point | Destination::Each(_) => TensorType {
+            YieldDestination::Point | YieldDestination::Each(_) => DenseTensorType {
                 element: op.body.ty(result.value),
                 shape: shape.clone(),
             },
-            Destination::Prefix { shape, .. } => TensorType {
+            YieldDestination::Prefix { shape, .. } => DenseTensorType {
                 element: op.body.ty(result.value),
                 shape: shape.clone(),
             },
-            Destination::Scatter { base, .. } => self.function.ty(*base).clone(),
+            YieldDestination::Scatter { base, .. } => self.function.ty(*base).clone(),
         });
         let types = types.collect();
         self.push(OpKind::Structured(Box::new(op)), types)
@@ -204,16 +207,16 @@ impl Builder {
     /// A function of the elements of tensors of one shape.
     pub fn elementwise(
         &mut self,
-        operands: &[Value],
-        compute: impl FnOnce(&mut Body, &[Node]) -> Node,
-    ) -> Value {
+        operands: &[TensorValue],
+        compute: impl FnOnce(&mut NodeGraph, &[ScalarNode]) -> ScalarNode,
+    ) -> TensorValue {
         let shape = match operands {
             [first, ..] => self.ty(*first).shape.clone(),
-            [] => Shape::new(),
+            [] => TensorShape::new(),
         };
-        let mut op = Structured::parallel(&shape);
+        let mut op = StructuredOp::parallel(&shape);
         let point = op.point();
-        let elements: Vec<Node> = operands
+        let elements: Vec<ScalarNode> = operands
             .iter()
             .map(|value| {
                 let element = self.function.ty(*value).element;
@@ -228,12 +231,12 @@ impl Builder {
     /// Elements of one tensor at positions computed from the index in a result's shape.
     pub fn moved(
         &mut self,
-        operand: Value,
-        shape: &[Dim],
-        position: impl FnOnce(&mut Body, &[Node]) -> Vec<Node>,
-    ) -> Value {
+        operand: TensorValue,
+        shape: &[DimExtent],
+        position: impl FnOnce(&mut NodeGraph, &[ScalarNode]) -> Vec<ScalarNode>,
+    ) -> TensorValue {
         let element = self.ty(operand).element;
-        let mut op = Structured::parallel(shape);
+        let mut op = StructuredOp::parallel(shape);
         let point = op.point();
         let position = position(&mut op.body, &point);
         let value = op.body.element(operand, element, &position);
@@ -242,22 +245,27 @@ impl Builder {
     }
 
     /// The same elements in another shape.
-    pub fn reshape(&mut self, value: Value, shape: Shape) -> Value {
+    pub fn reshape(&mut self, value: TensorValue, shape: TensorShape) -> TensorValue {
         if self.ty(value).shape == shape {
             return value;
         }
         let element = self.ty(value).element;
-        self.push_one(OpKind::Reshape(value), TensorType { element, shape })
+        self.push_one(OpKind::Reshape(value), DenseTensorType { element, shape })
     }
 
     /// Sorted tensors.
-    pub fn sort(&mut self, sort: Sort) -> Vec<Value> {
+    pub fn sort(&mut self, sort: TensorSort) -> Vec<TensorValue> {
         let types = sort.operands.iter().map(|v| self.ty(*v).clone()).collect();
         self.push(OpKind::Sort(Box::new(sort)), types)
     }
 
     /// The results of one of two blocks of equal types.
-    pub fn choose(&mut self, condition: Value, then: Block, otherwise: Block) -> Vec<Value> {
+    pub fn choose(
+        &mut self,
+        condition: TensorValue,
+        then: TensorBlock,
+        otherwise: TensorBlock,
+    ) -> Vec<TensorValue> {
         let results = self.function.block(then).results.iter();
         let types = results.map(|v| self.ty(*v).clone()).collect();
         let kind = OpKind::If {
@@ -269,7 +277,12 @@ impl Builder {
     }
 
     /// A block repeated while a condition holds.
-    pub fn repeat(&mut self, initial: &[Value], condition: Block, body: Block) -> Vec<Value> {
+    pub fn repeat(
+        &mut self,
+        initial: &[TensorValue],
+        condition: TensorBlock,
+        body: TensorBlock,
+    ) -> Vec<TensorValue> {
         let types = initial.iter().map(|v| self.ty(*v).clone()).collect();
         let initial = initial.to_vec();
         let kind = OpKind::While {
@@ -288,20 +301,21 @@ impl Builder {
     /// A fold of a tensor over some of its dimensions, from a tensor of rank 0.
     pub fn reduce(
         &mut self,
-        operands: &[Value],
-        initial: &[Value],
+        operands: &[TensorValue],
+        initial: &[TensorValue],
         dimensions: &[usize],
-        combiner: Combiner,
-    ) -> Vec<Value> {
-        let mut op = Structured::default();
+        combiner: ScalarCombiner,
+    ) -> Vec<TensorValue> {
+        let mut op = StructuredOp::default();
         let shape = match operands {
             [first, ..] => self.ty(*first).shape.clone(),
-            [] => Shape::new(),
+            [] => TensorShape::new(),
         };
         let position = op.reduced_position(&shape, dimensions);
-        let read = |body: &mut Body, value: &Value, at: &[Node], element: Scalar| {
-            body.element(*value, element, at)
-        };
+        let read = |body: &mut NodeGraph,
+                    value: &TensorValue,
+                    at: &[ScalarNode],
+                    element: ScalarType| { body.element(*value, element, at) };
         let values = operands
             .iter()
             .map(|v| read(&mut op.body, v, &position, self.function.ty(*v).element))
@@ -310,7 +324,7 @@ impl Builder {
             .iter()
             .map(|v| read(&mut op.body, v, &[], self.function.ty(*v).element))
             .collect();
-        let results = op.fold(Reduction {
+        let results = op.fold(TensorReduction {
             initial,
             values,
             combiner,
@@ -330,12 +344,12 @@ mod tests {
     /// Also at the end of a chain that is longer than any stack.
     #[test]
     fn what_is_computed_of_constants_is_known() {
-        let mut b = Builder::new("main");
-        let given = b.parameter("given", TensorType::scalar(Scalar::I64), false);
-        let mut sum = b.splat(Literal::new(Scalar::I64, 0), &[]);
+        let mut b = TensorBuilder::new("main");
+        let given = b.parameter("given", DenseTensorType::scalar(ScalarType::I64), false);
+        let mut sum = b.splat(ScalarLiteral::new(ScalarType::I64, 0), &[]);
         for _ in 0..100_000 {
-            let mut op = Structured::default();
-            let before = op.body.element(sum, Scalar::I64, &[]);
+            let mut op = StructuredOp::default();
+            let before = op.body.element(sum, ScalarType::I64, &[]);
             let one = op.body.i64(1);
             let after = op.body.op(ScalarOp::Add, &[before, one]);
             op.give(after);

@@ -1,10 +1,10 @@
 //! The pipeline from functions to programs.
 
-use crate::ir::Function;
-use crate::schedule::{Dispatch, PASSES, Profile, Tuning};
+use crate::ir::TensorFunction;
+use crate::schedule::{DispatchTuning, PASSES, ScheduleProfile, TensorDispatch};
 use crate::{lower, passes, print, schedule};
-use spirula_diagnostics::Diagnostic;
-use spirula_kernel::ir::Program;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_kernel::ir::KernelProgram;
 
 /// Names of all stages that [`compile`] shows, in their order, with what they do.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -18,18 +18,18 @@ pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// What is told of each stage: its name, and a function for the text of what it left.
-pub type Shown<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+pub type TensorStageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
 
 /// Fuses a function, schedules it for a kind of device and lowers it.
 ///
 /// # Errors
 /// When something has no lowering; the message names it.
 pub fn compile(
-    function: Function,
-    profile: Profile,
-    tuning: &Tuning,
-    shown: &mut Shown<'_>,
-) -> Result<Program, Diagnostic> {
+    function: TensorFunction,
+    profile: ScheduleProfile,
+    tuning: &DispatchTuning,
+    shown: &mut TensorStageObserver<'_>,
+) -> Result<KernelProgram, SourceDiagnostic> {
     let (function, dispatches) = scheduled(function, profile, tuning, shown)?;
     Ok(lower::lower(&function, dispatches))
 }
@@ -40,11 +40,11 @@ pub fn compile(
 /// # Errors
 /// As there.
 pub fn scheduled(
-    mut function: Function,
-    profile: Profile,
-    tuning: &Tuning,
-    shown: &mut Shown<'_>,
-) -> Result<(Function, Vec<Dispatch>), Diagnostic> {
+    mut function: TensorFunction,
+    profile: ScheduleProfile,
+    tuning: &DispatchTuning,
+    shown: &mut TensorStageObserver<'_>,
+) -> Result<(TensorFunction, Vec<TensorDispatch>), SourceDiagnostic> {
     for pass in passes::PASSES {
         (pass.run)(&mut function, &profile);
         shown(pass.name, &|| noted(&function, pass, &profile));
@@ -59,7 +59,11 @@ pub fn scheduled(
 }
 
 /// The text of a function after a pass, with what the pass has to say.
-fn noted(function: &Function, pass: &passes::Pass, profile: &Profile) -> String {
+fn noted(
+    function: &TensorFunction,
+    pass: &passes::TensorPass,
+    profile: &ScheduleProfile,
+) -> String {
     let mut text = print(function);
     for note in (pass.notes)(function, profile) {
         text.push_str(&format!("// {note}\n"));

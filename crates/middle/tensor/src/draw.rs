@@ -1,18 +1,18 @@
 //! Drawings of dispatches, in Graphviz's language: what is launched, and which tensors go from one launch
 //! to the next.
 
-use crate::ir::{Block, Function, Op, OpKind, Value};
+use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorOp, TensorValue};
 use crate::lower::memory;
 use crate::print::axes;
-use crate::schedule::Dispatch;
+use crate::schedule::TensorDispatch;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// The graph of a function whose structured operations have these dispatches; those without are scalars
 /// of the host, or empty.
-pub fn draw(function: &Function, dispatches: &[Dispatch]) -> String {
+pub fn draw(function: &TensorFunction, dispatches: &[TensorDispatch]) -> String {
     let keyed = dispatches.iter().map(|d| (d.results[0], d));
-    let mut drawing = Drawing {
+    let mut drawing = DispatchDotWriter {
         function,
         dispatches: keyed.collect(),
         makers: vec![None; function.value_count()],
@@ -43,9 +43,9 @@ pub fn draw(function: &Function, dispatches: &[Dispatch]) -> String {
     drawing.text
 }
 
-struct Drawing<'a> {
-    function: &'a Function,
-    dispatches: FxHashMap<Value, &'a Dispatch>,
+struct DispatchDotWriter<'a> {
+    function: &'a TensorFunction,
+    dispatches: FxHashMap<TensorValue, &'a TensorDispatch>,
     /// The node that makes each value.
     makers: Vec<Option<usize>>,
     nodes: usize,
@@ -53,7 +53,7 @@ struct Drawing<'a> {
     depth: usize,
 }
 
-impl Drawing<'_> {
+impl DispatchDotWriter<'_> {
     fn line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("  ");
@@ -63,7 +63,7 @@ impl Drawing<'_> {
     }
 
     /// A node with lines of text that makes values.
-    fn node(&mut self, lines: &[String], shape: &str, makes: &[Value]) -> usize {
+    fn node(&mut self, lines: &[String], shape: &str, makes: &[TensorValue]) -> usize {
         let number = self.nodes;
         self.nodes += 1;
         for value in makes {
@@ -75,21 +75,21 @@ impl Drawing<'_> {
     }
 
     /// An arrow from what makes a value.
-    fn edge(&mut self, value: Value, to: usize) {
+    fn edge(&mut self, value: TensorValue, to: usize) {
         if let Some(from) = self.makers[value.index()] {
             let ty = self.function.ty(value);
             self.line(&format!("n{from} -> n{to} [label=\"{ty}\"]"));
         }
     }
 
-    fn block(&mut self, block: Block) {
+    fn block(&mut self, block: TensorBlock) {
         let function = self.function;
         for op in &function.block(block).ops {
             self.op(op);
         }
     }
 
-    fn op(&mut self, op: &Op) {
+    fn op(&mut self, op: &TensorOp) {
         let node = match &op.kind {
             OpKind::Reshape(source) => {
                 self.makers[op.results[0].index()] = self.makers[source.index()];
@@ -126,7 +126,7 @@ impl Drawing<'_> {
 
     /// A block of an operation, in a frame of its own. What it is given comes from the operation, what it
     /// gives goes there.
-    fn within(&mut self, block: Block, node: usize) {
+    fn within(&mut self, block: TensorBlock, node: usize) {
         let function = self.function;
         for parameter in &function.block(block).parameters {
             self.makers[parameter.index()] = Some(node);

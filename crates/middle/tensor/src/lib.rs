@@ -1,7 +1,7 @@
 //! The data-parallel IR that array front ends share: from tensors to kernels.
 //!
 //! - [`ir`]: the data.
-//! - [`Builder`]: making functions.
+//! - [`TensorBuilder`]: making functions.
 //! - [`print()`]: their text.
 //! - [`passes`]: fusion and what goes with it.
 //! - [`schedule`]: dispatches, tiles, workgroup memory, workgroups and invocations.
@@ -19,9 +19,9 @@ pub mod passes;
 mod print;
 pub mod schedule;
 
-pub use build::Builder;
-pub use compile::{Shown, compile, scheduled, stages};
+pub use build::TensorBuilder;
+pub use compile::{TensorStageObserver, compile, scheduled, stages};
 pub use draw::draw;
 pub use eval::{EvalError, evaluate};
-pub use lower::{Memory, memory};
+pub use lower::{TensorMemoryUse, memory};
 pub use print::print;

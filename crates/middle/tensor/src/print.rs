@@ -16,18 +16,19 @@
 //! with operators.
 
 use crate::ir::{
-    AxisKind, Block, Body, Combiner, Constant, Destination, Dim, Function, MessagePiece, Node,
-    NodeData, Op, OpKind, Structured, Value,
+    AxisKind, DimExtent, MessagePiece, NodeData, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
+    StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorValue,
+    YieldDestination,
 };
-use spirula_program::{Literal, Op as ScalarOp, Scalar};
+use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
 use std::fmt::Write;
 
 /// Most elements of a constant that are written.
 const ELEMENTS: usize = 16;
 
 /// The text of a function.
-pub fn print(function: &Function) -> String {
-    let mut printer = Printer {
+pub fn print(function: &TensorFunction) -> String {
+    let mut printer = TensorPrinter {
         function,
         text: String::new(),
         depth: 1,
@@ -42,13 +43,13 @@ pub fn print(function: &Function) -> String {
     printer.text
 }
 
-struct Printer<'a> {
-    function: &'a Function,
+struct TensorPrinter<'a> {
+    function: &'a TensorFunction,
     text: String,
     depth: usize,
 }
 
-fn types(function: &Function, values: &[Value]) -> String {
+fn types(function: &TensorFunction, values: &[TensorValue]) -> String {
     list(values, |v| function.ty(*v).to_string())
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn list<T>(items: &[T], mut text: impl FnMut(&T) -> String) -> String
     texts.join(", ")
 }
 
-impl Printer<'_> {
+impl TensorPrinter<'_> {
     fn line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("  ");
@@ -67,11 +68,11 @@ impl Printer<'_> {
         self.text.push('\n');
     }
 
-    fn typed(&self, values: &[Value]) -> String {
+    fn typed(&self, values: &[TensorValue]) -> String {
         list(values, |v| format!("{v:?}: {}", self.function.ty(*v)))
     }
 
-    fn block(&mut self, block: Block, end: &str) {
+    fn block(&mut self, block: TensorBlock, end: &str) {
         let data = self.function.block(block);
         for op in &data.ops {
             self.op(op);
@@ -82,13 +83,13 @@ impl Printer<'_> {
         ));
     }
 
-    fn nested(&mut self, block: Block) {
+    fn nested(&mut self, block: TensorBlock) {
         self.depth += 1;
         self.block(block, "give");
         self.depth -= 1;
     }
 
-    fn op(&mut self, op: &Op) {
+    fn op(&mut self, op: &TensorOp) {
         let results = self.typed(&op.results);
         match &op.kind {
             OpKind::Constant(constant) => {
@@ -148,12 +149,12 @@ impl Printer<'_> {
     }
 }
 
-fn elements(constant: &Constant) -> String {
+fn elements(constant: &TensorConstant) -> String {
     let count = constant.ty.elements().unwrap_or(0) as usize;
     let shown: Vec<usize> = (0..count.min(ELEMENTS)).collect();
     let ty = constant.ty.element;
     let mut text = list(&shown, |at| {
-        Literal::new(ty, constant.bits(*at)).to_string()
+        ScalarLiteral::new(ty, constant.bits(*at)).to_string()
     });
     if count > ELEMENTS {
         let _ = write!(text, ", … {} more", count - ELEMENTS);
@@ -162,7 +163,7 @@ fn elements(constant: &Constant) -> String {
 }
 
 /// The axes of a space.
-pub(crate) fn axes(op: &Structured) -> String {
+pub(crate) fn axes(op: &StructuredOp) -> String {
     let numbered: Vec<usize> = (0..op.axes.len()).collect();
     let text = list(&numbered, |at| {
         let axis = op.axes[*at];
@@ -171,8 +172,8 @@ pub(crate) fn axes(op: &Structured) -> String {
             AxisKind::Reduction => "fold ",
         };
         match axis.extent {
-            Dim::Static(size) => format!("{fold}d{at} < {size}"),
-            Dim::Value(value) => format!("{fold}d{at} < {value:?}"),
+            DimExtent::Static(size) => format!("{fold}d{at} < {size}"),
+            DimExtent::Value(value) => format!("{fold}d{at} < {value:?}"),
         }
     });
     if text.is_empty() {
@@ -183,9 +184,9 @@ pub(crate) fn axes(op: &Structured) -> String {
 }
 
 /// The body of a structured operation, line by line.
-pub(crate) fn lines(op: &Structured) -> Vec<String> {
+pub(crate) fn lines(op: &StructuredOp) -> Vec<String> {
     let roots = op.roots();
-    let mut names = Names::new(&op.body, &roots);
+    let mut names = NodeNames::new(&op.body, &roots);
     let mut lines = Vec::new();
     let mut number = 0;
     let mut folds = op.reductions.iter().peekable();
@@ -203,16 +204,16 @@ pub(crate) fn lines(op: &Structured) -> Vec<String> {
     for result in &op.yields {
         let value = names.expression(result.value);
         lines.push(match &result.destination {
-            Destination::Point => format!("yield {value}"),
-            Destination::Each(indices) => {
+            YieldDestination::Point => format!("yield {value}"),
+            YieldDestination::Each(indices) => {
                 let position = list(indices, |n| names.expression(*n));
                 format!("yield {value} at each [{position}]")
             }
-            Destination::Prefix { indices, .. } => {
+            YieldDestination::Prefix { indices, .. } => {
                 let position = list(indices, |n| names.expression(*n));
                 format!("yield {value} so far at [{position}]")
             }
-            Destination::Scatter {
+            YieldDestination::Scatter {
                 base,
                 indices,
                 combiner: by,
@@ -231,8 +232,8 @@ pub(crate) fn lines(op: &Structured) -> Vec<String> {
 
 /// Folds that are still to be written.
 fn fold_lines<'a>(
-    folds: &mut impl Iterator<Item = &'a crate::ir::Reduction>,
-    names: &Names<'_>,
+    folds: &mut impl Iterator<Item = &'a crate::ir::TensorReduction>,
+    names: &NodeNames<'_>,
     lines: &mut Vec<String>,
 ) {
     let mut first = 0;
@@ -248,9 +249,9 @@ fn fold_lines<'a>(
 }
 
 /// A combiner: an operator, or a function of arguments `a0, a1, …`.
-fn combiner(combiner: &Combiner) -> String {
+fn combiner(combiner: &ScalarCombiner) -> String {
     let Some(op) = combiner.operator() else {
-        let names = Names::new(&combiner.body, &combiner.results);
+        let names = NodeNames::new(&combiner.body, &combiner.results);
         return format!("({})", list(&combiner.results, |n| names.expression(*n)));
     };
     let ty = combiner.body.ty(combiner.results[0]);
@@ -258,8 +259,8 @@ fn combiner(combiner: &Combiner) -> String {
 }
 
 /// How nodes are written.
-pub(crate) struct Names<'a> {
-    body: &'a Body,
+pub(crate) struct NodeNames<'a> {
+    body: &'a NodeGraph,
     uses: Vec<u32>,
     /// How deep what is written in place of a node nests.
     depths: Vec<u32>,
@@ -269,8 +270,8 @@ pub(crate) struct Names<'a> {
 /// Deepest nesting within a line.
 const DEPTH: u32 = 12;
 
-impl<'a> Names<'a> {
-    pub(crate) fn new(body: &'a Body, roots: &[Node]) -> Self {
+impl<'a> NodeNames<'a> {
+    pub(crate) fn new(body: &'a NodeGraph, roots: &[ScalarNode]) -> Self {
         let needed = body.reachable(roots);
         let mut uses = vec![0; body.len()];
         for root in roots {
@@ -281,7 +282,7 @@ impl<'a> Names<'a> {
                 uses[operand.index()] += 1;
             }
         }
-        let mut names = Names {
+        let mut names = NodeNames {
             body,
             uses,
             depths: vec![0; body.len()],
@@ -296,7 +297,7 @@ impl<'a> Names<'a> {
         names
     }
 
-    fn has_line(&self, node: Node) -> bool {
+    fn has_line(&self, node: ScalarNode) -> bool {
         match self.body.node(node) {
             NodeData::Element(..) => true,
             NodeData::Apply(operator, _) => {
@@ -308,12 +309,14 @@ impl<'a> Names<'a> {
     }
 
     /// A node, as its name or as what it is.
-    pub(crate) fn expression(&self, node: Node) -> String {
+    pub(crate) fn expression(&self, node: ScalarNode) -> String {
         if let Some(name) = &self.names[node.index()] {
             return name.clone();
         }
         match self.body.node(node) {
-            NodeData::Literal(literal) if literal.ty == Scalar::I64 => literal.signed().to_string(),
+            NodeData::Literal(literal) if literal.ty == ScalarType::I64 => {
+                literal.signed().to_string()
+            }
             NodeData::Literal(literal) => literal.to_string(),
             NodeData::Index(axis) => format!("d{axis}"),
             NodeData::Counter(number) => format!("i{number}"),
@@ -324,7 +327,7 @@ impl<'a> Names<'a> {
                 format!("{value:?}[{}]", list(position, |n| self.expression(*n)))
             }
             NodeData::Apply(operator, operands) => match (infix(operator.op), &operands[..]) {
-                (Some((sign, _)), [a, b]) if operator.to == Scalar::I64 => {
+                (Some((sign, _)), [a, b]) if operator.to == ScalarType::I64 => {
                     let level = precedence(self.body, node);
                     format!(
                         "{} {sign} {}",
@@ -338,7 +341,7 @@ impl<'a> Names<'a> {
     }
 
     /// An operand, in brackets where it binds less.
-    fn within(&self, node: Node, level: u32) -> String {
+    fn within(&self, node: ScalarNode, level: u32) -> String {
         let text = self.expression(node);
         let named = self.names[node.index()].is_some();
         match !named && precedence(self.body, node) < level {
@@ -348,8 +351,8 @@ impl<'a> Names<'a> {
     }
 }
 
-fn is_index(op: ScalarOp, ty: Scalar) -> bool {
-    ty == Scalar::I64 && infix(op).is_some()
+fn is_index(op: ScalarOp, ty: ScalarType) -> bool {
+    ty == ScalarType::I64 && infix(op).is_some()
 }
 
 /// Sign and precedence of index arithmetic.
@@ -363,9 +366,9 @@ fn infix(op: ScalarOp) -> Option<(&'static str, u32)> {
     }
 }
 
-fn precedence(body: &Body, node: Node) -> u32 {
+fn precedence(body: &NodeGraph, node: ScalarNode) -> u32 {
     match body.applied(node) {
-        Some((operator, _)) if operator.to == Scalar::I64 => {
+        Some((operator, _)) if operator.to == ScalarType::I64 => {
             infix(operator.op).map_or(3, |(_, level)| level)
         }
         _ => 3,

@@ -1,12 +1,15 @@
 //! Functions of kernels against the table of scalar semantics: the stated accuracy holds.
 
-use spirula_program::{Literal, Op, Operator, Scalar, Session, Value as Data};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
-use spirula_tensor::ir::{
-    AxisKind, Combiner, Destination, Dim, Reduction, Structured, TensorType, Yield,
+use spirula_program::{
+    Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOperator, ScalarType,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
+use spirula_tensor::ir::{
+    AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, StructuredYield,
+    TensorReduction, YieldDestination,
+};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile};
 
 /// Numbers tried for each function.
 const COUNT: usize = 2000;
@@ -39,39 +42,40 @@ const FUNCTIONS: &[(Op, f64, f64, f64, f64)] = &[
     (Op::LGamma, 2.5, 100.0, 1e-4, 1e-11),
 ];
 
-fn bits(ty: Scalar, x: f64) -> u64 {
+fn bits(ty: ScalarType, x: f64) -> u64 {
     match ty {
-        Scalar::F32 => (x as f32).to_bits().into(),
+        ScalarType::F32 => (x as f32).to_bits().into(),
         _ => x.to_bits(),
     }
 }
 
-fn number(ty: Scalar, bits: u64) -> f64 {
+fn number(ty: ScalarType, bits: u64) -> f64 {
     match ty {
-        Scalar::F32 => f32::from_bits(bits as u32).into(),
+        ScalarType::F32 => f32::from_bits(bits as u32).into(),
         _ => f64::from_bits(bits),
     }
 }
 
 /// The function at these numbers, a list for each argument, on the CPU device.
-fn results(op: Op, ty: Scalar, arguments: &[&[u64]]) -> Vec<u64> {
-    let mut b = Builder::new("main");
+fn results(op: Op, ty: ScalarType, arguments: &[&[u64]]) -> Vec<u64> {
+    let mut b = TensorBuilder::new("main");
     let shape = [arguments[0].len() as u64];
-    let parameter = |_| b.parameter("x", TensorType::new(ty, &shape), false);
+    let parameter = |_| b.parameter("x", DenseTensorType::new(ty, &shape), false);
     let parameters: Vec<_> = arguments.iter().map(parameter).collect();
     let y = b.elementwise(&parameters, |body, e| body.op(op, e));
     b.result(y, false);
     let program = compile(
         b.finish(),
-        Profile::default(),
-        &Tuning::default(),
+        ScheduleProfile::default(),
+        &DispatchTuning::default(),
         &mut |_, _| {},
     )
     .expect("the function compiles");
     let program = spirula_kernel::compile(&program).expect("the kernel is lowered");
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
-    let mut session = Session::new(&program, machine).expect("the program begins");
+    let mut session = ProgramSession::new(&program, machine).expect("the program begins");
     let size = ty.size() as usize;
     let input = |arguments: &&[u64]| Data {
         element: ty,
@@ -92,17 +96,17 @@ fn results(op: Op, ty: Scalar, arguments: &[&[u64]]) -> Vec<u64> {
 fn functions_have_the_stated_accuracy() {
     let mut worse = Vec::new();
     for (op, low, high, narrow, wide) in FUNCTIONS {
-        for (ty, most) in [(Scalar::F32, narrow), (Scalar::F64, wide)] {
+        for (ty, most) in [(ScalarType::F32, narrow), (ScalarType::F64, wide)] {
             let step = (high - low) / (COUNT - 1) as f64;
             let at = |n: usize| (low + step * n as f64).min(*high);
             let arguments: Vec<u64> = (0..COUNT).map(|n| bits(ty, at(n))).collect();
             let mut error: (f64, f64) = (0.0, 0.0);
             for (argument, found) in arguments.iter().zip(results(*op, ty, &[&arguments])) {
-                let expected = number(ty, Operator::of(*op, ty).eval(&[*argument]));
+                let expected = number(ty, ScalarOperator::of(*op, ty).eval(&[*argument]));
                 let found = number(ty, found);
                 let scale = expected
                     .abs()
-                    .max(if ty == Scalar::F32 { 1e-6 } else { 1e-13 });
+                    .max(if ty == ScalarType::F32 { 1e-6 } else { 1e-13 });
                 let relative = (found - expected).abs() / scale;
                 let is_worse = relative > error.0 || relative.is_nan();
                 if expected.is_finite() && is_worse {
@@ -123,7 +127,7 @@ fn functions_have_the_stated_accuracy() {
 fn functions_of_subnormals() {
     let mut worse = Vec::new();
     for (op, low, high, narrow, wide) in FUNCTIONS {
-        for (ty, most, digits) in [(Scalar::F32, narrow, 23), (Scalar::F64, wide, 52)] {
+        for (ty, most, digits) in [(ScalarType::F32, narrow, 23), (ScalarType::F64, wide, 52)] {
             let sign = 1 << (ty.width() - 1);
             let sizes = [1, 2, 3, 5, 1 << (digits / 2), (1 << digits) - 1];
             let all = sizes.into_iter().flat_map(|n| [n, n | sign]);
@@ -133,7 +137,7 @@ fn functions_of_subnormals() {
                 continue;
             }
             for (argument, found) in arguments.iter().zip(results(*op, ty, &[&arguments])) {
-                let expected = number(ty, Operator::of(*op, ty).eval(&[*argument]));
+                let expected = number(ty, ScalarOperator::of(*op, ty).eval(&[*argument]));
                 let (argument, found) = (number(ty, *argument), number(ty, found));
                 let unit = number(ty, 1);
                 let error = (found - expected).abs();
@@ -159,8 +163,8 @@ fn large_powers_have_the_accuracy_of_small_ones() {
         bases.push(base.to_bits());
         exponents.push((most * (n as f64 * 0.618).sin()).to_bits());
     }
-    let found = results(Op::FPow, Scalar::F64, &[&bases, &exponents]);
-    let power = Operator::of(Op::FPow, Scalar::F64);
+    let found = results(Op::FPow, ScalarType::F64, &[&bases, &exponents]);
+    let power = ScalarOperator::of(Op::FPow, ScalarType::F64);
     for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
         let expected = f64::from_bits(power.eval(&[base, exponent]));
         let relative = (f64::from_bits(found) - expected).abs() / expected;
@@ -186,10 +190,10 @@ const EDGES: &[(Op, &[f64])] = &[
 #[test]
 fn zeros_and_poles_are_exact() {
     for (op, arguments) in EDGES {
-        for ty in [Scalar::F32, Scalar::F64] {
+        for ty in [ScalarType::F32, ScalarType::F64] {
             let bits: Vec<u64> = arguments.iter().map(|x| bits(ty, *x)).collect();
             for (argument, found) in bits.iter().zip(results(*op, ty, &[&bits])) {
-                let expected = number(ty, Operator::of(*op, ty).eval(&[*argument]));
+                let expected = number(ty, ScalarOperator::of(*op, ty).eval(&[*argument]));
                 let (argument, found) = (number(ty, *argument), number(ty, found));
                 let name = op.row().name;
                 assert_eq!(found, expected, "{name}.{ty} of {argument}");
@@ -202,8 +206,8 @@ fn zeros_and_poles_are_exact() {
 #[test]
 fn powers_at_their_edges() {
     let edges = [0.0, 0.5, 1.0, 2.0, 3.0, 2.5, f64::INFINITY];
-    for ty in [Scalar::F32, Scalar::F64] {
-        let least = if ty == Scalar::F32 { 1e-40 } else { 1e-310 };
+    for ty in [ScalarType::F32, ScalarType::F64] {
+        let least = if ty == ScalarType::F32 { 1e-40 } else { 1e-310 };
         let all: Vec<f64> = edges
             .iter()
             .chain(&[least])
@@ -216,7 +220,7 @@ fn powers_at_their_edges() {
         let (bases, exponents): (Vec<u64>, Vec<u64>) = pairs.unzip();
         let found = results(Op::FPow, ty, &[&bases, &exponents]);
         for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
-            let expected = Operator::of(Op::FPow, ty).eval(&[base, exponent]);
+            let expected = ScalarOperator::of(Op::FPow, ty).eval(&[base, exponent]);
             let [base, exponent, expected, found] =
                 [base, exponent, expected, found].map(|bits| number(ty, bits));
             let same = (found - expected).abs() <= 1e-15 * expected.abs();
@@ -258,14 +262,14 @@ const WHOLE: &[(Op, f64, f64)] = &[
 ];
 
 /// Both signs of every exponent, and where functions have poles, zeros and ends.
-fn whole_range(ty: Scalar) -> Vec<u64> {
+fn whole_range(ty: ScalarType) -> Vec<u64> {
     let mut state = 1u64;
     let mut random = || {
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
         state >> 12
     };
     let (exponents, mantissa) = match ty {
-        Scalar::F32 => (255, 23),
+        ScalarType::F32 => (255, 23),
         _ => (2047, 52),
     };
     let sign = 1u64 << (ty.width() - 1);
@@ -295,15 +299,15 @@ fn whole_range(ty: Scalar) -> Vec<u64> {
 fn functions_are_accurate_over_all_numbers() {
     let mut worse = Vec::new();
     for (op, narrow, wide) in WHOLE {
-        for (ty, most) in [(Scalar::F32, *narrow), (Scalar::F64, *wide)] {
+        for (ty, most) in [(ScalarType::F32, *narrow), (ScalarType::F64, *wide)] {
             let arguments = whole_range(ty);
             let found = results(*op, ty, &[&arguments]);
-            let least = if ty == Scalar::F32 { 1e-38 } else { 1e-307 };
+            let least = if ty == ScalarType::F32 { 1e-38 } else { 1e-307 };
             let mut failed = arguments
                 .into_iter()
                 .zip(found)
                 .filter_map(|(argument, found)| {
-                    let expected = Operator::of(*op, ty).eval(&[argument]);
+                    let expected = ScalarOperator::of(*op, ty).eval(&[argument]);
                     let [argument, found, expected] =
                         [argument, found, expected].map(|bits| number(ty, bits));
                     let error = (found - expected).abs() / expected.abs().max(least);
@@ -326,35 +330,41 @@ fn functions_are_accurate_over_all_numbers() {
 
 /// The running sum of so many equal numbers on the CPU device.
 fn running_sum(number: f32, count: u64) -> Vec<f32> {
-    let mut b = Builder::new("main");
-    let ty = TensorType::new(Scalar::F32, &[count]);
+    let mut b = TensorBuilder::new("main");
+    let ty = DenseTensorType::new(ScalarType::F32, &[count]);
     let x = b.parameter("x", ty.clone(), false);
-    let mut s = Structured::default();
-    let at = s.axis(Dim::Static(count), AxisKind::Reduction);
-    let value = s.body.element(x, Scalar::F32, &[at]);
-    let zero = s.body.literal(Literal::new(Scalar::F32, 0));
-    let sum = s.fold(Reduction {
+    let mut s = StructuredOp::default();
+    let at = s.axis(DimExtent::Static(count), AxisKind::Reduction);
+    let value = s.body.element(x, ScalarType::F32, &[at]);
+    let zero = s.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let sum = s.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
     });
-    s.yields.push(Yield {
+    s.yields.push(StructuredYield {
         value: sum[0],
-        destination: Destination::Prefix {
+        destination: YieldDestination::Prefix {
             indices: vec![at],
             shape: ty.shape,
         },
     });
     let running = b.structured(s)[0];
     b.result(running, false);
-    let profile = Profile::default();
-    let program = compile(b.finish(), profile, &Tuning::default(), &mut |_, _| {});
+    let profile = ScheduleProfile::default();
+    let program = compile(
+        b.finish(),
+        profile,
+        &DispatchTuning::default(),
+        &mut |_, _| {},
+    );
     let program = spirula_kernel::compile(&program.expect("it compiles")).expect("it is lowered");
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
-    let mut session = Session::new(&program, machine).expect("the program begins");
+    let mut session = ProgramSession::new(&program, machine).expect("the program begins");
     let input = Data {
-        element: Scalar::F32,
+        element: ScalarType::F32,
         unsigned: false,
         shape: vec![count],
         bytes: number.to_le_bytes().repeat(count as usize),

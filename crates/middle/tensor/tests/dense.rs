@@ -1,17 +1,18 @@
 //! Products by large fragments on the CPU device: how they are scheduled, and that they are right.
 
-use spirula_program::{Literal, Op, Scalar, Session, Value as Data};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_program::{Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarType};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_tensor::ir::{
-    AxisKind, Combiner, Constant, Dim, Function, Node, Reduction, Structured, TensorType,
+    AxisKind, DenseTensorType, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorConstant,
+    TensorFunction, TensorReduction,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile, evaluate};
-use spirula_testing::Validator;
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile, evaluate};
+use spirula_testing::SpirvValTool;
 
 /// How the second factor lies in memory.
 #[derive(Clone, Copy, PartialEq)]
-enum Second {
+enum SecondFactorLayout {
     Plain,
     Turned,
     /// Some columns of a wider tensor, from the third on.
@@ -21,49 +22,53 @@ enum Second {
 }
 
 /// Two products of matrices side by side, plus a row.
-fn product(sizes: [u64; 3], second: Second) -> Function {
-    product_of(Scalar::F32, sizes, second)
+fn product(sizes: [u64; 3], second: SecondFactorLayout) -> TensorFunction {
+    product_of(ScalarType::F32, sizes, second)
 }
 
 /// The same of numbers that are widened first where they are narrow.
-fn product_of(element: Scalar, [m, n, k]: [u64; 3], second: Second) -> Function {
-    let mut b = Builder::new("main");
+fn product_of(
+    element: ScalarType,
+    [m, n, k]: [u64; 3],
+    second: SecondFactorLayout,
+) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
     let shape = match second {
-        Second::Plain | Second::Computed => [2, k, n],
-        Second::Turned => [2, n, k],
-        Second::Part => [2, k, n + 5],
+        SecondFactorLayout::Plain | SecondFactorLayout::Computed => [2, k, n],
+        SecondFactorLayout::Turned => [2, n, k],
+        SecondFactorLayout::Part => [2, k, n + 5],
     };
-    let tensor = |shape: &[u64]| TensorType::new(Scalar::F32, shape);
-    let factor = |shape: &[u64]| TensorType::new(element, shape);
+    let tensor = |shape: &[u64]| DenseTensorType::new(ScalarType::F32, shape);
+    let factor = |shape: &[u64]| DenseTensorType::new(element, shape);
     let left = b.parameter("left", factor(&[2, m, k]), false);
     let right = b.parameter("right", factor(&shape), false);
     let row = b.parameter("row", tensor(&[n]), false);
-    let mut op = Structured::parallel(&[2, m, n].map(Dim::Static));
+    let mut op = StructuredOp::parallel(&[2, m, n].map(DimExtent::Static));
     let point = op.point();
     let (batch, i, j) = (point[0], point[1], point[2]);
-    let l = op.axis(Dim::Static(k), AxisKind::Reduction);
+    let l = op.axis(DimExtent::Static(k), AxisKind::Reduction);
     let two = op.body.i64(2);
-    let position: [Node; 3] = match second {
-        Second::Plain | Second::Computed => [batch, l, j],
-        Second::Turned => [batch, j, l],
-        Second::Part => [batch, l, op.body.op(Op::Add, &[j, two])],
+    let position: [ScalarNode; 3] = match second {
+        SecondFactorLayout::Plain | SecondFactorLayout::Computed => [batch, l, j],
+        SecondFactorLayout::Turned => [batch, j, l],
+        SecondFactorLayout::Part => [batch, l, op.body.op(Op::Add, &[j, two])],
     };
     let mut left = op.body.element(left, element, &[batch, i, l]);
     let mut right = op.body.element(right, element, &position);
-    if element != Scalar::F32 {
-        [left, right] = [left, right].map(|n| op.body.convert(Op::FConv, Scalar::F32, n));
+    if element != ScalarType::F32 {
+        [left, right] = [left, right].map(|n| op.body.convert(Op::FConv, ScalarType::F32, n));
     }
-    if second == Second::Computed {
+    if second == SecondFactorLayout::Computed {
         right = op.body.op(Op::FAbs, &[right]);
     }
     let value = op.body.op(Op::FMul, &[left, right]);
-    let zero = op.body.literal(Literal::new(Scalar::F32, 0));
-    let sum = op.fold(Reduction {
+    let zero = op.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
     });
-    let element = op.body.element(row, Scalar::F32, &[j]);
+    let element = op.body.element(row, ScalarType::F32, &[j]);
     let result = op.body.op(Op::FAdd, &[sum[0], element]);
     op.give(result);
     let result = b.structured(op)[0];
@@ -71,15 +76,15 @@ fn product_of(element: Scalar, [m, n, k]: [u64; 3], second: Second) -> Function 
     b.finish()
 }
 
-fn profile() -> Profile {
-    Profile {
-        dense: Some(Profile::DENSE),
-        ..Profile::CPU
+fn profile() -> ScheduleProfile {
+    ScheduleProfile {
+        dense: Some(ScheduleProfile::DENSE),
+        ..ScheduleProfile::CPU
     }
 }
 
 /// Small whole numbers, of which sums are exact.
-fn constant(ty: &TensorType, seed: u32) -> Constant {
+fn constant(ty: &DenseTensorType, seed: u32) -> TensorConstant {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -87,27 +92,32 @@ fn constant(ty: &TensorType, seed: u32) -> Constant {
     };
     let count = ty.elements().unwrap_or(0);
     let bytes = match ty.element {
-        Scalar::F16 => {
+        ScalarType::F16 => {
             let mut half = || [0xc000_u16, 0xbc00, 0, 0x3c00, 0x4000][(next() + 2.0) as usize];
             (0..count).flat_map(|_| half().to_le_bytes()).collect()
         }
         _ => (0..count).flat_map(|_| next().to_le_bytes()).collect(),
     };
-    Constant {
+    TensorConstant {
         ty: ty.clone(),
         bytes,
     }
 }
 
 /// The last stage of a function, whose results on the CPU device are those of its meaning.
-fn run(function: &Function, profile: Profile) -> String {
+fn run(function: &TensorFunction, profile: ScheduleProfile) -> String {
     let mut stage = String::new();
     let mut shown = |_: &str, text: &dyn Fn() -> String| stage = text();
-    let program = compile(function.clone(), profile, &Tuning::default(), &mut shown);
+    let program = compile(
+        function.clone(),
+        profile,
+        &DispatchTuning::default(),
+        &mut shown,
+    );
     let program = program.expect("the function compiles");
     spirula_kernel::check(&program).expect("the program is well formed");
     let program = spirula_kernel::compile(&program).expect("the program compiles");
-    if let Some(validator) = Validator::find() {
+    if let Some(validator) = SpirvValTool::find() {
         for kernel in &program.kernels {
             let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
             let valid = validator.check(&bytes, "vulkan1.3");
@@ -117,7 +127,7 @@ fn run(function: &Function, profile: Profile) -> String {
     let parameters = &function.block(function.body()).parameters;
     let arguments = parameters.iter().zip(1u32..);
     let arguments = arguments.map(|(value, seed)| constant(function.ty(*value), seed));
-    let arguments: Vec<Constant> = arguments.collect();
+    let arguments: Vec<TensorConstant> = arguments.collect();
     let expected = evaluate(function, arguments.clone(), 1 << 30).expect("it has a meaning");
     let inputs = arguments.into_iter().map(|constant| Data {
         element: constant.ty.element,
@@ -126,9 +136,10 @@ fn run(function: &Function, profile: Profile) -> String {
         bytes: constant.bytes,
     });
     let inputs: Vec<Data> = inputs.collect();
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("it opens");
+    let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).expect("it opens");
     assert!(device.info().has_dense_matrices);
-    let mut session = Session::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
+    let mut session =
+        ProgramSession::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
     let results = session.call("main", &inputs);
     let results = results.unwrap_or_else(|e| panic!("{e}\n{stage}"));
     let found = &results[0].as_ref().expect("a result").bytes;
@@ -143,7 +154,11 @@ fn run(function: &Function, profile: Profile) -> String {
 #[test]
 fn products_are_right() {
     for size in [[64, 64, 64], [128, 64, 256], [67, 83, 33], [8, 17, 130]] {
-        for second in [Second::Plain, Second::Turned, Second::Part] {
+        for second in [
+            SecondFactorLayout::Plain,
+            SecondFactorLayout::Turned,
+            SecondFactorLayout::Part,
+        ] {
             let stage = run(&product(size, second), profile());
             assert!(stage.contains("schedule dense("), "{stage}");
             assert_eq!(stage.matches("dispatch").count(), 1, "{stage}");
@@ -155,31 +170,37 @@ fn products_are_right() {
 /// are not worth it are tiled as ever.
 #[test]
 fn factors_are_made_matrices() {
-    let stage = run(&product([64, 64, 64], Second::Computed), profile());
+    let stage = run(
+        &product([64, 64, 64], SecondFactorLayout::Computed),
+        profile(),
+    );
     assert!(stage.contains("schedule dense("), "{stage}");
     assert_eq!(stage.matches("dispatch").count(), 2, "{stage}");
-    for (size, profile) in [([4, 64, 64], profile()), ([64, 64, 64], Profile::CPU)] {
-        let stage = run(&product(size, Second::Plain), profile);
+    for (size, profile) in [
+        ([4, 64, 64], profile()),
+        ([64, 64, 64], ScheduleProfile::CPU),
+    ] {
+        let stage = run(&product(size, SecondFactorLayout::Plain), profile);
         assert!(!stage.contains("schedule dense("), "{stage}");
     }
 }
 
 /// A convolution of 5 rows of 60 points with 8 numbers each by windows of 3 x 3 points; outside are zeros.
-fn convolution(stride: i64) -> Function {
-    let mut b = Builder::new("main");
-    let tensor = |shape: &[u64]| TensorType::new(Scalar::F32, shape);
+fn convolution(stride: i64) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
+    let tensor = |shape: &[u64]| DenseTensorType::new(ScalarType::F32, shape);
     let input = b.parameter("input", tensor(&[5, 60, 8]), false);
     let kernel = b.parameter("kernel", tensor(&[3, 3, 8, 24]), false);
     let width = 60 / stride as u64;
-    let mut op = Structured::parallel(&[5, width, 24].map(Dim::Static));
+    let mut op = StructuredOp::parallel(&[5, width, 24].map(DimExtent::Static));
     let point = op.point();
-    let window = [3, 3, 8].map(|n| op.axis(Dim::Static(n), AxisKind::Reduction));
+    let window = [3, 3, 8].map(|n| op.axis(DimExtent::Static(n), AxisKind::Reduction));
     let body = &mut op.body;
     let step = body.i64(stride);
     let left = body.op(Op::Mul, &[point[1], step]);
     let one = body.i64(1);
     let mut position = Vec::new();
-    let mut inside = body.literal(Literal::new(Scalar::Bool, 1));
+    let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
     for (first, along, size) in [(point[0], window[0], 5), (left, window[1], 60)] {
         let at = body.op(Op::Add, &[first, along]);
         let at = body.op(Op::Sub, &[at, one]);
@@ -191,16 +212,16 @@ fn convolution(stride: i64) -> Function {
         position.push(at);
     }
     position.push(window[2]);
-    let zero = body.literal(Literal::new(Scalar::F32, 0));
-    let read = body.element(input, Scalar::F32, &position);
+    let zero = body.literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let read = body.element(input, ScalarType::F32, &position);
     let read = body.op(Op::Cond, &[inside, read, zero]);
     let weight = [window[0], window[1], window[2], point[2]];
-    let weight = body.element(kernel, Scalar::F32, &weight);
+    let weight = body.element(kernel, ScalarType::F32, &weight);
     let value = body.op(Op::FMul, &[read, weight]);
-    let sum = op.fold(Reduction {
+    let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];
@@ -215,7 +236,12 @@ fn convolutions_read_their_input_with_a_frame() {
         let function = convolution(stride);
         let mut stages = String::new();
         let mut shown = |_: &str, text: &dyn Fn() -> String| stages += &text();
-        let compiled = compile(function.clone(), profile(), &Tuning::default(), &mut shown);
+        let compiled = compile(
+            function.clone(),
+            profile(),
+            &DispatchTuning::default(),
+            &mut shown,
+        );
         compiled.expect("the function compiles");
         assert!(stages.contains(&format!("{framed} = over")), "{stages}");
         let stage = run(&function, profile());
@@ -228,18 +254,18 @@ fn convolutions_read_their_input_with_a_frame() {
 #[test]
 fn narrow_factors_are_widened_by_loads() {
     let sizes = [
-        ([64, 64, 64], Second::Plain, 1),
-        ([72, 104, 80], Second::Turned, 1),
-        ([64, 64, 64], Second::Part, 2),
+        ([64, 64, 64], SecondFactorLayout::Plain, 1),
+        ([72, 104, 80], SecondFactorLayout::Turned, 1),
+        ([64, 64, 64], SecondFactorLayout::Part, 2),
     ];
     for (size, second, dispatches) in sizes {
-        let stage = run(&product_of(Scalar::F16, size, second), profile());
+        let stage = run(&product_of(ScalarType::F16, size, second), profile());
         assert!(stage.contains("schedule dense("), "{stage}");
         assert_eq!(stage.matches("dispatch").count(), dispatches, "{stage}");
     }
     // Rows at odd places that are not worth storing.
     run(
-        &product_of(Scalar::F16, [67, 83, 33], Second::Plain),
+        &product_of(ScalarType::F16, [67, 83, 33], SecondFactorLayout::Plain),
         profile(),
     );
 }

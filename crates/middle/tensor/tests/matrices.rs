@@ -1,70 +1,71 @@
 //! Products by fragments: how they are scheduled, and that what becomes of them is valid.
 
-use spirula_kernel::ir::Number;
-use spirula_program::{Literal, Op, Scalar, Session, Value as Data};
-use spirula_runtime::{Device, DeviceInfo, DeviceMachine, DeviceOptions, MatrixElement};
+use spirula_kernel::ir::FragmentElement;
+use spirula_program::{Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarType};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceMachine, DeviceOptions, MatrixElement};
 use spirula_tensor::ir::{
-    AxisKind, Body, Combiner, Constant, Dim, Function, Node, Reduction, Structured, TensorType,
+    AxisKind, DenseTensorType, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp,
+    TensorConstant, TensorFunction, TensorReduction,
 };
-use spirula_tensor::schedule::{FragmentShape, Matrices, Profile, Tuning};
-use spirula_tensor::{Builder, compile, evaluate};
-use spirula_testing::Validator;
+use spirula_tensor::schedule::{DispatchTuning, FragmentShape, MatrixProfile, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile, evaluate};
+use spirula_testing::SpirvValTool;
 
 /// Sizes as GPUs have them.
-fn profile() -> Profile {
+fn profile() -> ScheduleProfile {
     let shape = |size, a, sum| FragmentShape {
         size,
         factors: [a, a],
         sum,
     };
     let shapes = [
-        shape([16, 16, 16], Number::F16, Number::F32),
-        shape([16, 8, 16], Number::F16, Number::F32),
-        shape([16, 16, 16], Number::Bf16, Number::F32),
-        shape([16, 16, 32], Number::I8, Number::I32),
-        shape([16, 16, 32], Number::U8, Number::I32),
+        shape([16, 16, 16], FragmentElement::F16, FragmentElement::F32),
+        shape([16, 8, 16], FragmentElement::F16, FragmentElement::F32),
+        shape([16, 16, 16], FragmentElement::Bf16, FragmentElement::F32),
+        shape([16, 16, 32], FragmentElement::I8, FragmentElement::I32),
+        shape([16, 16, 32], FragmentElement::U8, FragmentElement::I32),
     ];
-    Profile {
-        matrices: Matrices::new(32, 48 << 10, shapes),
+    ScheduleProfile {
+        matrices: MatrixProfile::new(32, 48 << 10, shapes),
         busy: 1,
-        ..Profile::GPU
+        ..ScheduleProfile::GPU
     }
 }
 
 /// A type of factors, and how they are widened.
 #[derive(Clone, Copy)]
-struct Narrow {
-    stored: Scalar,
-    sum: Scalar,
-    widen: fn(&mut Body, Node) -> Node,
+struct NarrowFactorType {
+    stored: ScalarType,
+    sum: ScalarType,
+    widen: fn(&mut NodeGraph, ScalarNode) -> ScalarNode,
 }
 
-const HALF: Narrow = Narrow {
-    stored: Scalar::F16,
-    sum: Scalar::F32,
-    widen: |body, x| body.convert(Op::FConv, Scalar::F32, x),
+const HALF: NarrowFactorType = NarrowFactorType {
+    stored: ScalarType::F16,
+    sum: ScalarType::F32,
+    widen: |body, x| body.convert(Op::FConv, ScalarType::F32, x),
 };
 
-const BRAIN: Narrow = Narrow {
-    stored: Scalar::I16,
-    sum: Scalar::F32,
+const BRAIN: NarrowFactorType = NarrowFactorType {
+    stored: ScalarType::I16,
+    sum: ScalarType::F32,
     widen: |body, x| {
-        let wide = body.convert(Op::ZExt, Scalar::I32, x);
-        let by = body.literal(Literal::i32(16));
+        let wide = body.convert(Op::ZExt, ScalarType::I32, x);
+        let by = body.literal(ScalarLiteral::i32(16));
         let bits = body.op(Op::Shl, &[wide, by]);
-        body.convert(Op::Bits, Scalar::F32, bits)
+        body.convert(Op::Bits, ScalarType::F32, bits)
     },
 };
 
-const BYTE: Narrow = Narrow {
-    stored: Scalar::I8,
-    sum: Scalar::I32,
-    widen: |body, x| body.convert(Op::SExt, Scalar::I32, x),
+const BYTE: NarrowFactorType = NarrowFactorType {
+    stored: ScalarType::I8,
+    sum: ScalarType::I32,
+    widen: |body, x| body.convert(Op::SExt, ScalarType::I32, x),
 };
 
 /// A product of matrices of some sizes, the first, the second or neither turned, plus a row.
-fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: Narrow) -> Function {
-    let mut b = Builder::new("main");
+fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: NarrowFactorType) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
     let sizes = [[m, k], [k, n]];
     let [left, right] = [0, 1].map(|at| {
         let [rows, columns] = sizes[at];
@@ -73,13 +74,13 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: Narrow) -> Function {
         } else {
             [rows, columns]
         };
-        b.parameter("x", TensorType::new(of.stored, &shape), false)
+        b.parameter("x", DenseTensorType::new(of.stored, &shape), false)
     });
-    let row = b.parameter("row", TensorType::new(of.sum, &[n]), false);
-    let mut op = Structured::parallel(&[Dim::Static(m), Dim::Static(n)]);
+    let row = b.parameter("row", DenseTensorType::new(of.sum, &[n]), false);
+    let mut op = StructuredOp::parallel(&[DimExtent::Static(m), DimExtent::Static(n)]);
     let (i, j) = (op.point()[0], op.point()[1]);
-    let l = op.axis(Dim::Static(k), AxisKind::Reduction);
-    let mut factor = |value, mut at: [Node; 2], is_turned: bool| {
+    let l = op.axis(DimExtent::Static(k), AxisKind::Reduction);
+    let mut factor = |value, mut at: [ScalarNode; 2], is_turned: bool| {
         if is_turned {
             at.reverse();
         }
@@ -89,15 +90,15 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: Narrow) -> Function {
     let left = factor(left, [i, l], turned[0]);
     let right = factor(right, [l, j], turned[1]);
     let (multiply, add) = match of.sum {
-        Scalar::F32 => (Op::FMul, Op::FAdd),
+        ScalarType::F32 => (Op::FMul, Op::FAdd),
         _ => (Op::Mul, Op::Add),
     };
     let value = op.body.op(multiply, &[left, right]);
-    let zero = op.body.literal(Literal::new(of.sum, 0));
-    let sum = op.fold(Reduction {
+    let zero = op.body.literal(ScalarLiteral::new(of.sum, 0));
+    let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(add, of.sum),
+        combiner: ScalarCombiner::of(add, of.sum),
     });
     let element = op.body.element(row, of.sum, &[j]);
     let result = op.body.op(add, &[sum[0], element]);
@@ -108,18 +109,21 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: Narrow) -> Function {
 }
 
 /// The last stage of a function's only dispatch; its kernel is valid and survives the text form.
-fn scheduled(function: Function, profile: Profile) -> String {
+fn scheduled(function: TensorFunction, profile: ScheduleProfile) -> String {
     let mut stage = String::new();
-    let program = compile(function, profile, &Tuning::default(), &mut |_, text| {
-        stage = text()
-    });
+    let program = compile(
+        function,
+        profile,
+        &DispatchTuning::default(),
+        &mut |_, text| stage = text(),
+    );
     let program = program.expect("the function compiles");
     spirula_kernel::check(&program).expect("the program is well formed");
     let text = spirula_kernel::print(&program);
     let again = spirula_kernel::parse(&text).expect("the text is read");
     assert_eq!(spirula_kernel::print(&again), text);
     let compiled = spirula_kernel::compile(&program).expect("the program compiles");
-    if let Some(validator) = Validator::find() {
+    if let Some(validator) = SpirvValTool::find() {
         for kernel in &compiled.kernels {
             assert_eq!(kernel.refusal, None);
             let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -156,8 +160,13 @@ fn tiles_are_copied_ahead() {
     let stage = scheduled(function.clone(), profile);
     assert!(stage.contains("fetch next"), "{stage}");
     assert!(stage.contains("commit next"), "{stage}");
-    let program =
-        compile(function, profile, &Tuning::default(), &mut |_, _| {}).expect("it compiles");
+    let program = compile(
+        function,
+        profile,
+        &DispatchTuning::default(),
+        &mut |_, _| {},
+    )
+    .expect("it compiles");
     let text = spirula_kernel::print(&program);
     assert!(text.contains("load vector i32"), "{text}");
     assert!(!text.contains("load f16"), "{text}");
@@ -191,13 +200,13 @@ fn other_products_stay() {
 }
 
 /// What a device multiplies, as schedules have it.
-fn of_device(info: &DeviceInfo) -> Option<Profile> {
+fn of_device(info: &DeviceInfo) -> Option<ScheduleProfile> {
     let number = |element| match element {
-        MatrixElement::F16 => Some(Number::F16),
-        MatrixElement::Bf16 => Some(Number::Bf16),
-        MatrixElement::F32 => Some(Number::F32),
-        MatrixElement::I8 => Some(Number::I8),
-        MatrixElement::I32 => Some(Number::I32),
+        MatrixElement::F16 => Some(FragmentElement::F16),
+        MatrixElement::Bf16 => Some(FragmentElement::Bf16),
+        MatrixElement::F32 => Some(FragmentElement::F32),
+        MatrixElement::I8 => Some(FragmentElement::I8),
+        MatrixElement::I32 => Some(FragmentElement::I32),
         _ => None,
     };
     let shapes = info.matrices.iter().filter_map(|shape| {
@@ -208,15 +217,15 @@ fn of_device(info: &DeviceInfo) -> Option<Profile> {
         })
     });
     let memory = info.limits.workgroup_memory;
-    let matrices = Matrices::new(info.subgroup_size.into(), memory, shapes)?;
-    Some(Profile {
+    let matrices = MatrixProfile::new(info.subgroup_size.into(), memory, shapes)?;
+    Some(ScheduleProfile {
         matrices: Some(matrices),
         ..profile()
     })
 }
 
 /// Small whole numbers in a type, of which sums are exact.
-fn constant(of: Scalar, is_brain: bool, shape: &[u64], seed: u32) -> Constant {
+fn constant(of: ScalarType, is_brain: bool, shape: &[u64], seed: u32) -> TensorConstant {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -225,9 +234,9 @@ fn constant(of: Scalar, is_brain: bool, shape: &[u64], seed: u32) -> Constant {
     let bits = |value: i32| {
         let float = (value as f32).to_bits();
         match of {
-            Scalar::F32 => u64::from(float),
-            Scalar::I16 if is_brain => u64::from(float >> 16),
-            Scalar::F16 => [0xc000, 0xbc00, 0, 0x3c00, 0x4000][(value + 2) as usize],
+            ScalarType::F32 => u64::from(float),
+            ScalarType::I16 if is_brain => u64::from(float >> 16),
+            ScalarType::F16 => [0xc000, 0xbc00, 0, 0x3c00, 0x4000][(value + 2) as usize],
             _ => value as u64,
         }
     };
@@ -236,8 +245,8 @@ fn constant(of: Scalar, is_brain: bool, shape: &[u64], seed: u32) -> Constant {
         let bytes = bits(next()).to_le_bytes();
         bytes[..of.size() as usize].to_vec()
     });
-    Constant {
-        ty: TensorType::new(of, shape),
+    TensorConstant {
+        ty: DenseTensorType::new(of, shape),
         bytes: elements.collect(),
     }
 }
@@ -251,7 +260,8 @@ fn products_are_right_where_there_are_fragments() {
         .filter_map(|info| Some((info, of_device(info)?)));
     let mut tried = 0;
     for (info, profile) in able {
-        let mut device = Device::open(&info.id, &DeviceOptions::default()).expect("it opens");
+        let mut device =
+            ComputeDevice::open(&info.id, &DeviceOptions::default()).expect("it opens");
         for of in [HALF, BRAIN, BYTE] {
             let cases = [
                 ([32, 64, 96], [false, false]),
@@ -268,18 +278,18 @@ fn products_are_right_where_there_are_fragments() {
 
 /// Whether a product was computed by fragments; fails if it was and is wrong.
 fn is_right(
-    device: &mut Device,
-    profile: Profile,
+    device: &mut ComputeDevice,
+    profile: ScheduleProfile,
     size: [u64; 3],
     turned: [bool; 2],
-    of: Narrow,
+    of: NarrowFactorType,
 ) -> bool {
     let function = product(size, turned, of);
     let mut stage = String::new();
     let program = compile(
         function.clone(),
         profile,
-        &Tuning::default(),
+        &DispatchTuning::default(),
         &mut |_, text| stage = text(),
     );
     let program = program.expect("the function compiles");
@@ -290,9 +300,9 @@ fn is_right(
     let arguments = parameters.iter().zip(1u32..).map(|(value, seed)| {
         let ty = function.ty(*value);
         let shape: Vec<u64> = ty.shape.iter().filter_map(|d| d.known()).collect();
-        constant(ty.element, of.stored == Scalar::I16, &shape, seed)
+        constant(ty.element, of.stored == ScalarType::I16, &shape, seed)
     });
-    let arguments: Vec<Constant> = arguments.collect();
+    let arguments: Vec<TensorConstant> = arguments.collect();
     let expected = evaluate(&function, arguments.clone(), 1 << 30).expect("it has a meaning");
     let inputs = arguments.into_iter().map(|constant| Data {
         element: constant.ty.element,
@@ -302,7 +312,7 @@ fn is_right(
     });
     let inputs: Vec<Data> = inputs.collect();
     let program = spirula_kernel::compile(&program).expect("the program compiles");
-    let mut session = Session::new(&program, DeviceMachine::new(device)).expect("it begins");
+    let mut session = ProgramSession::new(&program, DeviceMachine::new(device)).expect("it begins");
     let results = session
         .call("main", &inputs)
         .unwrap_or_else(|e| panic!("{e}\n{stage}"));

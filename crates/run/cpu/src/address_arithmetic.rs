@@ -3,8 +3,8 @@
 //!
 //! Cost: linear in the operations on addresses.
 
-use crate::constants::{Bits, eval, lane_of};
-use crate::program::Program;
+use crate::constants::{ConstantScalar, eval, lane_of};
+use crate::program::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -18,11 +18,11 @@ pub(crate) struct ComputedAddresses {
 
 impl ComputedAddresses {
     /// Computes all operations in their order. `address` says where a variable is.
-    pub fn compute(program: &Program<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
+    pub fn compute(program: &AnalysedModule<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
         let mut computed = ComputedAddresses::default();
         for &id in program.constants.computed() {
             for bits in program.constants.scalars(id) {
-                if let Bits::Computed { id: of, lane } = *bits
+                if let ConstantScalar::Computed { id: of, lane } = *bits
                     && of == id
                     && let Some(value) = computed.lane(program, id, lane as usize, &address)
                 {
@@ -34,19 +34,19 @@ impl ComputedAddresses {
     }
 
     /// The value of a scalar, once it is known where variables are.
-    pub fn value(&self, bits: Bits, address: impl Fn(Id) -> Option<u64>) -> Option<u64> {
+    pub fn value(&self, bits: ConstantScalar, address: impl Fn(Id) -> Option<u64>) -> Option<u64> {
         match bits {
-            Bits::Plain(bits) => Some(bits),
-            Bits::Address { variable, offset } => {
+            ConstantScalar::Plain(bits) => Some(bits),
+            ConstantScalar::Address { variable, offset } => {
                 Some(address(variable)?.wrapping_add_signed(offset))
             }
-            Bits::Computed { id, lane } => self.values.get(&(id, lane)).copied(),
+            ConstantScalar::Computed { id, lane } => self.values.get(&(id, lane)).copied(),
         }
     }
 
     fn lane(
         &self,
-        program: &Program<'_>,
+        program: &AnalysedModule<'_>,
         id: Id,
         lane: usize,
         address: &impl Fn(Id) -> Option<u64>,

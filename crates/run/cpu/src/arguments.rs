@@ -1,11 +1,11 @@
 //! Where a launch's arguments and bindings stand for generated code.
 
-use crate::compile::Kernel;
-use crate::image::{Image, ImageType, Texture};
-use crate::launch::{Argument, Bound, Launch, Resource, RunError};
-use crate::lower::{Slot, SlotKind, What};
+use crate::compile::JitKernel;
+use crate::image::{HostImage, ImageType, TextureView};
+use crate::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
+use crate::lower::{ParameterResource, ParameterSlot, SlotKind};
 use crate::pipe;
-use crate::tally::Counted;
+use crate::tally::PrivatisedMemory;
 
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
@@ -14,7 +14,7 @@ const MAX_WORKGROUP: u64 = 1 << 30;
 const ARGUMENT_ALIGN: usize = 128;
 
 /// What all workgroups of a launch share.
-pub(crate) struct Shared {
+pub(crate) struct MarshalledArguments {
     pub args: Vec<u64>,
     /// Offsets in `args` of pointers to workgroup memory, and where they point to there.
     pub locals: Vec<(usize, u64)>,
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
     _tables: Vec<Vec<[u64; 2]>>,
     /// What images are, at addresses that generated code is given.
     #[expect(clippy::vec_box, reason = "addresses stay while there come more")]
-    textures: Vec<Box<Texture>>,
+    textures: Vec<Box<TextureView>>,
     pub push: Vec<u64>,
     pub workgroup_bytes: u64,
     /// What the address of the workgroup's memory is a multiple of.
@@ -31,16 +31,19 @@ pub(crate) struct Shared {
     /// Whether what is only written is stored past the caches.
     pub streams: bool,
     /// What threads count in by themselves, if they do.
-    pub counted: Option<Vec<Counted>>,
+    pub counted: Option<Vec<PrivatisedMemory>>,
 }
 
-impl Kernel {
+impl JitKernel {
     /// Places what a launch is given.
     ///
     /// # Errors
     /// When it does not fit the kernel.
-    pub(crate) fn shared(&self, launch: &Launch<'_>) -> Result<Shared, RunError> {
-        let mut shared = Shared {
+    pub(crate) fn shared(
+        &self,
+        launch: &JitLaunch<'_>,
+    ) -> Result<MarshalledArguments, LaunchError> {
+        let mut shared = MarshalledArguments {
             args: Vec::new(),
             locals: Vec::new(),
             bindings: Vec::new(),
@@ -57,14 +60,18 @@ impl Kernel {
         if shared.workgroup_bytes > MAX_WORKGROUP {
             let bytes = shared.workgroup_bytes;
             let message = format!("{bytes} bytes of workgroup memory are too many");
-            return Err(RunError::Launch(message));
+            return Err(LaunchError::Launch(message));
         }
         Ok(shared)
     }
 
-    fn place_arguments(&self, launch: &Launch<'_>, shared: &mut Shared) -> Result<(), RunError> {
+    fn place_arguments(
+        &self,
+        launch: &JitLaunch<'_>,
+        shared: &mut MarshalledArguments,
+    ) -> Result<(), LaunchError> {
         if launch.arguments.len() != self.slots.len() {
-            return Err(RunError::Launch(format!(
+            return Err(LaunchError::Launch(format!(
                 "{} takes {} arguments, {} are given",
                 self.name,
                 self.slots.len(),
@@ -79,33 +86,35 @@ impl Kernel {
         for (n, (slot, argument)) in self.slots.iter().zip(launch.arguments).enumerate() {
             let at = slot.offset as usize;
             let passed = match (slot.what, argument) {
-                (What::Image(ty), Argument::Image(image)) => {
+                (ParameterResource::Image(ty), JitArgument::Image(image)) => {
                     let texture = shared.texture(ty, image);
                     let texture = texture.map_err(|problem| {
                         let name = &self.name;
-                        RunError::Launch(format!("argument {n} of {name}: {problem}"))
+                        LaunchError::Launch(format!("argument {n} of {name}: {problem}"))
                     })?;
-                    Some(Passed::Address(texture))
+                    Some(ArgumentPayload::Address(texture))
                 }
-                (What::Sampler, Argument::Sampler(sampler)) => {
-                    Some(Passed::Address(sampler.word()))
+                (ParameterResource::Sampler, JitArgument::Sampler(sampler)) => {
+                    Some(ArgumentPayload::Address(sampler.word()))
                 }
-                (What::Pipe, Argument::Memory(memory)) => {
+                (ParameterResource::Pipe, JitArgument::Memory(memory)) => {
                     if !pipe::is_pipe(memory) {
                         let name = &self.name;
                         let message = format!("argument {n} of {name} is no pipe");
-                        return Err(RunError::Launch(message));
+                        return Err(LaunchError::Launch(message));
                     }
-                    Some(Passed::Address(memory.address as u64))
+                    Some(ArgumentPayload::Address(memory.address as u64))
                 }
                 _ => argument_bytes(slot, argument),
             };
             match passed {
-                Some(Passed::Bytes(bytes)) => block[at..at + bytes.len()].copy_from_slice(bytes),
-                Some(Passed::Address(address)) => {
+                Some(ArgumentPayload::Bytes(bytes)) => {
+                    block[at..at + bytes.len()].copy_from_slice(bytes)
+                }
+                Some(ArgumentPayload::Address(address)) => {
                     block[at..at + 8].copy_from_slice(&address.to_le_bytes());
                 }
-                Some(Passed::Local(bytes)) => {
+                Some(ArgumentPayload::Local(bytes)) => {
                     let offset = shared
                         .workgroup_bytes
                         .next_multiple_of(ARGUMENT_ALIGN as u64);
@@ -115,7 +124,7 @@ impl Kernel {
                 }
                 None => {
                     let message = format!("argument {n} of {} is of another kind", self.name);
-                    return Err(RunError::Launch(message));
+                    return Err(LaunchError::Launch(message));
                 }
             }
         }
@@ -123,7 +132,11 @@ impl Kernel {
         Ok(())
     }
 
-    fn place_bindings(&self, launch: &Launch<'_>, shared: &mut Shared) -> Result<(), RunError> {
+    fn place_bindings(
+        &self,
+        launch: &JitLaunch<'_>,
+        shared: &mut MarshalledArguments,
+    ) -> Result<(), LaunchError> {
         for slot in &self.bindings {
             let bound = |index: u32| {
                 let mut all = launch.bindings.iter();
@@ -137,7 +150,7 @@ impl Kernel {
                 shared.bindings.push(entry);
                 continue;
             };
-            let same = |b: &&Bound| (b.set, b.binding) == (slot.set, slot.binding);
+            let same = |b: &&ResourceBinding| (b.set, b.binding) == (slot.set, slot.binding);
             let given = launch
                 .bindings
                 .iter()
@@ -163,33 +176,42 @@ impl Kernel {
     }
 }
 
-impl Shared {
+impl MarshalledArguments {
     /// The entry of a binding: what is bound must be what it takes.
-    fn entry(&mut self, what: What, bound: &Bound) -> Result<[u64; 2], RunError> {
+    fn entry(
+        &mut self,
+        what: ParameterResource,
+        bound: &ResourceBinding,
+    ) -> Result<[u64; 2], LaunchError> {
         let bad = |problem: String| {
-            let Bound {
+            let ResourceBinding {
                 set,
                 binding,
                 index,
                 ..
             } = bound;
             let place = format!("set {set} binding {binding} element {index}");
-            RunError::Launch(format!("{place}: {problem}"))
+            LaunchError::Launch(format!("{place}: {problem}"))
         };
         Ok(match (what, &bound.resource) {
-            (What::Memory, Resource::Memory(memory)) => [memory.address as u64, memory.length],
-            (What::Image(ty) | What::Both(ty), Resource::Image(image)) => {
-                [self.texture(ty, image).map_err(bad)?, 0]
+            (ParameterResource::Memory, DescriptorResource::Memory(memory)) => {
+                [memory.address as u64, memory.length]
             }
-            (What::Sampler, Resource::Sampler(sampler)) => [sampler.word(), 0],
-            (What::Memory, _) => return Err(bad("it takes a buffer".to_owned())),
-            (What::Sampler, _) => return Err(bad("it takes a sampler".to_owned())),
+            (
+                ParameterResource::Image(ty) | ParameterResource::Both(ty),
+                DescriptorResource::Image(image),
+            ) => [self.texture(ty, image).map_err(bad)?, 0],
+            (ParameterResource::Sampler, DescriptorResource::Sampler(sampler)) => {
+                [sampler.word(), 0]
+            }
+            (ParameterResource::Memory, _) => return Err(bad("it takes a buffer".to_owned())),
+            (ParameterResource::Sampler, _) => return Err(bad("it takes a sampler".to_owned())),
             _ => return Err(bad("it takes an image".to_owned())),
         })
     }
 
     /// The address of what an image is.
-    fn texture(&mut self, ty: ImageType, image: &Image) -> Result<u64, String> {
+    fn texture(&mut self, ty: ImageType, image: &HostImage) -> Result<u64, String> {
         if let Some(problem) = ty.problem(&image.shape) {
             return Err(problem);
         }
@@ -198,39 +220,42 @@ impl Shared {
             let length = image.memory.length;
             return Err(format!("its texels take {bytes} bytes, it has {length}"));
         }
-        let texture = Box::new(Texture::new(image));
-        let address: *const Texture = &*texture;
+        let texture = Box::new(TextureView::new(image));
+        let address: *const TextureView = &*texture;
         self.textures.push(texture);
         Ok(address as u64)
     }
 }
 
-fn unbound(set: u32, binding: u32, index: u32) -> RunError {
-    RunError::Launch(format!(
+fn unbound(set: u32, binding: u32, index: u32) -> LaunchError {
+    LaunchError::Launch(format!(
         "no memory is bound to set {set} binding {binding} element {index}"
     ))
 }
 
-enum Passed<'a> {
+enum ArgumentPayload<'a> {
     Bytes(&'a [u8]),
     Address(u64),
     Local(u64),
 }
 
-fn argument_bytes<'a>(slot: &Slot, argument: &Argument<'a>) -> Option<Passed<'a>> {
+fn argument_bytes<'a>(
+    slot: &ParameterSlot,
+    argument: &JitArgument<'a>,
+) -> Option<ArgumentPayload<'a>> {
     match (slot.kind, argument) {
-        (SlotKind::ByValue | SlotKind::Copy, Argument::Bytes(bytes))
+        (SlotKind::ByValue | SlotKind::Copy, JitArgument::Bytes(bytes))
             if bytes.len() as u64 <= slot.bytes =>
         {
-            Some(Passed::Bytes(bytes))
+            Some(ArgumentPayload::Bytes(bytes))
         }
-        (SlotKind::Buffer, Argument::Memory(memory)) => {
-            Some(Passed::Address(memory.address as u64))
+        (SlotKind::Buffer, JitArgument::Memory(memory)) => {
+            Some(ArgumentPayload::Address(memory.address as u64))
         }
-        (SlotKind::Buffer, Argument::Bytes(bytes)) if bytes.len() == 8 => {
-            Some(Passed::Bytes(bytes))
+        (SlotKind::Buffer, JitArgument::Bytes(bytes)) if bytes.len() == 8 => {
+            Some(ArgumentPayload::Bytes(bytes))
         }
-        (SlotKind::Local, Argument::Local(bytes)) => Some(Passed::Local(*bytes)),
+        (SlotKind::Local, JitArgument::Local(bytes)) => Some(ArgumentPayload::Local(*bytes)),
         _ => None,
     }
 }

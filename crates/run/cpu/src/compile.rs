@@ -1,23 +1,24 @@
 //! From a module to a kernel that runs.
 
 use crate::bundle;
-use crate::check::Checks;
-use crate::count::Counters;
+use crate::check::SanitizerInfo;
+use crate::count::BlockCounters;
 use crate::groups::FrameLayout;
-use crate::jit::Code;
+use crate::jit::JitCode;
 use crate::lower::{
-    self, BindingSlot, Checking, Entered, Frame, Globals, PlacedVariables, RowKind, Shared, Slot,
+    self, BindingSlot, ClifKernelContext, FrameExtent, GangLoop, ParameterSlot, PlacedVariables,
+    ReachedGlobals, RowKind, SanitizerAnalysis,
 };
-use crate::print::Prints;
-use crate::program::{Entry, Program, Start};
-use crate::stream::Streams;
-use crate::suspend::{Group, Point};
-use crate::tally::Tallies;
-use crate::types::Kind;
+use crate::print::PrintfSites;
+use crate::program::{AnalysedModule, EntryInfo, EntrySelector};
+use crate::stream::NonTemporalStores;
+use crate::suspend::{SuspensionPoint, SyncGroup};
+use crate::tally::PrivatisedAtomics;
+use crate::types::LoweredTypeKind;
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
@@ -31,21 +32,21 @@ const MAX_FAULTS: usize = 20;
 
 /// How kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct JitOptions {
     /// Invocations of a subgroup: a power of two from 1 to 64; others are rounded to one.
     pub subgroup_size: u32,
     /// Whether neighbouring invocations may run at once, in vectors.
     pub bundles: bool,
-    /// Whether the blocks that run are counted ([`Kernel::counts`]); then there are no vectors.
+    /// Whether the blocks that run are counted ([`JitKernel::counts`]); then there are no vectors.
     pub count: bool,
-    /// Whether what the kernel does is checked ([`Kernel::run_checked`]); then there are no vectors.
+    /// Whether what the kernel does is checked ([`JitKernel::run_checked`]); then there are no vectors.
     pub check: bool,
 }
 
-impl Default for Options {
+impl Default for JitOptions {
     /// Subgroups of 8; in vectors.
     fn default() -> Self {
-        Options {
+        JitOptions {
             subgroup_size: 8,
             bundles: true,
             count: false,
@@ -54,7 +55,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl JitOptions {
     /// Invocations of a subgroup.
     fn lanes(&self) -> u32 {
         self.subgroup_size.clamp(1, 64).next_power_of_two()
@@ -62,12 +63,12 @@ impl Options {
 }
 
 /// An entry point, compiled for the host.
-pub struct Kernel {
-    pub(crate) code: Code,
+pub struct JitKernel {
+    pub(crate) code: JitCode,
     pub(crate) name: String,
     pub(crate) local_size: Option<[u32; 3]>,
     pub(crate) subgroup_size: u32,
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<SuspensionPoint>,
     /// Of invocations that run one by one.
     pub(crate) frame: FrameLayout,
     /// Invocations of a bundle.
@@ -76,31 +77,31 @@ pub struct Kernel {
     pub(crate) bundle_frame: FrameLayout,
     /// Bytes of an invocation's private memory, in the code for single ones and in that for bundles.
     pub(crate) room_bytes: [u32; 2],
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<ParameterSlot>,
     pub(crate) bindings: Vec<BindingSlot>,
     pub(crate) workgroup_bytes: u32,
     pub(crate) workgroup_align: u32,
     pub(crate) zero_workgroup: bool,
     pub(crate) push_bytes: u64,
-    pub(crate) counters: Counters,
-    pub(crate) prints: Prints,
+    pub(crate) counters: BlockCounters,
+    pub(crate) prints: PrintfSites,
     /// What it only writes.
-    pub(crate) streams: Streams,
+    pub(crate) streams: NonTemporalStores,
     /// What is only counted in.
-    pub(crate) tallies: Tallies,
+    pub(crate) tallies: PrivatisedAtomics,
     /// Whether workgroups may wait for each other.
     pub(crate) may_wait: bool,
     /// What it enqueues, and what that does, by the functions' numbers.
-    pub(crate) blocks: Vec<(u64, Kernel)>,
+    pub(crate) blocks: Vec<(u64, JitKernel)>,
     /// The entry points that run once before it, in their order. Its variables lie in their memory, too.
-    initialisers: Vec<Kernel>,
+    initialisers: Vec<JitKernel>,
     /// Where its variables at module level are.
     variables: PlacedVariables,
     /// What checks know of it, if it is checked.
-    pub(crate) checks: Option<Checks>,
+    pub(crate) checks: Option<SanitizerInfo>,
 }
 
-impl Kernel {
+impl JitKernel {
     /// Compiles an entry point. `spec` gives the values of specialisation constants by `SpecId`.
     ///
     /// # Errors
@@ -111,14 +112,14 @@ impl Kernel {
         entry_point: &str,
         model: ExecutionModel,
         spec: &[(u32, u64)],
-        options: &Options,
-    ) -> Result<Kernel, Vec<Diagnostic>> {
-        let start = Start::Entry(entry_point, model);
+        options: &JitOptions,
+    ) -> Result<JitKernel, Vec<SourceDiagnostic>> {
+        let start = EntrySelector::Entry(entry_point, model);
         let mut variables = PlacedVariables::default();
         let mut initialisers = Vec::new();
         let (first, surrounds) = initialisers_of(module, entry_point);
         for name in first.iter().filter(|_| !surrounds) {
-            let start = Start::Entry(name, ExecutionModel::Kernel);
+            let start = EntrySelector::Entry(name, ExecutionModel::Kernel);
             let (made, _) = compile_one(module, start, spec, options, &variables)?;
             variables.extend(made.variables.iter().map(|(id, place)| (*id, *place)));
             initialisers.push(made);
@@ -129,7 +130,7 @@ impl Kernel {
         while let Some(func) = wanted.pop() {
             let number = module.function_id(func).index() as u64;
             if kernel.blocks.iter().all(|b| b.0 != number) {
-                let start = Start::Block(func);
+                let start = EntrySelector::Block(func);
                 let (block, more) = compile_one(module, start, spec, options, &variables)?;
                 variables.extend(block.variables.iter().map(|(id, place)| (*id, *place)));
                 kernel.blocks.push((number, block));
@@ -141,7 +142,7 @@ impl Kernel {
 
     /// The entry points with the mode `Initializer`, which have to run once, by one invocation, before this one
     /// runs first.
-    pub fn initialisers(&self) -> &[Kernel] {
+    pub fn initialisers(&self) -> &[JitKernel] {
         &self.initialisers
     }
 
@@ -192,11 +193,11 @@ fn initialisers_of(module: &Module, entry_point: &str) -> (Vec<String>, bool) {
 /// A kernel, and the functions that it enqueues.
 fn compile_one(
     module: &Module,
-    start: Start<'_>,
+    start: EntrySelector<'_>,
     spec: &[(u32, u64)],
-    options: &Options,
+    options: &JitOptions,
     variables: &PlacedVariables,
-) -> Result<(Kernel, Vec<Func>), Vec<Diagnostic>> {
+) -> Result<(JitKernel, Vec<Func>), Vec<SourceDiagnostic>> {
     // Whoever is alone with a bundle waits for nobody; where there can be no bundle, all is as ever.
     let is_plain = options.bundles && !options.count && !options.check;
     if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
@@ -209,13 +210,13 @@ fn compile_one(
 /// The same; none where it is for bundles alone and cannot be.
 fn compile_for(
     module: &Module,
-    start: Start<'_>,
+    start: EntrySelector<'_>,
     spec: &[(u32, u64)],
-    options: &Options,
+    options: &JitOptions,
     variables: &PlacedVariables,
     bundles: bool,
-) -> Result<Option<(Kernel, Vec<Func>)>, Vec<Diagnostic>> {
-    let program = Program::new(module, start, spec, options.lanes(), bundles);
+) -> Result<Option<(JitKernel, Vec<Func>)>, Vec<SourceDiagnostic>> {
+    let program = AnalysedModule::new(module, start, spec, options.lanes(), bundles);
     let program = program.map_err(|fault| vec![fault])?;
     check(&program)?;
     // What is not valid may still confuse the code generator, whose assertions are panics.
@@ -223,7 +224,7 @@ fn compile_for(
     let built = built.unwrap_or_else(|_| {
         let message = format!("no code could be made for {}", program.entry.name);
         let hint = "validate the module; if it is valid, this is a bug in the CPU device";
-        Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
+        Err(SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint))
     });
     let Some(kernel) = built.map_err(|fault| vec![fault])? else {
         return Ok(None);
@@ -233,7 +234,7 @@ fn compile_for(
 }
 
 /// The functions that a kernel enqueues.
-fn enqueued(program: &Program<'_>) -> Result<Vec<Func>, Diagnostic> {
+fn enqueued(program: &AnalysedModule<'_>) -> Result<Vec<Func>, SourceDiagnostic> {
     let module = program.module;
     let mut found = Vec::new();
     for func in &program.functions.bottom_up {
@@ -246,7 +247,7 @@ fn enqueued(program: &Program<'_>) -> Result<Vec<Func>, Diagnostic> {
             found.push(block.ok_or_else(|| {
                 let name = function_name(module, invoked);
                 let message = format!("{name} is enqueued, but has no body");
-                Diagnostic::error(inst.place(), message)
+                SourceDiagnostic::error(inst.place(), message)
             })?);
         }
     }
@@ -254,7 +255,7 @@ fn enqueued(program: &Program<'_>) -> Result<Vec<Func>, Diagnostic> {
 }
 
 /// Refuses what no row of the tables can lower, before anything is lowered.
-fn check(program: &Program<'_>) -> Result<(), Vec<Diagnostic>> {
+fn check(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
     let mut faults = Vec::new();
     for func in &program.functions.bottom_up {
         let info = program.functions.get(*func);
@@ -270,7 +271,7 @@ fn check(program: &Program<'_>) -> Result<(), Vec<Diagnostic>> {
                     continue;
                 };
                 let message = format!("{what} is not supported by the CPU device");
-                faults.push(Diagnostic::error(inst.place(), message));
+                faults.push(SourceDiagnostic::error(inst.place(), message));
                 if faults.len() == MAX_FAULTS {
                     return Err(faults);
                 }
@@ -286,16 +287,18 @@ fn check(program: &Program<'_>) -> Result<(), Vec<Diagnostic>> {
 
 /// The kernel; none where it can be for bundles alone, and there can be none.
 fn build(
-    program: &Program<'_>,
-    options: &Options,
+    program: &AnalysedModule<'_>,
+    options: &JitOptions,
     variables: &PlacedVariables,
-) -> Result<Option<Kernel>, Diagnostic> {
-    let bug = |message: String| Diagnostic::error(Place::Unknown, message);
-    let mut code = Code::new().map_err(bug)?;
-    let globals = Globals::compute(program, &mut code, variables)?;
+) -> Result<Option<JitKernel>, SourceDiagnostic> {
+    let bug = |message: String| SourceDiagnostic::error(SourceLocation::Unknown, message);
+    let mut code = JitCode::new().map_err(bug)?;
+    let globals = ReachedGlobals::compute(program, &mut code, variables)?;
     let slots = lower::parameter_slots(program)?;
     let subgroup_size = options.lanes();
-    let checking = options.check.then(|| Checking::new(program, &globals));
+    let checking = options
+        .check
+        .then(|| SanitizerAnalysis::new(program, &globals));
     let rows = checking.as_ref().map(|c| c.rows(program, &globals));
     let room_bytes = lower::private_room(&globals, checking.is_some());
     let room_bytes = room_bytes.ok_or_else(|| {
@@ -304,7 +307,7 @@ fn build(
             "private memory of {bytes} bytes is not supported by the CPU device"
         ))
     })?;
-    let mut shared = Shared {
+    let mut shared = ClifKernelContext {
         checking,
         rows: rows.unwrap_or_default(),
         slots: &slots,
@@ -316,13 +319,13 @@ fn build(
         bundle: None,
         room_bytes,
         large_constants: rustc_hash::FxHashMap::default(),
-        counters: options.count.then(|| Counters::new(program)),
+        counters: options.count.then(|| BlockCounters::new(program)),
         prints: Vec::new(),
         wide: rustc_hash::FxHashMap::default(),
         dense_bytes: 0,
         in_order: false,
-        streams: Streams::of(program, &globals),
-        tallies: Tallies::of(program, &globals),
+        streams: NonTemporalStores::of(program, &globals),
+        tallies: PrivatisedAtomics::of(program, &globals),
         streamed: FxHashSet::default(),
         strings: Vec::new(),
     };
@@ -340,7 +343,7 @@ fn build(
     if program.is_single && bundle.is_none() {
         return Ok(None);
     }
-    let mut frame = Frame::new(0, 0);
+    let mut frame = FrameExtent::new(0, 0);
     // A shader of which every workgroup divides into bundles needs no other code.
     let alone = bundle.is_none() || program.entry.is_kernel;
     if alone {
@@ -359,14 +362,14 @@ fn build(
     let counters = shared.counters.unwrap_or_default();
     let (streams, tallies) = (shared.streams, shared.tallies);
     let constants = globals.data.iter().copied();
-    let prints = Prints::new(shared.prints, constants.chain(shared.strings).collect());
+    let prints = PrintfSites::new(shared.prints, constants.chain(shared.strings).collect());
     let checks = shared
         .checking
         .map(|checking| checks(checking, &shared.rows, &globals));
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
-    let bundle = bundle.unwrap_or(Frame::new(0, 0));
-    Ok(Some(Kernel {
+    let bundle = bundle.unwrap_or(FrameExtent::new(0, 0));
+    Ok(Some(JitKernel {
         code,
         name: program.entry.name.clone(),
         local_size: program.entry.local_size,
@@ -395,8 +398,12 @@ fn build(
 }
 
 /// What launches need to know to check.
-fn checks(checking: Checking, rows: &[RowKind], globals: &Globals) -> Checks {
-    Checks {
+fn checks(
+    checking: SanitizerAnalysis,
+    rows: &[RowKind],
+    globals: &ReachedGlobals,
+) -> SanitizerInfo {
+    SanitizerInfo {
         number: next_number(),
         unknown_granule: checking.provenance.unknown_granule(),
         sites: checking.sites,
@@ -409,7 +416,7 @@ fn checks(checking: Checking, rows: &[RowKind], globals: &Globals) -> Checks {
 
 /// Whether workgroups may wait for each other: whether a kernel has pipes, or atomics that are for more than counting, on memory
 /// that workgroups share.
-fn may_wait(program: &Program<'_>, tallies: &Tallies) -> bool {
+fn may_wait(program: &AnalysedModule<'_>, tallies: &PrivatisedAtomics) -> bool {
     let waits = |inst: InstRef<'_>| {
         let name = inst.op().info().map_or("", |info| info.name);
         match inst.get_id(0).filter(|_| name.contains("Atomic")) {
@@ -424,11 +431,11 @@ fn may_wait(program: &Program<'_>, tallies: &Tallies) -> bool {
 }
 
 /// Whether a pointer is to memory that each workgroup has for itself.
-fn is_workgroups(program: &Program<'_>, pointer: Id) -> bool {
+fn is_workgroups(program: &AnalysedModule<'_>, pointer: Id) -> bool {
     let ty = program.type_of(pointer).map(|ty| program.types.kind(ty));
     matches!(
         ty,
-        Some(Kind::Pointer {
+        Some(LoweredTypeKind::Pointer {
             class: StorageClass::Workgroup,
             ..
         })
@@ -442,31 +449,31 @@ fn next_number() -> u64 {
 }
 
 /// Neighbouring invocations that run at once, where they can.
-fn bundle_width(entry: &Entry) -> Option<usize> {
+fn bundle_width(entry: &EntryInfo) -> Option<usize> {
     bundle::width(entry.local_size.map(|size| size[0]))
 }
 
 /// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
 /// wrong, the code for single invocations is there to find out.
-fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
+fn lower_bundle(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     let program = shared.program;
     if program.functions.slots > 0 {
         return None;
     }
     let width = bundle_width(&program.entry)?;
-    shared.bundle = Some(Entered::new(width));
+    shared.bundle = Some(GangLoop::new(width));
     let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
     made.unwrap_or(None)
 }
 
-fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
+fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     let entry = shared.program.entry.func;
     let signature = lower::entry_signature(shared.code.host_convention());
     let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
     let mut builders = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut func, &mut builders);
     let mut frame = lower::lower_entry(shared, builder, entry).ok()?;
-    if shared.in_order || shared.points.iter().any(|p| p.group == Group::Subgroup) {
+    if shared.in_order || shared.points.iter().any(|p| p.group == SyncGroup::Subgroup) {
         return None;
     }
     let entered = shared.bundle?;
@@ -476,7 +483,7 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
         true => None,
         false => shared.code.streaming(&mut func),
     };
-    let made = bundle::Made {
+    let made = bundle::GangSupport {
         target: shared.code.bundle_target(),
         several: &shared.wide,
         streaming,
@@ -491,11 +498,11 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
 
 /// Lowers a function and compiles it, at once or when it is needed.
 fn lower_one(
-    shared: &mut Shared<'_, '_>,
+    shared: &mut ClifKernelContext<'_, '_>,
     builders: &mut FunctionBuilderContext,
     func: Func,
     is_deferred: bool,
-) -> Result<Frame, Diagnostic> {
+) -> Result<FrameExtent, SourceDiagnostic> {
     let program = shared.program;
     let convention = shared.code.host_convention();
     let signature = if func == program.entry.func {
@@ -506,7 +513,7 @@ fn lower_one(
     let def = program.module.inst(program.module.function(func).def);
     let bug = |message: String| {
         let message = format!("bug in the CPU device: {message}");
-        Diagnostic::error(def.place(), message)
+        SourceDiagnostic::error(def.place(), message)
     };
     let mut context = shared.code.begin(func, signature).map_err(bug)?;
     let builder = FunctionBuilder::new(&mut context.func, builders);

@@ -1,9 +1,9 @@
 //! The values of a module's constants, specialisation included.
 
-use crate::image::Sampler;
-use crate::types::{Kind, Scalar, Types};
+use crate::image::SamplerState;
+use crate::types::{LoweredTypeKind, LoweredTypeTable, ScalarRepr};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
@@ -16,7 +16,7 @@ const MAX_SCALARS: usize = 1 << 24;
 
 /// A scalar of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bits {
+pub(crate) enum ConstantScalar {
     /// The bits, zero-extended.
     Plain(u64),
     /// The address of a global variable, plus bytes.
@@ -27,7 +27,7 @@ pub(crate) enum Bits {
 
 /// Where the scalars of a constant stand.
 #[derive(Clone, Copy, Debug)]
-enum Row {
+enum ConstantEntry {
     /// Not a constant, or one that cannot be computed.
     None,
     /// Zeros of any number: `OpConstantNull` and `OpUndef`.
@@ -37,30 +37,30 @@ enum Row {
 }
 
 /// The constants of a module.
-pub(crate) struct Constants {
-    rows: IdMap<Row>,
-    pool: Vec<Bits>,
+pub(crate) struct SpirvConstants {
+    rows: IdMap<ConstantEntry>,
+    pool: Vec<ConstantScalar>,
     /// Operations on addresses, each behind those that it uses.
     computed: Vec<Id>,
 }
 
-impl Constants {
+impl SpirvConstants {
     /// One pass over the module's constants. `spec` gives values by `SpecId`.
     pub fn compute(
         module: &Module,
         definitions: &Definitions,
         decorations: &Decorations,
-        types: &Types,
+        types: &LoweredTypeTable,
         spec: &[(u32, u64)],
-    ) -> Result<Constants, Diagnostic> {
-        let mut pass = Pass {
+    ) -> Result<SpirvConstants, SourceDiagnostic> {
+        let mut pass = ConstantEvaluator {
             module,
             definitions,
             decorations,
             types,
             spec: spec.iter().copied().collect(),
-            out: Constants {
-                rows: IdMap::new(module.bound(), Row::None),
+            out: SpirvConstants {
+                rows: IdMap::new(module.bound(), ConstantEntry::None),
                 pool: Vec::new(),
                 computed: Vec::new(),
             },
@@ -73,7 +73,7 @@ impl Constants {
             pass.out.rows.set(id, row);
             if pass.out.pool.len() > MAX_SCALARS {
                 let message = format!("the constants have more than {MAX_SCALARS} scalars");
-                return Err(Diagnostic::error(inst.place(), message));
+                return Err(SourceDiagnostic::error(inst.place(), message));
             }
         }
         Ok(pass.out)
@@ -81,18 +81,20 @@ impl Constants {
 
     /// Whether an id is a constant.
     pub fn contains(&self, id: Id) -> bool {
-        !matches!(self.rows[id], Row::None)
+        !matches!(self.rows[id], ConstantEntry::None)
     }
 
     /// Whether an id is a constant of zeros only, by its instruction.
     pub fn is_zero(&self, id: Id) -> bool {
-        matches!(self.rows[id], Row::Zero)
+        matches!(self.rows[id], ConstantEntry::Zero)
     }
 
     /// The scalars of a constant; none for constants of zeros.
-    pub fn scalars(&self, id: Id) -> &[Bits] {
+    pub fn scalars(&self, id: Id) -> &[ConstantScalar] {
         match self.rows[id] {
-            Row::Scalars { start, count } => &self.pool[start as usize..(start + count) as usize],
+            ConstantEntry::Scalars { start, count } => {
+                &self.pool[start as usize..(start + count) as usize]
+            }
             _ => &[],
         }
     }
@@ -105,61 +107,61 @@ impl Constants {
     /// The value of a scalar constant.
     pub fn u64(&self, id: Id) -> Option<u64> {
         match (self.rows[id], self.scalars(id)) {
-            (Row::Zero, _) => Some(0),
-            (_, [Bits::Plain(bits)]) => Some(*bits),
+            (ConstantEntry::Zero, _) => Some(0),
+            (_, [ConstantScalar::Plain(bits)]) => Some(*bits),
             _ => None,
         }
     }
 }
 
-struct Pass<'a> {
+struct ConstantEvaluator<'a> {
     module: &'a Module,
     definitions: &'a Definitions,
     decorations: &'a Decorations,
-    types: &'a Types,
+    types: &'a LoweredTypeTable,
     spec: FxHashMap<u32, u64>,
-    out: Constants,
+    out: SpirvConstants,
 }
 
-impl Pass<'_> {
-    fn row(&mut self, inst: InstRef<'_>, id: Id, ty: Id) -> Row {
+impl ConstantEvaluator<'_> {
+    fn row(&mut self, inst: InstRef<'_>, id: Id, ty: Id) -> ConstantEntry {
         match inst.op() {
             Op::ConstantTrue | Op::SpecConstantTrue => {
                 let value = self.specialised(id).map_or(1, |v| u64::from(v != 0));
-                self.push(&[Bits::Plain(value)])
+                self.push(&[ConstantScalar::Plain(value)])
             }
             Op::ConstantFalse | Op::SpecConstantFalse => {
                 let value = self.specialised(id).map_or(0, |v| u64::from(v != 0));
-                self.push(&[Bits::Plain(value)])
+                self.push(&[ConstantScalar::Plain(value)])
             }
             Op::Constant | Op::SpecConstant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
                 let written = u64::from(inst.word(0)) | u64::from(high) << 32;
                 let value = self.specialised(id).unwrap_or(written);
                 let bits = self.types.component(ty).map_or(64, |s| s.bits());
-                self.push(&[Bits::Plain(truncate(value, bits))])
+                self.push(&[ConstantScalar::Plain(truncate(value, bits))])
             }
-            Op::ConstantNull | Op::Undef => Row::Zero,
+            Op::ConstantNull | Op::Undef => ConstantEntry::Zero,
             // The function's number, which calls compare with those of all functions that fit.
             Op::ConstantFunctionPointerINTEL => {
-                self.push(&[Bits::Plain(inst.id(0).index() as u64)])
+                self.push(&[ConstantScalar::Plain(inst.id(0).index() as u64)])
             }
             Op::ConstantComposite
             | Op::SpecConstantComposite
             | Op::ConstantCompositeReplicateEXT
             | Op::SpecConstantCompositeReplicateEXT => self.composite(inst, ty),
             Op::ConstantSampler => {
-                let sampler = Sampler::of_module(inst.word(0), inst.word(1), inst.word(2));
-                self.push(&[Bits::Plain(sampler.word())])
+                let sampler = SamplerState::of_module(inst.word(0), inst.word(1), inst.word(2));
+                self.push(&[ConstantScalar::Plain(sampler.word())])
             }
-            Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(Row::None),
+            Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(ConstantEntry::None),
             Op::Variable | Op::UntypedVariableKHR | Op::ConstantPipeStorage => {
-                self.push(&[Bits::Address {
+                self.push(&[ConstantScalar::Address {
                     variable: id,
                     offset: 0,
                 }])
             }
-            _ => Row::None,
+            _ => ConstantEntry::None,
         }
     }
 
@@ -171,22 +173,22 @@ impl Pass<'_> {
         self.spec.get(operands.first()?).copied()
     }
 
-    fn push(&mut self, scalars: &[Bits]) -> Row {
+    fn push(&mut self, scalars: &[ConstantScalar]) -> ConstantEntry {
         let start = self.out.pool.len() as u32;
         self.out.pool.extend_from_slice(scalars);
-        Row::Scalars {
+        ConstantEntry::Scalars {
             start,
             count: scalars.len() as u32,
         }
     }
 
-    fn composite(&mut self, inst: InstRef<'_>, ty: Id) -> Row {
+    fn composite(&mut self, inst: InstRef<'_>, ty: Id) -> ConstantEntry {
         let wanted = self.types.scalars(ty);
         if inst.ids(0).all(|part| self.out.is_zero(part)) {
-            return Row::Zero;
+            return ConstantEntry::Zero;
         }
         if wanted > MAX_SCALARS {
-            return Row::None;
+            return ConstantEntry::None;
         }
         let start = self.out.pool.len();
         // All components of a cooperative matrix are the same.
@@ -197,28 +199,32 @@ impl Pass<'_> {
                 Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT
             );
         let times = match self.types.kind(ty) {
-            Kind::Vector { count, .. } | Kind::Matrix { count, .. } if replicate => count.into(),
-            Kind::Array { count, .. } if replicate => count,
+            LoweredTypeKind::Vector { count, .. } | LoweredTypeKind::Matrix { count, .. }
+                if replicate =>
+            {
+                count.into()
+            }
+            LoweredTypeKind::Array { count, .. } if replicate => count,
             _ => 1,
         };
         for _ in 0..times {
             for part in inst.ids(0) {
                 match self.out.rows[part] {
-                    Row::None => return Row::None,
-                    Row::Zero => {
+                    ConstantEntry::None => return ConstantEntry::None,
+                    ConstantEntry::Zero => {
                         let part_type = self.type_of(part);
                         let zeros = part_type.map_or(0, |ty| self.types.scalars(ty));
                         let length = self.out.pool.len() + zeros.min(MAX_SCALARS);
-                        self.out.pool.resize(length, Bits::Plain(0));
+                        self.out.pool.resize(length, ConstantScalar::Plain(0));
                     }
-                    Row::Scalars { start, count } => self
+                    ConstantEntry::Scalars { start, count } => self
                         .out
                         .pool
                         .extend_from_within(start as usize..(start + count) as usize),
                 }
             }
         }
-        Row::Scalars {
+        ConstantEntry::Scalars {
             start: start as u32,
             count: (self.out.pool.len() - start) as u32,
         }
@@ -231,19 +237,19 @@ impl Pass<'_> {
     }
 
     /// The scalars of an operand, zeros written out.
-    fn operand(&self, id: Id) -> Option<Vec<Bits>> {
+    fn operand(&self, id: Id) -> Option<Vec<ConstantScalar>> {
         match self.out.rows[id] {
-            Row::None => None,
-            Row::Zero => {
+            ConstantEntry::None => None,
+            ConstantEntry::Zero => {
                 let count = self.types.scalars(self.type_of(id)?);
-                (count <= MAX_SCALARS).then(|| vec![Bits::Plain(0); count])
+                (count <= MAX_SCALARS).then(|| vec![ConstantScalar::Plain(0); count])
             }
-            Row::Scalars { .. } => Some(self.out.scalars(id).to_vec()),
+            ConstantEntry::Scalars { .. } => Some(self.out.scalars(id).to_vec()),
         }
     }
 
     /// `OpSpecConstantOp`: operand 0 is the opcode.
-    fn operation(&mut self, inst: InstRef<'_>, ty: Id) -> Option<Row> {
+    fn operation(&mut self, inst: InstRef<'_>, ty: Id) -> Option<ConstantEntry> {
         let op = Op(u16::try_from(inst.word(0)).ok()?);
         let out = match op {
             Op::CompositeExtract => {
@@ -265,7 +271,11 @@ impl Pass<'_> {
                 both.extend(self.operand(inst.get_id(2)?)?);
                 let picks = inst.operands()[3..].iter();
                 picks
-                    .map(|n| both.get(*n as usize).copied().unwrap_or(Bits::Plain(0)))
+                    .map(|n| {
+                        both.get(*n as usize)
+                            .copied()
+                            .unwrap_or(ConstantScalar::Plain(0))
+                    })
                     .collect()
             }
             Op::AccessChain
@@ -285,15 +295,16 @@ impl Pass<'_> {
                 if self.is_pointer(ty) || self.is_pointer(self.type_of(inst.get_id(1)?)?) =>
             {
                 let mut bits = self.operand(inst.get_id(1)?)?;
-                if let (Some(to), [Bits::Plain(bits)]) = (self.types.component(ty), &mut bits[..]) {
+                if let (Some(to), [ConstantScalar::Plain(bits)]) =
+                    (self.types.component(ty), &mut bits[..])
+                {
                     *bits = truncate(*bits, to.bits());
                 }
                 bits
             }
             _ => self.lanes(inst, op, ty)?,
         };
-        let own =
-            |bits: &Bits| matches!(bits, Bits::Computed { id, .. } if Some(*id) == inst.result());
+        let own = |bits: &ConstantScalar| matches!(bits, ConstantScalar::Computed { id, .. } if Some(*id) == inst.result());
         if out.iter().any(own) {
             self.out.computed.extend(inst.result());
         }
@@ -301,7 +312,7 @@ impl Pass<'_> {
     }
 
     fn is_pointer(&self, ty: Id) -> bool {
-        self.types.component(ty) == Some(Scalar::Pointer)
+        self.types.component(ty) == Some(ScalarRepr::Pointer)
     }
 
     fn walk(&self, composite: Id, indexes: &[u32]) -> Option<(Id, usize)> {
@@ -314,7 +325,7 @@ impl Pass<'_> {
         Some((ty, at))
     }
 
-    fn address(&self, inst: InstRef<'_>, op: Op) -> Option<Bits> {
+    fn address(&self, inst: InstRef<'_>, op: Op) -> Option<ConstantScalar> {
         let untyped = matches!(
             op,
             Op::UntypedAccessChainKHR
@@ -330,15 +341,15 @@ impl Pass<'_> {
         };
         let mut ty = match self.types.kind(self.type_of(base)?) {
             _ if untyped => inst.get_id(1)?,
-            Kind::Pointer {
+            LoweredTypeKind::Pointer {
                 pointee: Some(ty), ..
             } => ty,
             _ => return None,
         };
         let mut offset = match from {
-            Bits::Address { offset, .. } => offset,
-            Bits::Plain(address) => address as i64,
-            Bits::Computed { .. } => return None,
+            ConstantScalar::Address { offset, .. } => offset,
+            ConstantScalar::Plain(address) => address as i64,
+            ConstantScalar::Computed { .. } => return None,
         };
         let mut indexes = inst.ids(at + 1);
         let by_element = matches!(
@@ -359,21 +370,24 @@ impl Pass<'_> {
             let (bytes, _) = self.types.part_offset(ty, index, None);
             offset = offset.wrapping_add(bytes as i64);
             ty = match self.types.kind(ty) {
-                Kind::Array { element, .. } | Kind::RuntimeArray { element } => element,
+                LoweredTypeKind::Array { element, .. }
+                | LoweredTypeKind::RuntimeArray { element } => element,
                 _ => self.types.part(ty, u32::try_from(index).ok()?)?.0,
             };
         }
         Some(match from {
-            Bits::Address { variable, .. } => Bits::Address { variable, offset },
-            _ => Bits::Plain(offset as u64),
+            ConstantScalar::Address { variable, .. } => {
+                ConstantScalar::Address { variable, offset }
+            }
+            _ => ConstantScalar::Plain(offset as u64),
         })
     }
 
     /// An instruction that works on each component by itself.
-    fn lanes(&self, inst: InstRef<'_>, op: Op, ty: Id) -> Option<Vec<Bits>> {
+    fn lanes(&self, inst: InstRef<'_>, op: Op, ty: Id) -> Option<Vec<ConstantScalar>> {
         let to = self.types.component(ty)?;
         let id = inst.result()?;
-        let operands: Vec<(Scalar, Vec<Bits>)> = inst
+        let operands: Vec<(ScalarRepr, Vec<ConstantScalar>)> = inst
             .ids(1)
             .map(|id| {
                 let scalar = self.types.component(self.type_of(id)?)?;
@@ -383,25 +397,25 @@ impl Pass<'_> {
         let lane = |n: usize| {
             let mut values = Vec::with_capacity(operands.len());
             for (scalar, bits) in &operands {
-                let Bits::Plain(bits) = *lane_of(bits, n)? else {
+                let ConstantScalar::Plain(bits) = *lane_of(bits, n)? else {
                     let lane = n as u32;
-                    return Some(Bits::Computed { id, lane });
+                    return Some(ConstantScalar::Computed { id, lane });
                 };
                 values.push((*scalar, bits));
             }
-            eval(op, to, &values).map(Bits::Plain)
+            eval(op, to, &values).map(ConstantScalar::Plain)
         };
         (0..self.types.scalars(ty)).map(lane).collect()
     }
 }
 
 /// The scalar of an operand that a component of a result is computed of.
-pub(crate) fn lane_of(bits: &[Bits], lane: usize) -> Option<&Bits> {
+pub(crate) fn lane_of(bits: &[ConstantScalar], lane: usize) -> Option<&ConstantScalar> {
     bits.get(if bits.len() == 1 { 0 } else { lane })
 }
 
 /// What an instruction makes of scalars; none where it cannot be computed.
-pub(crate) fn eval(op: Op, to: Scalar, operands: &[(Scalar, u64)]) -> Option<u64> {
+pub(crate) fn eval(op: Op, to: ScalarRepr, operands: &[(ScalarRepr, u64)]) -> Option<u64> {
     let values: Vec<fold::Value> = operands
         .iter()
         .map(|(scalar, bits)| {
@@ -423,11 +437,11 @@ fn truncate(value: u64, bits: u32) -> u64 {
     }
 }
 
-fn fold_type(scalar: Scalar) -> Option<fold::Type> {
+fn fold_type(scalar: ScalarRepr) -> Option<fold::Type> {
     Some(match scalar {
-        Scalar::Bool => fold::Type::Bool,
-        Scalar::Int(bits) => fold::Type::Int { width: bits.into() },
-        Scalar::Pointer => return None,
+        ScalarRepr::Bool => fold::Type::Bool,
+        ScalarRepr::Int(bits) => fold::Type::Int { width: bits.into() },
+        ScalarRepr::Pointer => return None,
         float => fold::Type::Float(float.format()?),
     })
 }

@@ -1,8 +1,8 @@
 //! What generated code is given: the layout of the launch context and of invocations' frames.
 
-use crate::check::Live;
-use crate::enqueue::Queue;
-use crate::print::Printer;
+use crate::check::WorkgroupState;
+use crate::enqueue::LaunchQueue;
+use crate::print::PrintfRecorder;
 use std::mem::offset_of;
 
 /// Facts about the launch and the workgroup, read by generated code at fixed offsets.
@@ -10,7 +10,7 @@ use std::mem::offset_of;
 /// One for each thread; constant during a call of generated code.
 #[repr(C)]
 #[derive(Clone, Debug)]
-pub(crate) struct Context {
+pub(crate) struct LaunchContext {
     /// The block of kernel arguments.
     pub args: *const u8,
     /// Address and length of each binding; of the table of an array of bindings and its length.
@@ -54,37 +54,37 @@ pub(crate) struct Context {
     /// How often each block ran; only for kernels that count.
     pub counters: *mut u64,
     /// What checks know; only for kernels that are checked.
-    pub check: *mut Live,
+    pub check: *mut WorkgroupState,
     /// What is printed.
-    pub printer: *mut Printer,
+    pub printer: *mut PrintfRecorder,
     /// What is enqueued.
-    pub queue: *const Queue,
+    pub queue: *const LaunchQueue,
 }
 
 /// Offsets of the context's fields.
 pub(crate) mod at {
-    use super::{Context, offset_of};
+    use super::{LaunchContext, offset_of};
 
-    pub const ARGS: i32 = offset_of!(Context, args) as i32;
-    pub const BINDINGS: i32 = offset_of!(Context, bindings) as i32;
-    pub const PUSH: i32 = offset_of!(Context, push) as i32;
-    pub const WORKGROUP: i32 = offset_of!(Context, workgroup) as i32;
-    pub const WORKGROUP_BYTES: i32 = offset_of!(Context, workgroup_bytes) as i32;
-    pub const PRIVATE: i32 = offset_of!(Context, private) as i32;
-    pub const FRAMES: i32 = offset_of!(Context, frames) as i32;
-    pub const FRAME_STRIDE: i32 = offset_of!(Context, frame_stride) as i32;
-    pub const GROUP: i32 = offset_of!(Context, group) as i32;
-    pub const GROUPS: i32 = offset_of!(Context, groups) as i32;
-    pub const BASE: i32 = offset_of!(Context, base) as i32;
-    pub const LOCAL: i32 = offset_of!(Context, local) as i32;
-    pub const ENQUEUED: i32 = offset_of!(Context, enqueued) as i32;
-    pub const GLOBAL: i32 = offset_of!(Context, global) as i32;
-    pub const OFFSET: i32 = offset_of!(Context, offset) as i32;
-    pub const DIMENSIONS: i32 = offset_of!(Context, dimensions) as i32;
-    pub const STREAMS: i32 = offset_of!(Context, streams) as i32;
-    pub const TALLIES: i32 = offset_of!(Context, tallies) as i32;
-    pub const COUNTERS: i32 = offset_of!(Context, counters) as i32;
-    pub const CHECK: i32 = offset_of!(Context, check) as i32;
+    pub const ARGS: i32 = offset_of!(LaunchContext, args) as i32;
+    pub const BINDINGS: i32 = offset_of!(LaunchContext, bindings) as i32;
+    pub const PUSH: i32 = offset_of!(LaunchContext, push) as i32;
+    pub const WORKGROUP: i32 = offset_of!(LaunchContext, workgroup) as i32;
+    pub const WORKGROUP_BYTES: i32 = offset_of!(LaunchContext, workgroup_bytes) as i32;
+    pub const PRIVATE: i32 = offset_of!(LaunchContext, private) as i32;
+    pub const FRAMES: i32 = offset_of!(LaunchContext, frames) as i32;
+    pub const FRAME_STRIDE: i32 = offset_of!(LaunchContext, frame_stride) as i32;
+    pub const GROUP: i32 = offset_of!(LaunchContext, group) as i32;
+    pub const GROUPS: i32 = offset_of!(LaunchContext, groups) as i32;
+    pub const BASE: i32 = offset_of!(LaunchContext, base) as i32;
+    pub const LOCAL: i32 = offset_of!(LaunchContext, local) as i32;
+    pub const ENQUEUED: i32 = offset_of!(LaunchContext, enqueued) as i32;
+    pub const GLOBAL: i32 = offset_of!(LaunchContext, global) as i32;
+    pub const OFFSET: i32 = offset_of!(LaunchContext, offset) as i32;
+    pub const DIMENSIONS: i32 = offset_of!(LaunchContext, dimensions) as i32;
+    pub const STREAMS: i32 = offset_of!(LaunchContext, streams) as i32;
+    pub const TALLIES: i32 = offset_of!(LaunchContext, tallies) as i32;
+    pub const COUNTERS: i32 = offset_of!(LaunchContext, counters) as i32;
+    pub const CHECK: i32 = offset_of!(LaunchContext, check) as i32;
 }
 
 /// State of an invocation that has not begun: the resume argument that begins it.

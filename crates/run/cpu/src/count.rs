@@ -3,8 +3,8 @@
 //! Code that counts adds one to a counter at the beginning of each block; from that follows how many
 //! instructions ran, without a cost for each of them. Every thread has counters of its own.
 
-use crate::compile::Kernel;
-use crate::program::{ExtSet, Program};
+use crate::compile::JitKernel;
+use crate::program::{AnalysedModule, ExtSet};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, InstRef};
@@ -26,17 +26,17 @@ pub struct BlockCount {
 
 /// The counters of a kernel's blocks.
 #[derive(Default)]
-pub(crate) struct Counters {
+pub(crate) struct BlockCounters {
     /// First counter of each reached function, by its index.
     firsts: Vec<u32>,
     blocks: Vec<BlockCount>,
     totals: Mutex<Vec<u64>>,
 }
 
-impl Counters {
+impl BlockCounters {
     /// One for each block that can be reached.
-    pub fn new(program: &Program<'_>) -> Counters {
-        let mut counters = Counters::default();
+    pub fn new(program: &AnalysedModule<'_>) -> BlockCounters {
+        let mut counters = BlockCounters::default();
         for func in &program.functions.bottom_up {
             let info = program.functions.get(*func);
             if counters.firsts.len() <= func.index() {
@@ -79,7 +79,7 @@ impl Counters {
 }
 
 /// Whether an instruction is work for whoever runs it.
-fn does_something(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn does_something(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::Label | Op::Phi | Op::Variable | Op::UntypedVariableKHR => false,
         Op::Nop | Op::LoopMerge | Op::SelectionMerge | Op::LoopControlINTEL => false,
@@ -88,7 +88,7 @@ fn does_something(program: &Program<'_>, inst: InstRef<'_>) -> bool {
     }
 }
 
-impl Kernel {
+impl JitKernel {
     /// How often each block ran in all launches so far; empty unless the kernel was compiled to
     /// count.
     pub fn counts(&self) -> Vec<BlockCount> {

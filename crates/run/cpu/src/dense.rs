@@ -24,7 +24,7 @@ fn sizes(pair: u64) -> [usize; 2] {
 ///
 /// # Safety
 /// There is such a matrix, and room for it.
-pub(crate) unsafe extern "C" fn load<T: Number>(
+pub(crate) unsafe extern "C" fn load<T: DenseElement>(
     to: *mut f32,
     from: *const T,
     stride: u64,
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn load<T: Number>(
 const BLOCK: usize = 8;
 
 /// Reads a matrix that lies column by column.
-unsafe fn turn<T: Number>(
+unsafe fn turn<T: DenseElement>(
     to: *mut f32,
     from: *const T,
     stride: usize,
@@ -73,7 +73,7 @@ unsafe fn turn<T: Number>(
 }
 
 /// What matrices have in memory.
-pub(crate) trait Number: Copy {
+pub(crate) trait DenseElement: Copy {
     /// Reads so many numbers.
     ///
     /// # Safety
@@ -81,7 +81,7 @@ pub(crate) trait Number: Copy {
     unsafe fn widen(to: *mut f32, from: *const Self, count: usize);
 }
 
-impl Number for f32 {
+impl DenseElement for f32 {
     unsafe fn widen(to: *mut f32, from: *const f32, count: usize) {
         // SAFETY: the caller's promise; bytes, as nothing is said of their alignment.
         unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), count * 4) };
@@ -89,7 +89,7 @@ impl Number for f32 {
 }
 
 /// Numbers of 16 bits.
-impl Number for u16 {
+impl DenseElement for u16 {
     unsafe fn widen(to: *mut f32, from: *const u16, count: usize) {
         // SAFETY: the caller's promise, and the processor has the instructions.
         unsafe {
@@ -208,7 +208,7 @@ pub(crate) unsafe extern "C" fn multiply(
     depth: u64,
 ) {
     let [rows, columns] = sizes(size);
-    let product = Product {
+    let product = DenseProduct {
         to,
         factors: [first, second],
         summand,
@@ -230,7 +230,7 @@ pub(crate) unsafe extern "C" fn multiply(
 }
 
 /// A product, row by row each.
-struct Product {
+struct DenseProduct {
     to: *mut f32,
     factors: [*const f32; 2],
     summand: *const f32,
@@ -238,7 +238,7 @@ struct Product {
     size: [usize; 3],
 }
 
-impl Product {
+impl DenseProduct {
     unsafe fn plain(&self) {
         let [rows, columns, depth] = self.size;
         // SAFETY: the caller's promise.
@@ -265,7 +265,7 @@ macro_rules! vectors {
      |$count:ident| $mask_of:expr, |$at:ident, $m:ident| $load:expr, |$to:ident, $n:ident, $v:ident| $store:expr,
      $splat:path, $fma:path) => {
         mod $name {
-            use super::Product;
+            use super::DenseProduct;
             use std::arch::x86_64::*;
 
             /// Most rows of a block.
@@ -289,7 +289,7 @@ macro_rules! vectors {
             }
 
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn multiply(product: &Product) {
+            pub(super) unsafe fn multiply(product: &DenseProduct) {
                 let [rows, columns, _] = product.size;
                 let blocks = rows.div_ceil(ROWS).max(1);
                 for column in (0..columns).step_by(2 * $width) {
@@ -312,7 +312,7 @@ macro_rules! vectors {
 
             #[target_feature(enable = $features)]
             unsafe fn add<const R: usize>(
-                product: &Product,
+                product: &DenseProduct,
                 row: usize,
                 column: usize,
                 masks: [$mask; 2],
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
 
     /// A way to multiply.
-    type Way = unsafe fn(&Product);
+    type Way = unsafe fn(&DenseProduct);
 
     fn ways() -> Vec<Way> {
         let mut ways: Vec<Way> = vec![|product| {
@@ -407,7 +407,7 @@ mod tests {
             for way in ways() {
                 // What lies behind the result stays as it is.
                 let mut to = vec![0.5; rows * columns + 1];
-                let product = Product {
+                let product = DenseProduct {
                     to: to.as_mut_ptr(),
                     factors: [a.as_ptr(), b.as_ptr()],
                     summand: c.as_ptr(),

@@ -10,11 +10,11 @@
 //! the call.
 #![allow(unsafe_code)]
 
-use crate::check::Checker;
-use crate::compile::Kernel;
-use crate::context::Context;
-use crate::guard::Trap;
-use crate::launch::{Argument, Launch, Memory, RunError, Size};
+use crate::check::KernelSanitizer;
+use crate::compile::JitKernel;
+use crate::context::LaunchContext;
+use crate::guard::TrapReason;
+use crate::launch::{InvocationRange, JitArgument, JitLaunch, LaunchError, MemorySpan};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ const FAILURE: i32 = -101;
 /// What generated code passes, a word each; the sizes of workgroup memory stand elsewhere.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct EnqueueRequest {
     /// The function's number; 0 for a marker.
     pub function: u64,
     pub dimensions: u64,
@@ -51,12 +51,12 @@ pub(crate) struct Request {
 }
 
 /// Words of a request.
-pub(crate) const WORDS: usize = size_of::<Request>() / 8;
+pub(crate) const WORDS: usize = size_of::<EnqueueRequest>() / 8;
 
 /// A launch that waits for its turn.
-pub(crate) struct Enqueued {
+pub(crate) struct EnqueuedLaunch {
     function: u64,
-    size: Size,
+    size: InvocationRange,
     param: Vec<u128>,
     bytes: u64,
     locals: Vec<u64>,
@@ -66,18 +66,18 @@ pub(crate) struct Enqueued {
 
 /// What the launches of a device have enqueued.
 #[derive(Default)]
-pub(crate) struct Queue {
-    state: Mutex<State>,
+pub(crate) struct LaunchQueue {
+    state: Mutex<LaunchQueueState>,
 }
 
 #[derive(Default)]
-struct State {
-    pending: Vec<Enqueued>,
+struct LaunchQueueState {
+    pending: Vec<EnqueuedLaunch>,
     /// By number, from 1 on: whether what an event is of has ended.
     events: Vec<bool>,
 }
 
-impl State {
+impl LaunchQueueState {
     fn new_event(&mut self) -> usize {
         self.events.push(false);
         self.events.len()
@@ -90,15 +90,15 @@ impl State {
 }
 
 /// What is to be run next.
-enum Next {
-    Launch(Enqueued),
+enum NextLaunch {
+    Launch(EnqueuedLaunch),
     /// What is left waits for what does not come.
     Stuck,
     Nothing,
 }
 
-impl Queue {
-    fn with<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+impl LaunchQueue {
+    fn with<T>(&self, f: impl FnOnce(&mut LaunchQueueState) -> T) -> T {
         let mut state = match self.state.lock() {
             Ok(state) => state,
             Err(poisoned) => poisoned.into_inner(),
@@ -114,19 +114,19 @@ impl Queue {
         });
     }
 
-    fn next(&self) -> Next {
+    fn next(&self) -> NextLaunch {
         self.with(|state| {
-            let ready = |e: &Enqueued| e.waits.iter().all(|event| state.is_over(*event));
+            let ready = |e: &EnqueuedLaunch| e.waits.iter().all(|event| state.is_over(*event));
             match state.pending.iter().position(ready) {
-                Some(at) => Next::Launch(state.pending.remove(at)),
-                None if state.pending.is_empty() => Next::Nothing,
-                None => Next::Stuck,
+                Some(at) => NextLaunch::Launch(state.pending.remove(at)),
+                None if state.pending.is_empty() => NextLaunch::Nothing,
+                None => NextLaunch::Stuck,
             }
         })
     }
 
     /// Adds a request of which everything was read: its event, where there is room.
-    fn add(&self, mut enqueued: Enqueued) -> Option<usize> {
+    fn add(&self, mut enqueued: EnqueuedLaunch) -> Option<usize> {
         self.with(|state| {
             if state.pending.len() >= MOST {
                 return None;
@@ -140,7 +140,10 @@ impl Queue {
 }
 
 /// `OpEnqueueKernel` and `OpEnqueueMarker`.
-pub(crate) extern "C" fn enqueue(context: *const Context, request: *const Request) -> i32 {
+pub(crate) extern "C" fn enqueue(
+    context: *const LaunchContext,
+    request: *const EnqueueRequest,
+) -> i32 {
     // SAFETY: generated code passes its context and a request on its stack.
     let (queue, request) = unsafe { (&*(*context).queue, *request) };
     if request.bytes > MOST_BYTES || request.waits > MOST as u64 || request.locals > MOST as u64 {
@@ -163,9 +166,9 @@ pub(crate) extern "C" fn enqueue(context: *const Context, request: *const Reques
     }
     let chosen = request.local.iter().all(|n| *n > 0);
     let local = chosen.then(|| request.local.map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
-    let enqueued = Enqueued {
+    let enqueued = EnqueuedLaunch {
         function: request.function,
-        size: Size::Items {
+        size: InvocationRange::Items {
             global: request.global,
             local,
             offset: request.offset,
@@ -188,11 +191,11 @@ pub(crate) extern "C" fn enqueue(context: *const Context, request: *const Reques
 }
 
 /// `OpCreateUserEvent` where the event is 0: gives one; `OpSetUserEventStatus` otherwise.
-pub(crate) extern "C" fn mark(context: *const Context, event: u64, status: i64) -> u64 {
+pub(crate) extern "C" fn mark(context: *const LaunchContext, event: u64, status: i64) -> u64 {
     // SAFETY: generated code passes its context.
     let queue = unsafe { &*(*context).queue };
     if event == 0 {
-        return queue.with(State::new_event) as u64;
+        return queue.with(LaunchQueueState::new_event) as u64;
     }
     // `CL_COMPLETE`, or an error.
     if status <= 0 {
@@ -201,44 +204,44 @@ pub(crate) extern "C" fn mark(context: *const Context, event: u64, status: i64) 
     0
 }
 
-impl Kernel {
+impl JitKernel {
     /// Runs what a launch of this kernel has enqueued, and what that enqueues.
     ///
     /// # Errors
     /// When one of them fails, waits for what does not happen, or all together take longer than the launch may.
     ///
     /// # Safety
-    /// As [`Kernel::run`], of the memory that the launch was given.
+    /// As [`JitKernel::run`], of the memory that the launch was given.
     pub(crate) unsafe fn run_enqueued(
         &self,
-        launch: &Launch<'_>,
-        queue: &Queue,
-        mut checker: Option<&mut Checker>,
-    ) -> Result<(), RunError> {
+        launch: &JitLaunch<'_>,
+        queue: &LaunchQueue,
+        mut checker: Option<&mut KernelSanitizer>,
+    ) -> Result<(), LaunchError> {
         let begun = Instant::now();
         loop {
             if launch.timeout.is_some_and(|most| begun.elapsed() > most) {
-                return Err(RunError::of(Trap::Late, &self.name));
+                return Err(LaunchError::of(TrapReason::Late, &self.name));
             }
             let mut next = match queue.next() {
-                Next::Launch(next) => next,
-                Next::Nothing => return Ok(()),
-                Next::Stuck => {
+                NextLaunch::Launch(next) => next,
+                NextLaunch::Nothing => return Ok(()),
+                NextLaunch::Stuck => {
                     let name = &self.name;
                     let message =
                         format!("what {name} has enqueued waits for events that nothing sets");
-                    return Err(RunError::Launch(message));
+                    return Err(LaunchError::Launch(message));
                 }
             };
             let block = self.blocks.iter().find(|b| b.0 == next.function);
             if let Some((_, kernel)) = block {
-                let param = Memory {
+                let param = MemorySpan {
                     address: next.param.as_mut_ptr().cast(),
                     length: next.bytes,
                 };
-                let mut arguments = vec![Argument::Memory(param)];
-                arguments.extend(next.locals.iter().map(|bytes| Argument::Local(*bytes)));
-                let launch = Launch {
+                let mut arguments = vec![JitArgument::Memory(param)];
+                arguments.extend(next.locals.iter().map(|bytes| JitArgument::Local(*bytes)));
+                let launch = JitLaunch {
                     size: next.size,
                     arguments: &arguments,
                     bindings: &[],

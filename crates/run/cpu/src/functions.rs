@@ -6,11 +6,11 @@
 //! function can do. Others are inlined where that is cheap, as it lets the variables whose addresses
 //! they are given become SSA values.
 
-use crate::liveness::{self, Live};
-use crate::program::Program;
+use crate::liveness::{self, SuspendLiveness};
+use crate::program::AnalysedModule;
 use crate::promote::{self, operand_ids};
 use crate::suspend;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Dominators, function_name};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
@@ -42,12 +42,12 @@ pub(crate) struct FunctionInfo {
     /// Parameters whose pointer is used for plain loads and stores only.
     pub direct_params: Vec<bool>,
     /// What has to be kept where; empty for functions that do not suspend.
-    pub live: Live,
+    pub live: SuspendLiveness,
 }
 
 /// The functions that an entry point reaches.
 #[derive(Default)]
-pub(crate) struct Functions {
+pub(crate) struct ReachedFunctions {
     info: Vec<Option<FunctionInfo>>,
     /// Number of each id within the function that defines it; `u32::MAX` outside of functions.
     local: Option<IdMap<u32>>,
@@ -62,22 +62,22 @@ pub(crate) struct Functions {
     pub bottom_up: Vec<Func>,
 }
 
-impl Functions {
+impl ReachedFunctions {
     /// Analyses what the program's entry point reaches.
     ///
     /// # Errors
     /// On recursion, on calls of functions without a body, and on call chains that are too deep or
     /// too large to expand.
-    pub fn compute(program: &Program<'_>) -> Result<Functions, Diagnostic> {
+    pub fn compute(program: &AnalysedModule<'_>) -> Result<ReachedFunctions, SourceDiagnostic> {
         let module = program.module;
         let mut by_id = IdMap::new(module.bound(), None);
         for func in module.functions() {
             by_id.set(module.function_id(*func), Some(*func));
         }
         let pointed = pointed_functions(module, &by_id);
-        let calls = CallGraph::compute(program, &by_id, &pointed)?;
+        let calls = ReachedCallGraph::compute(program, &by_id, &pointed)?;
         let count = module.functions().iter().map(|f| f.index() + 1).max();
-        let mut functions = Functions {
+        let mut functions = ReachedFunctions {
             info: (0..count.unwrap_or(0)).map(|_| None).collect(),
             local: Some(IdMap::new(module.bound(), u32::MAX)),
             promoted: Some(IdMap::new(module.bound(), false)),
@@ -128,7 +128,7 @@ impl Functions {
     }
 
     /// The functions that a call of a pointer may go to.
-    pub fn targets(&self, program: &Program<'_>, call: InstRef<'_>) -> Vec<Func> {
+    pub fn targets(&self, program: &AnalysedModule<'_>, call: InstRef<'_>) -> Vec<Func> {
         let fits = |func: &&Func| fits(program, **func, call);
         self.pointed.iter().filter(fits).copied().collect()
     }
@@ -149,7 +149,11 @@ impl Functions {
         self.by_id(callee).is_some_and(|f| self.get(f).suspends)
     }
 
-    fn describe(&mut self, program: &Program<'_>, func: Func) -> Result<FunctionInfo, Diagnostic> {
+    fn describe(
+        &mut self,
+        program: &AnalysedModule<'_>,
+        func: Func,
+    ) -> Result<FunctionInfo, SourceDiagnostic> {
         let module = program.module;
         let cfg = Cfg::compute(module, &program.definitions, func)?;
         let params = module.insts(module.function(func).params);
@@ -185,12 +189,12 @@ impl Functions {
             inline: false,
             cfg,
             order,
-            live: Live::default(),
+            live: SuspendLiveness::default(),
         })
     }
 
     /// Refuses functions that use what another one defines.
-    fn check_owners(&self, program: &Program<'_>) -> Result<(), Diagnostic> {
+    fn check_owners(&self, program: &AnalysedModule<'_>) -> Result<(), SourceDiagnostic> {
         let mut owners: IdMap<Option<Func>> = IdMap::new(program.module.bound(), None);
         for func in &self.bottom_up {
             for inst in program.module.function_insts(*func) {
@@ -204,7 +208,7 @@ impl Functions {
                 let foreign = operand_ids(inst).find(|id| owners[*id].is_some_and(|o| o != *func));
                 if let Some(id) = foreign {
                     let message = format!("{} uses {id} of another function", inst.op());
-                    return Err(Diagnostic::error(inst.place(), message));
+                    return Err(SourceDiagnostic::error(inst.place(), message));
                 }
             }
         }
@@ -213,9 +217,9 @@ impl Functions {
 
     fn decide_inlining(
         &mut self,
-        program: &Program<'_>,
-        calls: &CallGraph,
-    ) -> Result<(), Diagnostic> {
+        program: &AnalysedModule<'_>,
+        calls: &ReachedCallGraph,
+    ) -> Result<(), SourceDiagnostic> {
         let mut sizes = vec![0u64; self.info.len()];
         for func in &calls.bottom_up {
             let at = func.index();
@@ -235,7 +239,7 @@ impl Functions {
             if must > MAX_SIZE {
                 let def = program.module.inst(program.module.function(*func).def);
                 let message = format!("the calls in {} expand too far", program.entry.name);
-                return Err(Diagnostic::error(def.place(), message));
+                return Err(SourceDiagnostic::error(def.place(), message));
             }
         }
         Ok(())
@@ -243,7 +247,7 @@ impl Functions {
 }
 
 /// Who calls whom.
-struct CallGraph {
+struct ReachedCallGraph {
     bottom_up: Vec<Func>,
     edges: Vec<Vec<Func>>,
     /// Instructions of each function.
@@ -265,7 +269,7 @@ fn pointed_functions(module: &Module, by_id: &IdMap<Option<Func>>) -> Vec<Func> 
 
 /// Whether a function takes and gives what a call of a pointer does. What pointers point to does not
 /// matter: a module has pointers to functions of any such type, and front ends infer pointees one by one.
-fn fits(program: &Program<'_>, func: Func, call: InstRef<'_>) -> bool {
+fn fits(program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) -> bool {
     let module = program.module;
     let def = module.inst(module.function(func).def);
     let params = module.insts(module.function(func).params);
@@ -281,21 +285,21 @@ fn fits(program: &Program<'_>, func: Func, call: InstRef<'_>) -> bool {
         && params.next().is_none()
 }
 
-impl CallGraph {
+impl ReachedCallGraph {
     fn callees(&self, func: Func) -> impl Iterator<Item = Func> + '_ {
         self.edges[func.index()].iter().copied()
     }
 
     /// Depth-first from the entry point.
     fn compute(
-        program: &Program<'_>,
+        program: &AnalysedModule<'_>,
         by_id: &IdMap<Option<Func>>,
         pointed: &[Func],
-    ) -> Result<CallGraph, Diagnostic> {
+    ) -> Result<ReachedCallGraph, SourceDiagnostic> {
         let (module, entry) = (program.module, program.entry.func);
         let count = module.functions().iter().map(|f| f.index() + 1).max();
         let count = count.unwrap_or(0);
-        let mut graph = CallGraph {
+        let mut graph = ReachedCallGraph {
             bottom_up: Vec::new(),
             edges: vec![Vec::new(); count],
             sizes: vec![0; count],
@@ -312,7 +316,7 @@ impl CallGraph {
                 if depth[func.index()] > MAX_DEPTH {
                     let def = module.inst(module.function(*func).def);
                     let message = format!("calls are nested deeper than {MAX_DEPTH}");
-                    return Err(Diagnostic::error(def.place(), message));
+                    return Err(SourceDiagnostic::error(def.place(), message));
                 }
                 state[func.index()] = 2;
                 graph.bottom_up.push(*func);
@@ -323,7 +327,7 @@ impl CallGraph {
             match state[callee.index()] {
                 1 => {
                     let message = "recursion is not supported by the CPU device";
-                    return Err(Diagnostic::error(module.inst(at).place(), message));
+                    return Err(SourceDiagnostic::error(module.inst(at).place(), message));
                 }
                 0 => {
                     state[callee.index()] = 1;
@@ -338,11 +342,11 @@ impl CallGraph {
 
     fn scan(
         &mut self,
-        program: &Program<'_>,
+        program: &AnalysedModule<'_>,
         by_id: &IdMap<Option<Func>>,
         pointed: &[Func],
         func: Func,
-    ) -> Result<Vec<(Func, Inst)>, Diagnostic> {
+    ) -> Result<Vec<(Func, Inst)>, SourceDiagnostic> {
         let module = program.module;
         let mut calls = Vec::new();
         for inst in module.function_insts(func) {
@@ -365,7 +369,7 @@ impl CallGraph {
             let Some(callee) = callee else {
                 let name = function_name(module, inst.id(0));
                 let message = format!("{name} is called, but has no body");
-                return Err(Diagnostic::error(inst.place(), message)
+                return Err(SourceDiagnostic::error(inst.place(), message)
                     .with_hint("link the module with the one that defines it"));
             };
             self.times[callee.index()] += 1;

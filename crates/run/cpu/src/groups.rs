@@ -4,9 +4,9 @@
 //! scheduler between two runs of generated code.
 
 use crate::context::{DONE, EXCHANGE, STATE};
-use crate::product::Lanes;
-use crate::suspend::{Combine, Exchange, Point};
-use crate::types::Scalar;
+use crate::product::SubgroupLanes;
+use crate::suspend::{GroupExchange, ScanOperator, SuspensionPoint};
+use crate::types::ScalarRepr;
 use spirula_scalar::{Format, Rounding, convert};
 use spirula_spirv::grammar::Op;
 
@@ -31,12 +31,12 @@ impl FrameLayout {
 }
 
 /// The frames of a workgroup.
-pub(crate) struct Frames<'a> {
+pub(crate) struct WorkgroupFrames<'a> {
     pub words: &'a mut [u64],
     pub layout: FrameLayout,
 }
 
-impl Frames<'_> {
+impl WorkgroupFrames<'_> {
     fn at(&self, lane: usize, bytes: i32) -> usize {
         self.layout.bias + lane * self.layout.stride + bytes as usize / 8
     }
@@ -66,25 +66,28 @@ impl Frames<'_> {
 /// Computes the results of a point for the active invocations, in order. `first` is the number of
 /// the group's first invocation, `size` the number of invocations in a full group.
 pub(crate) fn exchange(
-    frames: &mut Frames<'_>,
-    point: &Point,
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
     active: &[usize],
     first: usize,
     size: usize,
 ) {
     let components = point.components as usize;
     match point.exchange {
-        Exchange::Barrier | Exchange::AsyncCopy | Exchange::Pipe(_) => {}
-        Exchange::Elect => {
+        GroupExchange::Barrier | GroupExchange::AsyncCopy | GroupExchange::Pipe(_) => {}
+        GroupExchange::Elect => {
             for (n, lane) in active.iter().enumerate() {
                 frames.set_slot(*lane, 0, u64::from(n == 0));
             }
         }
-        Exchange::All | Exchange::Any | Exchange::QuadAll | Exchange::QuadAny => {
+        GroupExchange::All
+        | GroupExchange::Any
+        | GroupExchange::QuadAll
+        | GroupExchange::QuadAny => {
             vote(frames, point.exchange, active, first);
         }
-        Exchange::AllEqual => {
-            let value = |frames: &Frames<'_>, lane: usize| -> Vec<u64> {
+        GroupExchange::AllEqual => {
+            let value = |frames: &WorkgroupFrames<'_>, lane: usize| -> Vec<u64> {
                 let bits = (0..components).map(|n| frames.slot(lane, n));
                 bits.map(|b| comparable(b, point.scalar)).collect()
             };
@@ -94,14 +97,14 @@ pub(crate) fn exchange(
                 frames.set_slot(*lane, 0, u64::from(equal));
             }
         }
-        Exchange::Ballot => ballot(frames, active, first),
-        Exchange::Reduce(combine) => {
+        GroupExchange::Ballot => ballot(frames, active, first),
+        GroupExchange::Reduce(combine) => {
             for n in 0..components {
                 reduce(frames, point, combine, active, first, n);
             }
         }
-        Exchange::Product => {
-            let lanes = Lanes {
+        GroupExchange::Product => {
+            let lanes = SubgroupLanes {
                 active,
                 first,
                 size,
@@ -110,7 +113,7 @@ pub(crate) fn exchange(
                 product.compute(frames, lanes);
             }
         }
-        Exchange::ShufflePairUp | Exchange::ShufflePairDown => {
+        GroupExchange::ShufflePairUp | GroupExchange::ShufflePairDown => {
             shuffle_pair(frames, point, active, first, size);
         }
         _ => shuffle(frames, point, active, first, size),
@@ -118,7 +121,7 @@ pub(crate) fn exchange(
 }
 
 /// The bits of a value such that equal values have equal ones: both zeros are equal.
-fn comparable(bits: u64, scalar: Scalar) -> u64 {
+fn comparable(bits: u64, scalar: ScalarRepr) -> u64 {
     let bits = low(bits, scalar);
     let sign = 1u64 << (scalar.bits() - 1);
     if scalar.is_float() && bits == sign {
@@ -128,13 +131,13 @@ fn comparable(bits: u64, scalar: Scalar) -> u64 {
     }
 }
 
-fn low(bits: u64, scalar: Scalar) -> u64 {
+fn low(bits: u64, scalar: ScalarRepr) -> u64 {
     bits & (u64::MAX >> (64 - scalar.bytes() * 8))
 }
 
-fn vote(frames: &mut Frames<'_>, exchange: Exchange, active: &[usize], first: usize) {
-    let quads = matches!(exchange, Exchange::QuadAll | Exchange::QuadAny);
-    let all = matches!(exchange, Exchange::All | Exchange::QuadAll);
+fn vote(frames: &mut WorkgroupFrames<'_>, exchange: GroupExchange, active: &[usize], first: usize) {
+    let quads = matches!(exchange, GroupExchange::QuadAll | GroupExchange::QuadAny);
+    let all = matches!(exchange, GroupExchange::All | GroupExchange::QuadAll);
     let votes: Vec<bool> = active
         .iter()
         .map(|lane| frames.slot(*lane, 0) & 1 != 0)
@@ -160,7 +163,7 @@ fn vote(frames: &mut Frames<'_>, exchange: Exchange, active: &[usize], first: us
     }
 }
 
-fn ballot(frames: &mut Frames<'_>, active: &[usize], first: usize) {
+fn ballot(frames: &mut WorkgroupFrames<'_>, active: &[usize], first: usize) {
     let mut mask = 0u64;
     for lane in active {
         let bit = frames.slot(*lane, 0) & 1;
@@ -176,9 +179,9 @@ fn ballot(frames: &mut Frames<'_>, active: &[usize], first: usize) {
 
 /// A reduction or scan of component `n`.
 fn reduce(
-    frames: &mut Frames<'_>,
-    point: &Point,
-    combine: Combine,
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    combine: ScanOperator,
     active: &[usize],
     first: usize,
     n: usize,
@@ -214,35 +217,39 @@ fn reduce(
 }
 
 /// The value that changes none it is combined with.
-fn identity(combine: Combine, scalar: Scalar) -> u64 {
+fn identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
     let bits = scalar.bits();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);
     match combine {
-        Combine::IAdd | Combine::Or | Combine::Xor | Combine::UMax | Combine::FAdd => 0,
-        Combine::IMul => 1,
-        Combine::FMul => of_f64(1.0, scalar),
-        Combine::And | Combine::UMin => ones,
-        Combine::SMin => ones ^ sign,
-        Combine::SMax => sign,
-        Combine::FMin => of_f64(f64::INFINITY, scalar),
-        Combine::FMax => of_f64(f64::NEG_INFINITY, scalar),
+        ScanOperator::IAdd
+        | ScanOperator::Or
+        | ScanOperator::Xor
+        | ScanOperator::UMax
+        | ScanOperator::FAdd => 0,
+        ScanOperator::IMul => 1,
+        ScanOperator::FMul => of_f64(1.0, scalar),
+        ScanOperator::And | ScanOperator::UMin => ones,
+        ScanOperator::SMin => ones ^ sign,
+        ScanOperator::SMax => sign,
+        ScanOperator::FMin => of_f64(f64::INFINITY, scalar),
+        ScanOperator::FMax => of_f64(f64::NEG_INFINITY, scalar),
     }
 }
 
-fn combined(combine: Combine, scalar: Scalar, a: u64, b: u64) -> u64 {
+fn combined(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
     let unused = 64 - scalar.bits();
     let signed = |v: u64| (v << unused) as i64 >> unused;
     let bits = match combine {
-        Combine::IAdd => a.wrapping_add(b),
-        Combine::IMul => a.wrapping_mul(b),
-        Combine::SMin => signed(a).min(signed(b)) as u64,
-        Combine::SMax => signed(a).max(signed(b)) as u64,
-        Combine::UMin => a.min(b),
-        Combine::UMax => a.max(b),
-        Combine::And => a & b,
-        Combine::Or => a | b,
-        Combine::Xor => a ^ b,
+        ScanOperator::IAdd => a.wrapping_add(b),
+        ScanOperator::IMul => a.wrapping_mul(b),
+        ScanOperator::SMin => signed(a).min(signed(b)) as u64,
+        ScanOperator::SMax => signed(a).max(signed(b)) as u64,
+        ScanOperator::UMin => a.min(b),
+        ScanOperator::UMax => a.max(b),
+        ScanOperator::And => a & b,
+        ScanOperator::Or => a | b,
+        ScanOperator::Xor => a ^ b,
         _ => return combined_float(combine, scalar, a, b),
     };
     low(bits, scalar)
@@ -250,32 +257,32 @@ fn combined(combine: Combine, scalar: Scalar, a: u64, b: u64) -> u64 {
 
 /// Sums and products are computed in the type itself: a double holds those of the narrower types
 /// well enough to round them once more.
-fn combined_float(combine: Combine, scalar: Scalar, a: u64, b: u64) -> u64 {
+fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
     let (x, y) = (to_f64(a, scalar), to_f64(b, scalar));
     let value = match combine {
-        Combine::FAdd => x + y,
-        Combine::FMul => x * y,
-        Combine::FMin => x.min(y),
+        ScanOperator::FAdd => x + y,
+        ScanOperator::FMul => x * y,
+        ScanOperator::FMin => x.min(y),
         _ => x.max(y),
     };
     of_f64(value, scalar)
 }
 
-fn format(scalar: Scalar) -> Format {
+fn format(scalar: ScalarRepr) -> Format {
     scalar.format().unwrap_or(Format::F64)
 }
 
 /// The number that bits of a floating-point type are.
-pub(crate) fn number(bits: u64, scalar: Scalar) -> f64 {
+pub(crate) fn number(bits: u64, scalar: ScalarRepr) -> f64 {
     to_f64(low(bits, scalar), scalar)
 }
 
 /// The bits of a number, rounded to a floating-point type.
-pub(crate) fn of_number(value: f64, scalar: Scalar) -> u64 {
+pub(crate) fn of_number(value: f64, scalar: ScalarRepr) -> u64 {
     of_f64(value, scalar)
 }
 
-fn to_f64(bits: u64, scalar: Scalar) -> f64 {
+fn to_f64(bits: u64, scalar: ScalarRepr) -> f64 {
     let rounding = Rounding::NearestEven;
     f64::from_bits(convert::float_to_float(
         bits,
@@ -285,7 +292,7 @@ fn to_f64(bits: u64, scalar: Scalar) -> f64 {
     ))
 }
 
-fn of_f64(value: f64, scalar: Scalar) -> u64 {
+fn of_f64(value: f64, scalar: ScalarRepr) -> u64 {
     let rounding = Rounding::NearestEven;
     convert::float_to_float(value.to_bits(), Format::F64, format(scalar), rounding)
 }
@@ -298,8 +305,8 @@ pub(crate) fn is_broadcast(op: Op) -> bool {
 /// Whose value an invocation gets at a point where values go from one to another; none where it is nobody's.
 /// The group is given by its first invocation and the number of those in a full one.
 pub(crate) fn source(
-    frames: &Frames<'_>,
-    point: &Point,
+    frames: &WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
     active: &[usize],
     (first, size): (usize, usize),
     lane: usize,
@@ -307,14 +314,14 @@ pub(crate) fn source(
     let own = lane - first;
     let operand = frames.slot(lane, point.components as usize) as u32 as usize;
     let other = match point.exchange {
-        Exchange::Broadcast => operand,
-        Exchange::BroadcastFirst => return active.first().copied(),
-        Exchange::ShuffleXor => own ^ operand,
-        Exchange::ShuffleUp => own.checked_sub(operand)?,
-        Exchange::ShuffleDown => own + operand,
-        Exchange::QuadBroadcast => own & !3 | operand & 3,
-        Exchange::QuadSwap => own ^ (operand + 1).min(3),
-        Exchange::Rotate => {
+        GroupExchange::Broadcast => operand,
+        GroupExchange::BroadcastFirst => return active.first().copied(),
+        GroupExchange::ShuffleXor => own ^ operand,
+        GroupExchange::ShuffleUp => own.checked_sub(operand)?,
+        GroupExchange::ShuffleDown => own + operand,
+        GroupExchange::QuadBroadcast => own & !3 | operand & 3,
+        GroupExchange::QuadSwap => own ^ (operand + 1).min(3),
+        GroupExchange::Rotate => {
             let cluster = point.cluster.map_or(size, |c| c as usize).max(1);
             own / cluster * cluster + (own % cluster + operand) % cluster
         }
@@ -324,7 +331,13 @@ pub(crate) fn source(
 }
 
 /// Each invocation gets the value of another one; that of one which is not there is its own.
-fn shuffle(frames: &mut Frames<'_>, point: &Point, active: &[usize], first: usize, size: usize) {
+fn shuffle(
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    active: &[usize],
+    first: usize,
+    size: usize,
+) {
     let components = point.components as usize;
     let values: Vec<Vec<u64>> = active
         .iter()
@@ -345,8 +358,8 @@ fn shuffle(frames: &mut Frames<'_>, point: &Point, active: &[usize], first: usiz
 /// Intel's shuffles between two registers: the lanes of both stand in a row, the first operand's
 /// before the second's, and each invocation looks `delta` lanes down or up from its own.
 fn shuffle_pair(
-    frames: &mut Frames<'_>,
-    point: &Point,
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
     active: &[usize],
     first: usize,
     size: usize,
@@ -358,7 +371,7 @@ fn shuffle_pair(
             let delta = frames.slot(*lane, 2 * components) as u32 as usize;
             let own = lane - first;
             let at = match point.exchange {
-                Exchange::ShufflePairDown => own + delta,
+                GroupExchange::ShufflePairDown => own + delta,
                 _ => (own + size).saturating_sub(delta),
             };
             let (register, other) = (at / size, first + at % size);

@@ -2,7 +2,7 @@
 //!
 //! # Unsafe code
 //! - Calling generated code: the address is that of a function with the signature of
-//!   [`Code::call`], as only entry functions are registered with it, and the memory it lies in
+//!   [`JitCode::call`], as only entry functions are registered with it, and the memory it lies in
 //!   lives as long as the `Code`. What generated code does to memory is the caller's promise.
 //! - Freeing generated code: `Code` is dropped when nothing can call it any more, as every call
 //!   borrows it.
@@ -11,9 +11,9 @@
 //! kernels that have code for bundles run nothing else.
 #![allow(unsafe_code)]
 
-use crate::context::Context;
+use crate::context::LaunchContext;
 use crate::crowded::is_crowded;
-use crate::guard::{self, Entry, Trap};
+use crate::guard::{self, EntryFn, TrapReason};
 use crate::loops::leave_first;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, Signature, UserFuncName, types};
@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Generated code and the data that it refers to.
-pub(crate) struct Code {
+pub(crate) struct JitCode {
     /// None once it is dropped.
     module: Mutex<Option<JITModule>>,
     functions: Vec<(Func, FuncId)>,
@@ -34,20 +34,20 @@ pub(crate) struct Code {
     bundle_id: Option<FuncId>,
     kept: Vec<Box<[u128]>>,
     /// For invocations one by one; why there is none where it could not be compiled.
-    alone: OnceLock<Result<Form, String>>,
+    alone: OnceLock<Result<CompiledEntry, String>>,
     /// The same, before it is compiled.
     deferred: Mutex<Option<(FuncId, Box<cranelift_codegen::Context>)>>,
     has_alone: bool,
-    bundle: Option<Form>,
+    bundle: Option<CompiledEntry>,
     /// Sizes of the functions that were compiled.
     sizes: Vec<(FuncId, usize)>,
     /// Functions that keep all registers.
-    keeping: Vec<(Kept, FuncId)>,
+    keeping: Vec<(PreserveAllStub, FuncId)>,
 }
 
 /// What a function that keeps all registers is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum PreserveAllStub {
     /// It calls the host's function at an address.
     Host(usize),
     /// It decides about accesses of a kind, by its number.
@@ -57,19 +57,22 @@ pub(crate) enum Kept {
 }
 
 /// An entry function that can be called, and where it and what it calls lie.
-struct Form {
-    entry: Entry,
+struct CompiledEntry {
+    entry: EntryFn,
     pieces: Vec<(usize, usize)>,
 }
 
-impl Code {
+impl JitCode {
     /// No code yet, for the host.
     ///
     /// # Errors
     /// When Cranelift does not support the host.
-    pub fn new() -> Result<Code, String> {
-        let builder = JITBuilder::with_isa(host(Allocator::Backtracking)?, default_libcall_names());
-        Ok(Code {
+    pub fn new() -> Result<JitCode, String> {
+        let builder = JITBuilder::with_isa(
+            host(RegisterAllocator::Backtracking)?,
+            default_libcall_names(),
+        );
+        Ok(JitCode {
             module: Mutex::new(Some(JITModule::new(builder))),
             functions: Vec::new(),
             bundle_id: None,
@@ -137,8 +140,8 @@ impl Code {
     /// A function that keeps all registers; made where there is none yet. None where the target has no such functions.
     pub fn keeping(
         &mut self,
-        kept: Kept,
-        make: impl FnOnce(&mut Code) -> Function,
+        kept: PreserveAllStub,
+        make: impl FnOnce(&mut JitCode) -> Function,
         within: &mut Function,
     ) -> Option<FuncRef> {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
@@ -168,7 +171,10 @@ impl Code {
     /// The function that stores two vectors past the caches, to be called by another one; none where the target has none.
     pub fn streaming(&mut self, within: &mut Function) -> Option<FuncRef> {
         let code = crate::stream::CODE?;
-        let known = self.keeping.iter().find(|row| row.0 == Kept::Stream);
+        let known = self
+            .keeping
+            .iter()
+            .find(|row| row.0 == PreserveAllStub::Stream);
         let id = match known {
             Some(row) => row.1,
             None => {
@@ -180,7 +186,7 @@ impl Code {
                 let id = id.ok()?;
                 module.define_function_bytes(id, 16, code, &[]).ok()?;
                 self.sizes.push((id, code.len()));
-                self.keeping.push((Kept::Stream, id));
+                self.keeping.push((PreserveAllStub::Stream, id));
                 id
             }
         };
@@ -196,11 +202,11 @@ impl Code {
     }
 
     /// What the target can do for bundles.
-    pub fn bundle_target(&mut self) -> crate::bundle::Target {
+    pub fn bundle_target(&mut self) -> crate::bundle::GangTarget {
         let module = self.module();
         let flags = module.isa().isa_flags();
         let fma = flags.iter().find(|flag| flag.name == "has_fma");
-        crate::bundle::Target {
+        crate::bundle::GangTarget {
             config: module.target_config(),
             has_fma: fma.is_none_or(|flag| flag.as_bool() == Some(true)),
         }
@@ -252,9 +258,9 @@ impl Code {
         let sizes = std::mem::take(&mut self.sizes);
         let module = self.module();
         module.finalize_definitions().map_err(|e| e.to_string())?;
-        let bundle = bundle.map(|id| Form::new(module, id, &sizes));
+        let bundle = bundle.map(|id| CompiledEntry::new(module, id, &sizes));
         let alone = id.filter(|_| !is_deferred);
-        let alone = alone.map(|id| Form::new(module, id, &sizes));
+        let alone = alone.map(|id| CompiledEntry::new(module, id, &sizes));
         self.has_alone = id.is_some();
         self.bundle = bundle;
         if let Some(alone) = alone {
@@ -278,7 +284,7 @@ impl Code {
         made.as_ref().map(|_| ()).map_err(String::clone)
     }
 
-    fn compile_deferred(&self) -> Result<Form, String> {
+    fn compile_deferred(&self) -> Result<CompiledEntry, String> {
         let deferred = self.deferred.lock();
         let deferred = deferred.unwrap_or_else(PoisonError::into_inner).take();
         let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
@@ -289,7 +295,7 @@ impl Code {
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let mut sizes = self.sizes.clone();
         sizes.push((id, size(&context)));
-        Ok(Form::new(module, id, &sizes))
+        Ok(CompiledEntry::new(module, id, &sizes))
     }
 
     /// Whether there is code for bundles, and for invocations one by one, be it only once it is needed.
@@ -322,11 +328,11 @@ impl Code {
     /// When the code does not come to its end.
     pub unsafe fn call(
         &self,
-        context: &Context,
+        context: &LaunchContext,
         [lo, hi]: [u32; 2],
         resume: u32,
         bundles: bool,
-    ) -> Result<u64, Trap> {
+    ) -> Result<u64, TrapReason> {
         let form = match bundles {
             true => self.bundle.as_ref(),
             false => self.alone.get().and_then(|alone| alone.as_ref().ok()),
@@ -370,17 +376,17 @@ impl Code {
     }
 }
 
-impl Form {
+impl CompiledEntry {
     /// An entry function that was compiled, as were all functions whose sizes are given.
-    fn new(module: &JITModule, entry: FuncId, sizes: &[(FuncId, usize)]) -> Form {
+    fn new(module: &JITModule, entry: FuncId, sizes: &[(FuncId, usize)]) -> CompiledEntry {
         let piece = |(id, size): &(FuncId, usize)| {
             let start = module.get_finalized_function(*id) as usize;
             (start, start + size)
         };
         let address = module.get_finalized_function(entry);
-        Form {
+        CompiledEntry {
             // SAFETY: the function was made with the signature of `Entry`.
-            entry: unsafe { std::mem::transmute::<*const u8, Entry>(address) },
+            entry: unsafe { std::mem::transmute::<*const u8, EntryFn>(address) },
             pieces: sizes.iter().map(piece).collect(),
         }
     }
@@ -405,7 +411,7 @@ fn compile(
         let defined = module.define_function(id, context);
         return defined.map_err(|e| format!("{e:?}"));
     }
-    let isa = host(Allocator::SinglePass)?;
+    let isa = host(RegisterAllocator::SinglePass)?;
     let compiled = context.compile(&*isa, &mut ControlPlane::default());
     compiled.map_err(|e| format!("{:?}", e.inner))?;
     let Some(code) = context.compiled_code() else {
@@ -427,7 +433,7 @@ fn size(context: &cranelift_codegen::Context) -> usize {
     code.map_or(0, |code| code.code_info().total_size as usize)
 }
 
-impl Drop for Code {
+impl Drop for JitCode {
     fn drop(&mut self) {
         if let Some(module) = lock(&mut self.module).take() {
             // SAFETY: every call borrows the code, so that none is running.
@@ -438,7 +444,7 @@ impl Drop for Code {
 
 /// How registers are allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Allocator {
+enum RegisterAllocator {
     /// By moving what was placed before: the better code.
     Backtracking,
     /// In time that is linear in the code.
@@ -446,11 +452,11 @@ enum Allocator {
 }
 
 /// The host's instruction set with all that the processor has.
-fn host(allocator: Allocator) -> Result<OwnedTargetIsa, String> {
+fn host(allocator: RegisterAllocator) -> Result<OwnedTargetIsa, String> {
     static ISAS: [OnceLock<Result<OwnedTargetIsa, String>>; 2] = [const { OnceLock::new() }; 2];
     let algorithm = match allocator {
-        Allocator::Backtracking => "backtracking",
-        Allocator::SinglePass => "single_pass",
+        RegisterAllocator::Backtracking => "backtracking",
+        RegisterAllocator::SinglePass => "single_pass",
     };
     ISAS[allocator as usize]
         .get_or_init(|| {
@@ -492,7 +498,7 @@ mod tests {
         builder.switch_to_block(block);
         builder.ins().return_(&[]);
         builder.seal_all_blocks();
-        let isa = host(Allocator::Backtracking).unwrap();
+        let isa = host(RegisterAllocator::Backtracking).unwrap();
         builder.finalize(isa.frontend_config());
         function
     }
@@ -500,9 +506,9 @@ mod tests {
     /// Code of a large kernel lay more than 2 GiB from what it calls, which near calls do not reach.
     #[test]
     fn calls_reach_any_distance() {
-        let mut code = Code::new().unwrap();
+        let mut code = JitCode::new().unwrap();
         let mut within = Function::new();
-        if let Some(callee) = code.keeping(Kept::Host(1), |_| empty(), &mut within) {
+        if let Some(callee) = code.keeping(PreserveAllStub::Host(1), |_| empty(), &mut within) {
             assert!(!within.dfg.ext_funcs[callee].colocated);
         }
     }

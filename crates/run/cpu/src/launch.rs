@@ -1,14 +1,14 @@
 //! What a launch is given, and why it may fail.
 
-use crate::context::Context;
-use crate::guard::Trap;
-use crate::image::{Image, Sampler};
+use crate::context::LaunchContext;
+use crate::guard::TrapReason;
+use crate::image::{HostImage, SamplerState};
 use std::fmt;
 use std::time::Duration;
 
 /// Memory that a kernel is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
+pub struct MemorySpan {
     /// Its first byte.
     pub address: *mut u8,
     /// Its size in bytes.
@@ -17,44 +17,44 @@ pub struct Memory {
 
 /// An argument of a `Kernel`.
 #[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
+pub enum JitArgument<'a> {
     /// A pointer to memory.
-    Memory(Memory),
+    Memory(MemorySpan),
     /// A value: its bytes.
     Bytes(&'a [u8]),
     /// Workgroup memory of so many bytes.
     Local(u64),
     /// An image.
-    Image(Image),
+    Image(HostImage),
     /// A sampler.
-    Sampler(Sampler),
+    Sampler(SamplerState),
 }
 
 /// What is bound to a descriptor.
 #[derive(Clone, Copy, Debug)]
-pub enum Resource {
+pub enum DescriptorResource {
     /// A buffer.
-    Memory(Memory),
+    Memory(MemorySpan),
     /// An image, with a sampler where the descriptor has both.
-    Image(Image),
+    Image(HostImage),
     /// A sampler.
-    Sampler(Sampler),
+    Sampler(SamplerState),
 }
 
-impl Resource {
+impl DescriptorResource {
     /// Its memory; none for samplers.
-    pub fn memory(&self) -> Option<Memory> {
+    pub fn memory(&self) -> Option<MemorySpan> {
         match self {
-            Resource::Memory(memory) => Some(*memory),
-            Resource::Image(image) => Some(image.memory),
-            Resource::Sampler(_) => None,
+            DescriptorResource::Memory(memory) => Some(*memory),
+            DescriptorResource::Image(image) => Some(image.memory),
+            DescriptorResource::Sampler(_) => None,
         }
     }
 }
 
 /// A resource bound to a descriptor of a `GLCompute` shader.
 #[derive(Clone, Copy, Debug)]
-pub struct Bound {
+pub struct ResourceBinding {
     /// Descriptor set.
     pub set: u32,
     /// Binding number.
@@ -62,12 +62,12 @@ pub struct Bound {
     /// Element, where the binding is an array of descriptors.
     pub index: u32,
     /// What is bound.
-    pub resource: Resource,
+    pub resource: DescriptorResource,
 }
 
 /// How many invocations run.
 #[derive(Clone, Copy, Debug)]
-pub enum Size {
+pub enum InvocationRange {
     /// So many workgroups of the size that the module fixes.
     Groups([u32; 3]),
     /// So many invocations.
@@ -85,13 +85,13 @@ pub enum Size {
 
 /// One launch of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Launch<'a> {
+pub struct JitLaunch<'a> {
     /// How many invocations run.
-    pub size: Size,
+    pub size: InvocationRange,
     /// Arguments of a `Kernel`, in order.
-    pub arguments: &'a [Argument<'a>],
+    pub arguments: &'a [JitArgument<'a>],
     /// Buffers, images and samplers of a shader.
-    pub bindings: &'a [Bound],
+    pub bindings: &'a [ResourceBinding],
     /// Push constants of a shader.
     pub push: &'a [u8],
     /// Threads that run workgroups; 0 for as many as the thread pool has.
@@ -102,7 +102,7 @@ pub struct Launch<'a> {
 
 /// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunError {
+pub enum LaunchError {
     /// Invocations of one workgroup wait at different barriers.
     BarrierDivergence {
         /// The kernel.
@@ -159,43 +159,43 @@ pub enum RunError {
     Launch(String),
 }
 
-impl RunError {
+impl LaunchError {
     /// The error that a trap is in a kernel with this context.
-    pub(crate) fn within(context: &Context, trap: Trap, kernel: &str) -> RunError {
-        let Trap::Access(address) = trap else {
-            return RunError::of(trap, kernel);
+    pub(crate) fn within(context: &LaunchContext, trap: TrapReason, kernel: &str) -> LaunchError {
+        let TrapReason::Access(address) = trap else {
+            return LaunchError::of(trap, kernel);
         };
         let kernel = kernel.to_owned();
         let is_in = |[low, high]: [u64; 2]| (low..high).contains(&address);
         if is_in(context.workgroup_span) {
-            return RunError::PastWorkgroup {
+            return LaunchError::PastWorkgroup {
                 kernel,
                 offset: address.wrapping_sub(context.workgroup as u64) as i64,
                 length: context.workgroup_bytes,
             };
         }
         match is_in(context.private_span) {
-            true => RunError::PastPrivate { kernel },
-            false => RunError::Access { kernel, address },
+            true => LaunchError::PastPrivate { kernel },
+            false => LaunchError::Access { kernel, address },
         }
     }
 
     /// The error that a trap in a kernel is.
-    pub(crate) fn of(trap: Trap, kernel: &str) -> RunError {
+    pub(crate) fn of(trap: TrapReason, kernel: &str) -> LaunchError {
         let kernel = kernel.to_owned();
         match trap {
-            Trap::Access(address) => RunError::Access { kernel, address },
-            Trap::Stack => RunError::Stack { kernel },
-            Trap::Signal(signal) => RunError::Signal { kernel, signal },
-            Trap::Late => RunError::Late { kernel },
+            TrapReason::Access(address) => LaunchError::Access { kernel, address },
+            TrapReason::Stack => LaunchError::Stack { kernel },
+            TrapReason::Signal(signal) => LaunchError::Signal { kernel, signal },
+            TrapReason::Late => LaunchError::Late { kernel },
         }
     }
 }
 
-impl fmt::Display for RunError {
+impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::BarrierDivergence {
+            LaunchError::BarrierDivergence {
                 kernel,
                 first,
                 second,
@@ -203,11 +203,11 @@ impl fmt::Display for RunError {
                 f,
                 "barrier divergence in {kernel}: some invocations of a workgroup wait at {first}, others at {second}"
             ),
-            RunError::Access { kernel, address } => write!(
+            LaunchError::Access { kernel, address } => write!(
                 f,
                 "{kernel} accesses the address {address:#x}, where no memory is; the device cpu+san says where"
             ),
-            RunError::PastWorkgroup {
+            LaunchError::PastWorkgroup {
                 kernel,
                 offset,
                 length,
@@ -215,23 +215,23 @@ impl fmt::Display for RunError {
                 f,
                 "{kernel} goes past workgroup memory: it accesses byte {offset} of {length}; the device cpu+san says where"
             ),
-            RunError::PastPrivate { kernel } => write!(
+            LaunchError::PastPrivate { kernel } => write!(
                 f,
                 "{kernel} goes past private memory; the device cpu+san says where"
             ),
-            RunError::Stack { kernel } => {
+            LaunchError::Stack { kernel } => {
                 write!(f, "{kernel} needs more than the stack of a thread has")
             }
-            RunError::Signal { kernel, signal } => {
+            LaunchError::Signal { kernel, signal } => {
                 write!(f, "{kernel} was ended by the signal {signal}")
             }
-            RunError::Late { kernel } => {
+            LaunchError::Late { kernel } => {
                 write!(f, "{kernel} was ended, as its time was up")
             }
-            RunError::EndlessLoop { kernel } => write!(f, "a loop in {kernel} does not end"),
-            RunError::Launch(message) => f.write_str(message),
+            LaunchError::EndlessLoop { kernel } => write!(f, "a loop in {kernel} does not end"),
+            LaunchError::Launch(message) => f.write_str(message),
         }
     }
 }
 
-impl std::error::Error for RunError {}
+impl std::error::Error for LaunchError {}

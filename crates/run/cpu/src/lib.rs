@@ -1,7 +1,7 @@
 //! Runs SPIR-V compute entry points on the CPU.
 //!
-//! [`Kernel::compile`] turns an entry point of a module, `Kernel` or `GLCompute`, into machine code
-//! through Cranelift's JIT; [`Kernel::run`] launches it. Everything that is not supported is found by
+//! [`JitKernel::compile`] turns an entry point of a module, `Kernel` or `GLCompute`, into machine code
+//! through Cranelift's JIT; [`JitKernel::run`] launches it. Everything that is not supported is found by
 //! the former.
 //!
 //! # How it works
@@ -70,11 +70,19 @@ mod types;
 mod wide;
 mod worker;
 
-pub use check::{CheckOptions, Checker, Invocation, Report, ReportKind, Site};
-pub use compile::{Kernel, Options};
+pub use check::{
+    CheckOptions, FaultReport, InstructionSite, InvocationId, KernelSanitizer, ReportKind,
+};
+pub use compile::{JitKernel, JitOptions};
 pub use count::BlockCount;
-pub use image::{Address, Border, Compare, Dimensions, Filter, Format, Sampler};
-pub use image::{Image, ImageShape, ImageType};
-pub use launch::{Argument, Bound, Launch, Memory, Resource, RunError, Size};
-pub use pages::Pages;
+pub use image::{
+    BorderColour, DepthComparison, ImageDimensions, SamplerAddressing, SamplerFilter, SamplerState,
+    TexelFormat,
+};
+pub use image::{HostImage, ImageShape, ImageType};
+pub use launch::{
+    DescriptorResource, InvocationRange, JitArgument, JitLaunch, LaunchError, MemorySpan,
+    ResourceBinding,
+};
+pub use pages::GuardedPages;
 pub use pipe::PipeShape;

@@ -5,8 +5,8 @@
 //! the segments that it is alive in; those that begin at a cut are the answer. Promoted variables
 //! take part: loads use them, stores of the whole define them. Cost: the sum of the live ranges.
 
-use crate::functions::Functions;
-use crate::program::Program;
+use crate::functions::ReachedFunctions;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
 use crate::suspend;
 use spirula_spirv::Id;
@@ -15,14 +15,14 @@ use spirula_spirv::ir::{Func, Inst, InstRef};
 
 /// What is alive at the cuts of a function.
 #[derive(Default)]
-pub(crate) struct Live {
+pub(crate) struct SuspendLiveness {
     /// Cut and live ids, sorted by instruction.
     cuts: Vec<(Inst, Vec<Id>)>,
     /// By local number: whether an id is alive at any cut.
     kept: Vec<bool>,
 }
 
-impl Live {
+impl SuspendLiveness {
     /// The ids that are alive behind a cut.
     pub fn at(&self, cut: Inst) -> &[Id] {
         match self.cuts.binary_search_by_key(&cut, |row| row.0) {
@@ -38,15 +38,19 @@ impl Live {
 }
 
 /// Liveness at the cuts of a function.
-pub(crate) fn compute(program: &Program<'_>, functions: &Functions, func: Func) -> Live {
-    let mut pass = Pass::new(program, functions, func);
+pub(crate) fn compute(
+    program: &AnalysedModule<'_>,
+    functions: &ReachedFunctions,
+    func: Func,
+) -> SuspendLiveness {
+    let mut pass = SegmentLiveness::new(program, functions, func);
     pass.scan();
     pass.solve()
 }
 
-struct Pass<'a, 'm> {
-    program: &'a Program<'m>,
-    functions: &'a Functions,
+struct SegmentLiveness<'a, 'm> {
+    program: &'a AnalysedModule<'m>,
+    functions: &'a ReachedFunctions,
     func: Func,
     /// First segment of each block, and one past the last.
     first: Vec<u32>,
@@ -67,11 +71,11 @@ struct Pass<'a, 'm> {
     current: u32,
 }
 
-impl<'a, 'm> Pass<'a, 'm> {
-    fn new(program: &'a Program<'m>, functions: &'a Functions, func: Func) -> Self {
+impl<'a, 'm> SegmentLiveness<'a, 'm> {
+    fn new(program: &'a AnalysedModule<'m>, functions: &'a ReachedFunctions, func: Func) -> Self {
         let info = functions.get(func);
         let locals = info.locals as usize;
-        Pass {
+        SegmentLiveness {
             program,
             functions,
             func,
@@ -219,7 +223,7 @@ impl<'a, 'm> Pass<'a, 'm> {
         }
     }
 
-    fn solve(mut self) -> Live {
+    fn solve(mut self) -> SuspendLiveness {
         self.defs.sort_unstable();
         self.defs.dedup();
         self.uses.sort_unstable();
@@ -270,6 +274,6 @@ impl<'a, 'm> Pass<'a, 'm> {
             .filter_map(|(cut, live)| Some(((*cut)?, live)))
             .collect();
         cuts.sort_unstable_by_key(|row| row.0);
-        Live { cuts, kept }
+        SuspendLiveness { cuts, kept }
     }
 }

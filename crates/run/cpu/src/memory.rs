@@ -6,12 +6,12 @@
 //! are guarded as generated code is.
 #![allow(unsafe_code)]
 
-use crate::context::Context;
-use crate::guard::{self, Trap};
+use crate::context::LaunchContext;
+use crate::guard::{self, TrapReason};
 
 /// Elements to copy; one side's are `stride` elements apart.
 #[derive(Clone, Copy)]
-pub(crate) struct Elements {
+pub(crate) struct AsyncCopyRequest {
     pub to: u64,
     pub from: u64,
     pub count: u64,
@@ -28,16 +28,16 @@ pub(crate) struct Elements {
 ///
 /// # Safety
 /// The program may read and write the memory that this names.
-pub(crate) unsafe fn copy_elements(elements: &Elements) -> Result<(), Trap> {
-    let place = std::ptr::from_ref(elements).cast::<Context>();
+pub(crate) unsafe fn copy_elements(elements: &AsyncCopyRequest) -> Result<(), TrapReason> {
+    let place = std::ptr::from_ref(elements).cast::<LaunchContext>();
     // SAFETY: `copy` takes the elements for a context; memory is the caller's promise.
     unsafe { guard::enter(copy, place, [0; 3], &[]) }.map(|_| ())
 }
 
 /// What copies, in the shape of an entry function.
-unsafe extern "C" fn copy(elements: *const Context, _: u32, _: u32, _: u32) -> u64 {
+unsafe extern "C" fn copy(elements: *const LaunchContext, _: u32, _: u32, _: u32) -> u64 {
     // SAFETY: `copy_elements` passes them.
-    let e = unsafe { *elements.cast::<Elements>() };
+    let e = unsafe { *elements.cast::<AsyncCopyRequest>() };
     let (to_step, from_step) = if e.strided_source {
         (e.size, e.size.wrapping_mul(e.stride))
     } else {

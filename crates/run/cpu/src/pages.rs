@@ -11,24 +11,24 @@
 
 /// Zeroed memory with guards before and behind it, where the system has such.
 #[derive(Debug)]
-pub struct Pages {
+pub struct GuardedPages {
     #[cfg(target_os = "linux")]
-    map: system::Map,
+    map: system::GuardedMapping,
     size: usize,
 }
 
 /// What the first byte's address is a multiple of.
 const ALIGN: usize = 128;
 
-impl Pages {
+impl GuardedPages {
     /// So many bytes, aligned to 128; `None` where there is no memory for them, there are no guards, or
     /// thousands are guarded already: systems bound the number of mappings, which a process needs for
     /// more than this.
-    pub fn zeroed(size: usize) -> Option<Pages> {
+    pub fn zeroed(size: usize) -> Option<GuardedPages> {
         #[cfg(target_os = "linux")]
         {
-            let map = system::Map::new(size.checked_next_multiple_of(ALIGN)?)?;
-            Some(Pages { map, size })
+            let map = system::GuardedMapping::new(size.checked_next_multiple_of(ALIGN)?)?;
+            Some(GuardedPages { map, size })
         }
         #[cfg(not(target_os = "linux"))]
         {
@@ -58,7 +58,7 @@ impl Pages {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use system::Reservation;
+pub(crate) use system::GuardedReservation;
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -87,7 +87,7 @@ mod system {
 
     /// A mapping: a guard, pages, a guard.
     #[derive(Debug)]
-    pub struct Map {
+    pub struct GuardedMapping {
         start: *mut u8,
         /// Bytes of the guards before and behind.
         guards: [usize; 2],
@@ -98,12 +98,12 @@ mod system {
     }
 
     // SAFETY: the mapping belongs to whoever owns the value, on any thread.
-    unsafe impl Send for Map {}
+    unsafe impl Send for GuardedMapping {}
     // SAFETY: nothing is reached through a shared reference.
-    unsafe impl Sync for Map {}
+    unsafe impl Sync for GuardedMapping {}
 
-    impl Map {
-        pub fn new(used: usize) -> Option<Map> {
+    impl GuardedMapping {
+        pub fn new(used: usize) -> Option<GuardedMapping> {
             let live = LIVE.load(Relaxed);
             if live >= MOST {
                 return None;
@@ -115,7 +115,7 @@ mod system {
                 Some((start, guards))
             })?;
             LIVE.fetch_add(1, Relaxed);
-            let map = Map {
+            let map = GuardedMapping {
                 start,
                 guards,
                 pages,
@@ -165,7 +165,7 @@ mod system {
 
     /// A mapping of which the pages before an address in its middle are open, as many as are asked for.
     #[derive(Debug)]
-    pub(crate) struct Reservation {
+    pub(crate) struct GuardedReservation {
         start: *mut u8,
         /// Bytes before the address, and behind it.
         reach: [usize; 2],
@@ -173,14 +173,14 @@ mod system {
         open: usize,
     }
 
-    impl Reservation {
+    impl GuardedReservation {
         /// One that may have so many bytes open, with the widest guards that there is room for.
-        pub fn new(bytes: usize) -> Option<Reservation> {
+        pub fn new(bytes: usize) -> Option<GuardedReservation> {
             REACHES.into_iter().find_map(|[before, behind]| {
                 let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), behind];
                 let start = reserve(reach[0].checked_add(reach[1])?)?;
                 let open = 0;
-                Some(Reservation { start, reach, open })
+                Some(GuardedReservation { start, reach, open })
             })
         }
 
@@ -257,14 +257,14 @@ mod system {
         }
     }
 
-    impl Drop for Reservation {
+    impl Drop for GuardedReservation {
         fn drop(&mut self) {
             // SAFETY: the whole mapping, of which nothing is borrowed any more.
             unsafe { libc::munmap(self.start.cast(), self.reach[0] + self.reach[1]) };
         }
     }
 
-    impl Drop for Map {
+    impl Drop for GuardedMapping {
         fn drop(&mut self) {
             let [before, behind] = self.guards;
             // SAFETY: the whole mapping, of which nothing is borrowed any more.
@@ -281,17 +281,19 @@ mod tests {
     #[test]
     fn memory_is_zeroed_and_aligned() {
         for size in [0, 1, 128, 4095, 4096, 4097, 5 << 20] {
-            let mut pages = Pages::zeroed(size).expect("there is as much memory");
+            let mut pages = GuardedPages::zeroed(size).expect("there is as much memory");
             let bytes = pages.bytes_mut();
             assert_eq!(bytes.len(), size);
             assert_eq!(bytes.as_ptr() as usize % ALIGN, 0);
             assert!(bytes.iter().all(|b| *b == 0));
             bytes.fill(1);
         }
-        assert!(Pages::zeroed(usize::MAX).is_none());
-        let many: Vec<_> = (0..=system::MOST).map_while(|_| Pages::zeroed(1)).collect();
+        assert!(GuardedPages::zeroed(usize::MAX).is_none());
+        let many: Vec<_> = (0..=system::MOST)
+            .map_while(|_| GuardedPages::zeroed(1))
+            .collect();
         assert_eq!(many.len(), system::MOST, "there are mappings left");
         drop(many);
-        assert!(Pages::zeroed(1).is_some());
+        assert!(GuardedPages::zeroed(1).is_some());
     }
 }

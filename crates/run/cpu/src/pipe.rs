@@ -12,7 +12,7 @@
 //! several threads use is locked by a word of the header.
 #![allow(unsafe_code)]
 
-use crate::launch::Memory;
+use crate::launch::MemorySpan;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the memory of a pipe begins with.
@@ -95,7 +95,7 @@ impl PipeUse {
 /// The operands of an operation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operands {
+pub(crate) struct PipeOperands {
     pub pipe: u64,
     /// A reservation, or how many packets are to be reserved.
     pub id: u64,
@@ -108,7 +108,7 @@ pub(crate) struct Operands {
 }
 
 /// Whether memory is that of a pipe.
-pub(crate) fn is_pipe(memory: &Memory) -> bool {
+pub(crate) fn is_pipe(memory: &MemorySpan) -> bool {
     if memory.length < (HEADER + RESERVATION) * 8 || !memory.address.addr().is_multiple_of(8) {
         return false;
     }
@@ -122,7 +122,7 @@ pub(crate) fn is_pipe(memory: &Memory) -> bool {
 
 /// Does something with a pipe. Gives 0, or all bits where that failed; a reservation, 0 where there is none;
 /// or a number of packets.
-pub(crate) extern "C" fn operate(what: u64, operands: *const Operands) -> u64 {
+pub(crate) extern "C" fn operate(what: u64, operands: *const PipeOperands) -> u64 {
     let Some(what) = PipeUse::ALL.get(what as usize) else {
         return u64::MAX;
     };
@@ -131,7 +131,7 @@ pub(crate) extern "C" fn operate(what: u64, operands: *const Operands) -> u64 {
     if operands.pipe == 0 {
         return failure(*what);
     }
-    let mut pipe = Pipe::lock(operands.pipe as *mut u64);
+    let mut pipe = LockedPipe::lock(operands.pipe as *mut u64);
     let done = pipe.operate(*what, &operands);
     done.unwrap_or(failure(*what))
 }
@@ -145,7 +145,7 @@ fn failure(what: PipeUse) -> u64 {
 
 /// Fields of the header, by word.
 #[derive(Clone, Copy)]
-enum Field {
+enum PipeHeaderField {
     Packet = 1,
     Capacity = 2,
     Lock = 3,
@@ -166,14 +166,14 @@ const WRITES: u64 = 2;
 const DONE: u64 = 4;
 
 /// A pipe that no other thread uses meanwhile.
-struct Pipe {
+struct LockedPipe {
     words: *mut u64,
     shape: PipeShape,
 }
 
-impl Pipe {
-    fn lock(words: *mut u64) -> Pipe {
-        let mut pipe = Pipe {
+impl LockedPipe {
+    fn lock(words: *mut u64) -> LockedPipe {
+        let mut pipe = LockedPipe {
             words,
             shape: PipeShape {
                 packet: 0,
@@ -185,23 +185,23 @@ impl Pipe {
             std::thread::yield_now();
         }
         pipe.shape = PipeShape {
-            packet: pipe.get(Field::Packet) as u32,
-            capacity: pipe.get(Field::Capacity) as u32,
+            packet: pipe.get(PipeHeaderField::Packet) as u32,
+            capacity: pipe.get(PipeHeaderField::Capacity) as u32,
         };
         pipe
     }
 
     fn lock_word<'a>(&self) -> &'a AtomicU64 {
         // SAFETY: the word is within the header, aligned, and only used so.
-        unsafe { AtomicU64::from_ptr(self.words.add(Field::Lock as usize)) }
+        unsafe { AtomicU64::from_ptr(self.words.add(PipeHeaderField::Lock as usize)) }
     }
 
-    fn get(&self, field: Field) -> u64 {
+    fn get(&self, field: PipeHeaderField) -> u64 {
         // SAFETY: within the header, under the lock.
         unsafe { self.words.add(field as usize).read() }
     }
 
-    fn set(&mut self, field: Field, value: u64) {
+    fn set(&mut self, field: PipeHeaderField, value: u64) {
         // SAFETY: as above.
         unsafe { self.words.add(field as usize).write(value) };
     }
@@ -219,10 +219,12 @@ impl Pipe {
         unsafe { self.words.add(first as usize).cast::<u8>().add(at as usize) }
     }
 
-    fn operate(&mut self, what: PipeUse, operands: &Operands) -> Option<u64> {
+    fn operate(&mut self, what: PipeUse, operands: &PipeOperands) -> Option<u64> {
         match what {
             PipeUse::Packets => {
-                return Some(self.get(Field::Written) - self.get(Field::ToRead));
+                return Some(
+                    self.get(PipeHeaderField::Written) - self.get(PipeHeaderField::ToRead),
+                );
             }
             PipeUse::Capacity => return Some(self.shape.capacity.into()),
             _ if operands.size != u64::from(self.shape.packet) => return None,
@@ -260,10 +262,10 @@ impl Pipe {
 
     fn reserve(&mut self, reads: bool, count: u64) -> Option<u64> {
         let (field, end) = match reads {
-            true => (Field::ToRead, self.get(Field::Written)),
+            true => (PipeHeaderField::ToRead, self.get(PipeHeaderField::Written)),
             false => {
-                let room = self.get(Field::Read) + u64::from(self.shape.capacity);
-                (Field::ToWrite, room)
+                let room = self.get(PipeHeaderField::Read) + u64::from(self.shape.capacity);
+                (PipeHeaderField::ToWrite, room)
             }
         };
         let first = self.get(field);
@@ -290,7 +292,11 @@ impl Pipe {
         self.open(reads, id)?;
         let kind = if reads { READS } else { WRITES };
         self.reservation(id - 1)[2] = kind | DONE;
-        let field = if reads { Field::Read } else { Field::Written };
+        let field = if reads {
+            PipeHeaderField::Read
+        } else {
+            PipeHeaderField::Written
+        };
         let mut next = self.get(field);
         let mut n = 0;
         while n < self.shape.reservations() {
@@ -307,7 +313,7 @@ impl Pipe {
     }
 }
 
-impl Drop for Pipe {
+impl Drop for LockedPipe {
     fn drop(&mut self) {
         self.lock_word().store(0, Ordering::Release);
     }
@@ -330,7 +336,7 @@ mod tests {
     }
 
     fn run(pipe: &mut [u64], what: PipeUse, id: u64, index: u64, packet: &mut u32) -> u64 {
-        let operands = Operands {
+        let operands = PipeOperands {
             pipe: pipe.as_mut_ptr() as u64,
             id,
             index,
@@ -389,7 +395,7 @@ mod tests {
     #[test]
     fn other_memory_is_no_pipe() {
         let mut pipe = empty(2);
-        let memory = |words: &mut [u64]| Memory {
+        let memory = |words: &mut [u64]| MemorySpan {
             address: words.as_mut_ptr().cast(),
             length: size_of_val(words) as u64,
         };

@@ -9,8 +9,8 @@
 //! thread alone, and as many words as its site says.
 #![allow(unsafe_code)]
 
-use crate::compile::Kernel;
-use crate::context::Context;
+use crate::compile::JitKernel;
+use crate::context::LaunchContext;
 use rustc_hash::FxHashMap;
 use spirula_scalar::printf::{Argument, Template};
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ const MOST: usize = 1 << 24;
 
 /// An argument of a site: what its components are, and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Printed {
+pub(crate) struct PrintfArgument {
     pub kind: PrintedKind,
     pub count: u32,
 }
@@ -37,9 +37,9 @@ pub(crate) enum PrintedKind {
 }
 
 /// The instructions of a kernel that print, and the memory that they may read.
-pub(crate) struct Prints {
+pub(crate) struct PrintfSites {
     /// The arguments of each.
-    pub sites: Vec<Vec<Printed>>,
+    pub sites: Vec<Vec<PrintfArgument>>,
     /// Addresses and lengths of constants.
     pub constants: Vec<(u64, u64)>,
     /// What launches printed that is not yet taken.
@@ -47,18 +47,18 @@ pub(crate) struct Prints {
 }
 
 /// What a thread prints.
-pub(crate) struct Printer {
-    kernel: *const Kernel,
+pub(crate) struct PrintfRecorder {
+    kernel: *const JitKernel,
     templates: FxHashMap<u64, Template>,
     /// Numbers of workgroups, and what each printed.
     groups: Vec<(u64, Vec<u8>)>,
     bytes: usize,
 }
 
-impl Printer {
+impl PrintfRecorder {
     /// For a thread that runs workgroups of a kernel, which outlives it.
-    pub fn new(kernel: &Kernel) -> Printer {
-        Printer {
+    pub fn new(kernel: &JitKernel) -> PrintfRecorder {
+        PrintfRecorder {
             kernel,
             templates: FxHashMap::default(),
             groups: Vec::new(),
@@ -96,7 +96,7 @@ impl Printer {
             .or_insert_with(|| Template::new(prints.text(format).unwrap_or_default()));
         let texts: Vec<bool> = template.arguments().map(|a| a.is_text()).collect();
         let mut words = words.iter().copied();
-        let mut take = |(n, argument): (usize, &Printed)| {
+        let mut take = |(n, argument): (usize, &PrintfArgument)| {
             let values: Vec<u64> = words.by_ref().take(argument.count as usize).collect();
             match argument.kind {
                 PrintedKind::Float => {
@@ -117,10 +117,10 @@ impl Printer {
     }
 }
 
-impl Prints {
+impl PrintfSites {
     /// Of a kernel: the arguments of each instruction, and its constants.
-    pub fn new(sites: Vec<Vec<Printed>>, constants: Vec<(u64, u64)>) -> Prints {
-        Prints {
+    pub fn new(sites: Vec<Vec<PrintfArgument>>, constants: Vec<(u64, u64)>) -> PrintfSites {
+        PrintfSites {
             sites,
             constants,
             taken: Mutex::default(),
@@ -147,7 +147,7 @@ impl Prints {
     }
 }
 
-impl Kernel {
+impl JitKernel {
     /// What the launches since the last call printed, in the order of workgroups;
     /// that of kernels which they enqueued comes last.
     pub fn take_printed(&self) -> Vec<u8> {
@@ -163,7 +163,12 @@ impl Kernel {
 }
 
 /// Prints, as the instruction with a number asks.
-pub(crate) extern "C" fn print(context: *const Context, site: u64, format: u64, words: *const u64) {
+pub(crate) extern "C" fn print(
+    context: *const LaunchContext,
+    site: u64,
+    format: u64,
+    words: *const u64,
+) {
     // SAFETY: generated code passes its context, and as many words as its site has components.
     unsafe {
         let printer = &mut *(*context).printer;

@@ -4,18 +4,18 @@
 //! computed by the scheduler when all have arrived: sums of floats in `f32`, or in `f64` where the result
 //! has that, from the first product on, and rounded at last; integers exactly.
 
-use crate::groups::{Frames, number, of_number};
-use crate::types::Scalar;
+use crate::groups::{WorkgroupFrames, number, of_number};
+use crate::types::ScalarRepr;
 use spirula_spirv::grammar::enumerants::CooperativeMatrixOperands as Operands;
 
 /// What is multiplied: `rows` by `depth` components with `depth` by `columns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Product {
+pub(crate) struct CooperativeProduct {
     pub rows: u32,
     pub columns: u32,
     pub depth: u32,
     /// Components of the factors, the summand and the result.
-    pub scalars: [Scalar; 4],
+    pub scalars: [ScalarRepr; 4],
     /// Components that each invocation has of the factors and the summand.
     pub parts: [u32; 3],
     /// Which of them have signs, and whether the result saturates.
@@ -24,30 +24,37 @@ pub(crate) struct Product {
 
 /// Invocations of a subgroup.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<'a> {
+pub(crate) struct SubgroupLanes<'a> {
     /// Those that take part.
     pub active: &'a [usize],
     pub first: usize,
     pub size: usize,
 }
 
-impl Product {
+impl CooperativeProduct {
     /// Computes the result for the active invocations of a subgroup.
-    pub fn compute(&self, frames: &mut Frames<'_>, lanes: Lanes<'_>) {
+    pub fn compute(&self, frames: &mut WorkgroupFrames<'_>, lanes: SubgroupLanes<'_>) {
         match self.scalars[3] {
-            Scalar::F64 => self.multiply(frames, lanes, &Doubles(self.scalars)),
-            scalar if scalar.is_float() => self.multiply(frames, lanes, &Singles(self.scalars)),
-            _ => self.multiply(frames, lanes, &Integers(self)),
+            ScalarRepr::F64 => self.multiply(frames, lanes, &F64Arithmetic(self.scalars)),
+            scalar if scalar.is_float() => {
+                self.multiply(frames, lanes, &F32Arithmetic(self.scalars))
+            }
+            _ => self.multiply(frames, lanes, &IntegerArithmetic(self)),
         }
     }
 
-    fn multiply<N: Numbers>(&self, frames: &mut Frames<'_>, lanes: Lanes<'_>, numbers: &N) {
+    fn multiply<N: ProductArithmetic>(
+        &self,
+        frames: &mut WorkgroupFrames<'_>,
+        lanes: SubgroupLanes<'_>,
+        numbers: &N,
+    ) {
         let (rows, columns, depth) = (
             self.rows as usize,
             self.columns as usize,
             self.depth as usize,
         );
-        let matrix = |frames: &Frames<'_>, which: usize, count: usize| -> Vec<N::Number> {
+        let matrix = |frames: &WorkgroupFrames<'_>, which: usize, count: usize| -> Vec<N::Number> {
             let first = self.parts[..which].iter().sum::<u32>() as usize;
             let one = |n: usize| {
                 let lane = lanes.first + n % lanes.size;
@@ -81,7 +88,7 @@ impl Product {
 }
 
 /// What sums and products are computed in.
-trait Numbers {
+trait ProductArithmetic {
     type Number: Copy;
 
     /// A component of the first factor, the second, or the summand, from its bits.
@@ -91,9 +98,9 @@ trait Numbers {
     fn write(&self, sum: Self::Number) -> u64;
 }
 
-struct Singles([Scalar; 4]);
+struct F32Arithmetic([ScalarRepr; 4]);
 
-impl Numbers for Singles {
+impl ProductArithmetic for F32Arithmetic {
     type Number = f32;
 
     fn read(&self, which: usize, bits: u64) -> f32 {
@@ -109,9 +116,9 @@ impl Numbers for Singles {
     }
 }
 
-struct Doubles([Scalar; 4]);
+struct F64Arithmetic([ScalarRepr; 4]);
 
-impl Numbers for Doubles {
+impl ProductArithmetic for F64Arithmetic {
     type Number = f64;
 
     fn read(&self, which: usize, bits: u64) -> f64 {
@@ -127,15 +134,15 @@ impl Numbers for Doubles {
     }
 }
 
-struct Integers<'a>(&'a Product);
+struct IntegerArithmetic<'a>(&'a CooperativeProduct);
 
-impl Integers<'_> {
+impl IntegerArithmetic<'_> {
     fn has(&self, operand: Operands) -> bool {
         self.0.operands & operand.0 != 0
     }
 }
 
-impl Numbers for Integers<'_> {
+impl ProductArithmetic for IntegerArithmetic<'_> {
     type Number = i128;
 
     fn read(&self, which: usize, bits: u64) -> i128 {

@@ -1,10 +1,10 @@
 //! A module with everything that is known about it before one of its entry points is lowered.
 
 use crate::bundle;
-use crate::constants::Constants;
-use crate::functions::Functions;
-use crate::types::{Kind, Scalar, Types};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::constants::SpirvConstants;
+use crate::functions::ReachedFunctions;
+use crate::types::{LoweredTypeKind, LoweredTypeTable, ScalarRepr};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_scalar::table::Set;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
@@ -29,7 +29,7 @@ pub(crate) enum ExtSet {
 
 /// The entry point that is compiled.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct EntryInfo {
     /// Its function.
     pub func: Func,
     /// Its name.
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
 
 /// Where a kernel begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Start<'a> {
+pub(crate) enum EntrySelector<'a> {
     /// An entry point.
     Entry(&'a str, ExecutionModel),
     /// A function that a kernel enqueues.
@@ -52,52 +52,54 @@ pub(crate) enum Start<'a> {
 }
 
 /// A module and the analyses that lowering asks.
-pub(crate) struct Program<'a> {
+pub(crate) struct AnalysedModule<'a> {
     pub module: &'a Module,
     pub definitions: Definitions,
     pub decorations: Decorations,
-    pub types: Types,
-    pub constants: Constants,
+    pub types: LoweredTypeTable,
+    pub constants: SpirvConstants,
     pub sets: IdMap<Option<ExtSet>>,
-    pub entry: Entry,
-    pub functions: Functions,
+    pub entry: EntryInfo,
+    pub functions: ReachedFunctions,
     /// Whether every workgroup is one bundle, whose invocations go on together, so that none waits for
     /// another one: barriers are nothing then, and large cooperative matrices lie in memory.
     pub is_single: bool,
 }
 
-impl<'a> Program<'a> {
+impl<'a> AnalysedModule<'a> {
     /// Analyses a module for one of its entry points, or for a function that one enqueues; for bundles
     /// alone, where workgroups are such.
     pub fn new(
         module: &'a Module,
-        start: Start<'_>,
+        start: EntrySelector<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
         bundles: bool,
-    ) -> Result<Program<'a>, Diagnostic> {
+    ) -> Result<AnalysedModule<'a>, SourceDiagnostic> {
         check_addressing(module)?;
         let definitions = Definitions::compute(module);
         let decorations = Decorations::compute(module);
         // Lengths of arrays may be operations on specialisation constants, and those are typed: the
         // first round is for the lengths alone.
-        let draft = Types::compute(module, &definitions, &decorations, subgroup_size, |_| {
-            Some(1)
-        })?;
-        let lengths = Constants::compute(module, &definitions, &decorations, &draft, spec)?;
-        let types = Types::compute(module, &definitions, &decorations, subgroup_size, |id| {
-            lengths.u64(id)
-        })?;
-        let constants = Constants::compute(module, &definitions, &decorations, &types, spec)?;
+        let draft =
+            LoweredTypeTable::compute(module, &definitions, &decorations, subgroup_size, |_| {
+                Some(1)
+            })?;
+        let lengths = SpirvConstants::compute(module, &definitions, &decorations, &draft, spec)?;
+        let types =
+            LoweredTypeTable::compute(module, &definitions, &decorations, subgroup_size, |id| {
+                lengths.u64(id)
+            })?;
+        let constants = SpirvConstants::compute(module, &definitions, &decorations, &types, spec)?;
         let entry = match start {
-            Start::Entry(name, model) => find_entry(module, &constants, name, model)?,
-            Start::Block(func) => block_entry(module, &constants, func),
+            EntrySelector::Entry(name, model) => find_entry(module, &constants, name, model)?,
+            EntrySelector::Block(func) => block_entry(module, &constants, func),
         };
         let is_single = bundles && is_bundle(&entry, subgroup_size);
-        let mut program = Program {
+        let mut program = AnalysedModule {
             is_single,
             sets: extended_sets(module),
-            functions: Functions::default(),
+            functions: ReachedFunctions::default(),
             module,
             definitions,
             decorations,
@@ -105,7 +107,7 @@ impl<'a> Program<'a> {
             constants,
             entry,
         };
-        program.functions = Functions::compute(&program)?;
+        program.functions = ReachedFunctions::compute(&program)?;
         Ok(program)
     }
 
@@ -119,7 +121,7 @@ impl<'a> Program<'a> {
     /// The type that a pointer value points to.
     pub fn pointee_of(&self, id: Id) -> Option<Id> {
         match self.types.kind(self.type_of(id)?) {
-            Kind::Pointer { pointee, .. } => pointee,
+            LoweredTypeKind::Pointer { pointee, .. } => pointee,
             _ => None,
         }
     }
@@ -186,7 +188,7 @@ impl<'a> Program<'a> {
     }
 
     /// The component type of a value.
-    pub fn scalar_of(&self, id: Id) -> Option<Scalar> {
+    pub fn scalar_of(&self, id: Id) -> Option<ScalarRepr> {
         self.types.component(self.type_of(id)?)
     }
 
@@ -213,14 +215,14 @@ impl<'a> Program<'a> {
     }
 }
 
-fn check_addressing(module: &Module) -> Result<(), Diagnostic> {
+fn check_addressing(module: &Module) -> Result<(), SourceDiagnostic> {
     let Some(model) = module.section(Section::MemoryModel).next() else {
         let message = "the module has no OpMemoryModel";
-        return Err(Diagnostic::error(Place::Unknown, message));
+        return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     };
     if model.word(0) == AddressingModel::Physical32.0 {
         let message = "the addressing model Physical32 is not supported by the CPU device";
-        return Err(Diagnostic::error(model.place(), message)
+        return Err(SourceDiagnostic::error(model.place(), message)
             .with_hint("compile for spir64 instead of spir"));
     }
     Ok(())
@@ -245,11 +247,11 @@ fn extended_sets(module: &Module) -> IdMap<Option<ExtSet>> {
 }
 
 /// A function that is enqueued.
-fn block_entry(module: &Module, constants: &Constants, func: Func) -> Entry {
+fn block_entry(module: &Module, constants: &SpirvConstants, func: Func) -> EntryInfo {
     let function = module.function_id(func);
     let mut names = module.section(Section::Names);
     let name = names.find(|n| n.op() == Op::Name && n.id(0) == function);
-    Entry {
+    EntryInfo {
         func,
         name: name.map_or_else(|| function.to_string(), |n| n.string(1)),
         is_kernel: true,
@@ -260,20 +262,20 @@ fn block_entry(module: &Module, constants: &Constants, func: Func) -> Entry {
 
 fn find_entry(
     module: &Module,
-    constants: &Constants,
+    constants: &SpirvConstants,
     name: &str,
     model: ExecutionModel,
-) -> Result<Entry, Diagnostic> {
+) -> Result<EntryInfo, SourceDiagnostic> {
     let mut points = module.section(Section::EntryPoints);
     let point = points
         .find(|p| p.word(0) == model.0 && p.string(2) == name)
         .ok_or_else(|| {
             let message = format!("the module has no entry point {name} of model {model}");
-            Diagnostic::error(Place::Unknown, message)
+            SourceDiagnostic::error(SourceLocation::Unknown, message)
         })?;
     if model != ExecutionModel::Kernel && model != ExecutionModel::GLCompute {
         let message = format!("the execution model {model} is not supported by the CPU device");
-        return Err(Diagnostic::error(point.place(), message));
+        return Err(SourceDiagnostic::error(point.place(), message));
     }
     let function = point.id(1);
     let func = module
@@ -284,11 +286,11 @@ fn find_entry(
     let func = func.filter(|f| !module.function(*f).blocks.is_empty());
     let func = func.ok_or_else(|| {
         let message = format!("the entry point {name} has no body");
-        Diagnostic::error(point.place(), message)
+        SourceDiagnostic::error(point.place(), message)
     })?;
     let is_kernel = model == ExecutionModel::Kernel;
     let declared = local_size(module, constants, function);
-    Ok(Entry {
+    Ok(EntryInfo {
         func,
         name: name.to_owned(),
         is_kernel,
@@ -302,7 +304,7 @@ fn find_entry(
 }
 
 /// The constant decorated `WorkgroupSize` counts above the execution modes.
-fn local_size(module: &Module, constants: &Constants, function: Id) -> Option<[u32; 3]> {
+fn local_size(module: &Module, constants: &SpirvConstants, function: Id) -> Option<[u32; 3]> {
     for inst in module.section(Section::Annotations) {
         if let (Op::Decorate, [target, decoration, builtin]) = (inst.op(), inst.operands())
             && *decoration == Decoration::BuiltIn.0
@@ -310,7 +312,7 @@ fn local_size(module: &Module, constants: &Constants, function: Id) -> Option<[u
             && let Some(id) = Id::new(*target)
         {
             let bits = |n: usize| match constants.scalars(id).get(n) {
-                Some(crate::constants::Bits::Plain(bits)) => Some(*bits as u32),
+                Some(crate::constants::ConstantScalar::Plain(bits)) => Some(*bits as u32),
                 _ => None,
             };
             // Of kernels it is a variable, which demands no size.
@@ -336,7 +338,7 @@ fn local_size(module: &Module, constants: &Constants, function: Id) -> Option<[u
 }
 
 /// Whether the workgroups of a shader are one bundle each, and one subgroup.
-fn is_bundle(entry: &Entry, subgroup_size: u32) -> bool {
+fn is_bundle(entry: &EntryInfo, subgroup_size: u32) -> bool {
     let Some(size @ [x, y, z]) = entry.local_size else {
         return false;
     };

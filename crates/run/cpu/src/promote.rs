@@ -5,9 +5,9 @@
 //! inlined functions that are given it. An untyped variable is, when it is loaded and stored as
 //! what it holds. Linear in the instructions of the reached functions.
 
-use crate::functions::Functions;
-use crate::program::Program;
-use crate::types::Kind;
+use crate::functions::ReachedFunctions;
+use crate::program::AnalysedModule;
+use crate::types::LoweredTypeKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::grammar::{Category, Op};
@@ -18,9 +18,12 @@ use spirula_spirv::{Id, IdMap};
 pub(crate) const MAX_SCALARS: usize = 64;
 
 /// The promoted variables; fills in the functions' direct parameters.
-pub(crate) fn compute(program: &Program<'_>, functions: &mut Functions) -> IdMap<bool> {
+pub(crate) fn compute(
+    program: &AnalysedModule<'_>,
+    functions: &mut ReachedFunctions,
+) -> IdMap<bool> {
     let bound = program.module.bound();
-    let mut pass = Pass {
+    let mut pass = PromotionAnalysis {
         program,
         roots: IdMap::new(bound, None),
         escapes: IdMap::new(bound, false),
@@ -52,8 +55,8 @@ pub(crate) fn compute(program: &Program<'_>, functions: &mut Functions) -> IdMap
 /// Most scalars of promoted variables of a function, times its blocks: each may become a parameter of each block.
 const MOST_PAIRS: usize = 1 << 19;
 
-struct Pass<'a, 'm> {
-    program: &'a Program<'m>,
+struct PromotionAnalysis<'a, 'm> {
+    program: &'a AnalysedModule<'m>,
     /// The variable or parameter that a pointer points into.
     roots: IdMap<Option<Id>>,
     /// Variables and parameters whose address is used otherwise.
@@ -67,7 +70,7 @@ struct Pass<'a, 'm> {
     func: Option<Func>,
 }
 
-impl Pass<'_, '_> {
+impl PromotionAnalysis<'_, '_> {
     fn root(&mut self, inst: InstRef<'_>) {
         let Some(id) = inst.result() else { return };
         self.roots.set(id, Some(id));
@@ -97,7 +100,7 @@ impl Pass<'_, '_> {
     }
 
     /// Functions whose variables are too many to be values in each block.
-    fn crowded_functions(&self, functions: &Functions) -> FxHashSet<Func> {
+    fn crowded_functions(&self, functions: &ReachedFunctions) -> FxHashSet<Func> {
         let mut scalars: FxHashMap<Func, usize> = FxHashMap::default();
         for (id, func) in &self.variables {
             let ty = self
@@ -115,13 +118,15 @@ impl Pass<'_, '_> {
         crowded.map(|(func, _)| func).collect()
     }
 
-    fn function(&mut self, functions: &Functions, func: Func) {
+    fn function(&mut self, functions: &ReachedFunctions, func: Func) {
         self.func = Some(func);
         let module = self.program.module;
         let info = functions.get(func);
         for param in &info.params {
             let ty = self.program.type_of(*param);
-            if ty.is_some_and(|ty| matches!(self.program.types.kind(ty), Kind::Pointer { .. })) {
+            if ty.is_some_and(|ty| {
+                matches!(self.program.types.kind(ty), LoweredTypeKind::Pointer { .. })
+            }) {
                 self.roots.set(*param, Some(*param));
                 // The copy that the function makes is in memory.
                 self.escapes.set(*param, self.program.is_by_value(*param));
@@ -139,7 +144,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn private_uses(&mut self, functions: &Functions, inst: InstRef<'_>) {
+    fn private_uses(&mut self, functions: &ReachedFunctions, inst: InstRef<'_>) {
         for id in operand_ids(inst) {
             if self.roots[id] == Some(id) && functions.local(id).is_none() {
                 self.escape(id);
@@ -147,7 +152,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn inst(&mut self, functions: &Functions, inst: InstRef<'_>) {
+    fn inst(&mut self, functions: &ReachedFunctions, inst: InstRef<'_>) {
         if self.has_casts && !matches!(inst.op(), Op::LifetimeStart | Op::LifetimeStop) {
             for id in operand_ids(inst) {
                 if self.casts[id] {

@@ -1,7 +1,7 @@
 //! What pointers of a kernel point into, as far as one look at each instruction tells.
 
-use crate::lower::Globals;
-use crate::program::Program;
+use crate::lower::ReachedGlobals;
+use crate::program::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -9,15 +9,15 @@ use spirula_spirv::ir::InstRef;
 
 /// By pointer: the argument or bound variable that it points into.
 #[derive(Default)]
-pub(crate) struct Roots(FxHashMap<Id, Id>);
+pub(crate) struct PointerRoots(FxHashMap<Id, Id>);
 
-impl Roots {
+impl PointerRoots {
     /// The arguments and bound variables themselves.
-    pub fn new(program: &Program<'_>, globals: &Globals) -> Roots {
+    pub fn new(program: &AnalysedModule<'_>, globals: &ReachedGlobals) -> PointerRoots {
         let entry = program.functions.get(program.entry.func);
         let bound = globals.bound.iter().map(|(id, _)| *id);
         let all = entry.params.iter().copied().chain(bound);
-        Roots(all.map(|id| (id, id)).collect())
+        PointerRoots(all.map(|id| (id, id)).collect())
     }
 
     /// What a pointer points into, where that is known.
@@ -49,8 +49,8 @@ impl Roots {
 /// Where those that something holds for stand among a kernel's arguments, and in its table of bindings, that of arrays of
 /// bindings left out.
 pub(crate) fn places(
-    program: &Program<'_>,
-    globals: &Globals,
+    program: &AnalysedModule<'_>,
+    globals: &ReachedGlobals,
     holds: impl Fn(Id) -> bool,
 ) -> [Vec<usize>; 2] {
     let params = program.functions.get(program.entry.func).params.iter();

@@ -1,12 +1,12 @@
 //! Launching kernels.
 
-use crate::check::Checker;
-use crate::compile::Kernel;
-use crate::enqueue::Queue;
+use crate::check::KernelSanitizer;
+use crate::compile::JitKernel;
+use crate::enqueue::LaunchQueue;
 use crate::groups::FrameLayout;
-use crate::guard::{Trap, Watch};
-use crate::launch::{Launch, RunError, Size};
-use crate::worker::Worker;
+use crate::guard::{CallWatchdog, TrapReason};
+use crate::launch::{InvocationRange, JitLaunch, LaunchError};
+use crate::worker::LaunchWorker;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ const MAX_INVOCATIONS: u64 = 1 << 16;
 const MAX_FRAME_WORDS: usize = 1 << 29;
 
 /// The shape of a launch.
-pub(crate) struct Grid {
+pub(crate) struct LaunchGrid {
     pub groups: [u64; 3],
     pub local: [u64; 3],
     pub global: [u64; 3],
@@ -34,16 +34,16 @@ pub(crate) struct Grid {
 /// Threads that take every other workgroup read and write each other's neighbourhoods, which costs a kernel that
 /// waits for memory a quarter of its time: they take several in a row, fewer towards the end. Where workgroups may
 /// wait for each other they take one at a time, so that none waits for a thread that has others to run first.
-struct Tickets {
+struct WorkgroupTickets {
     next: AtomicU64,
     total: u64,
     threads: u64,
     most: u64,
 }
 
-impl Tickets {
-    fn new(total: u64, threads: usize, may_wait: bool) -> Tickets {
-        Tickets {
+impl WorkgroupTickets {
+    fn new(total: u64, threads: usize, may_wait: bool) -> WorkgroupTickets {
+        WorkgroupTickets {
             next: AtomicU64::new(0),
             total,
             threads: threads as u64,
@@ -69,7 +69,7 @@ impl Tickets {
     }
 }
 
-impl Kernel {
+impl JitKernel {
     /// Runs a launch to its end. Workgroups start in order, so that one may wait for those before
     /// it.
     ///
@@ -82,12 +82,12 @@ impl Kernel {
     /// The memory of the arguments and bindings is valid for reads and writes during the call, and
     /// nothing else uses it meanwhile; the kernel stays within the memory that it is given.
     #[allow(unsafe_code)]
-    pub unsafe fn run(&self, launch: &Launch<'_>) -> Result<(), RunError> {
+    pub unsafe fn run(&self, launch: &JitLaunch<'_>) -> Result<(), LaunchError> {
         if self.checks.is_some() {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_checked(launch, &mut Checker::default()) };
+            return unsafe { self.run_checked(launch, &mut KernelSanitizer::default()) };
         }
-        let queue = Queue::default();
+        let queue = LaunchQueue::default();
         // SAFETY: as above.
         unsafe {
             self.run_on(launch, &queue)?;
@@ -97,31 +97,35 @@ impl Kernel {
 
     /// The same, but for what it enqueues.
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn run_on(&self, launch: &Launch<'_>, queue: &Queue) -> Result<(), RunError> {
+    pub(crate) unsafe fn run_on(
+        &self,
+        launch: &JitLaunch<'_>,
+        queue: &LaunchQueue,
+    ) -> Result<(), LaunchError> {
         let grid = self.grid(&launch.size)?;
         let mut shared = self.shared(launch)?;
         shared.streams = self.streams(launch, &grid, &shared.bindings);
         if !self.is_all_bundles(&grid) {
             let prepared = self.code.prepare();
-            prepared.map_err(|why| RunError::Launch(format!("{}: {why}", self.name)))?;
+            prepared.map_err(|why| LaunchError::Launch(format!("{}: {why}", self.name)))?;
         }
         let total = checked_product(grid.groups)
-            .ok_or_else(|| RunError::Launch("the launch has too many workgroups".to_owned()))?;
+            .ok_or_else(|| LaunchError::Launch("the launch has too many workgroups".to_owned()))?;
         let threads = match launch.threads {
             0 => rayon::current_num_threads(),
             n => n,
         };
         let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
         shared.counted = self.counted(launch, (&grid, threads), &shared);
-        let tickets = Tickets::new(total, threads, self.may_wait);
+        let tickets = WorkgroupTickets::new(total, threads, self.may_wait);
         let failure = Mutex::new(None);
         let printed = Mutex::new(Vec::new());
-        let watch = Watch::start(launch.timeout);
+        let watch = CallWatchdog::start(launch.timeout);
         let work = || {
             watch.join();
-            let mut worker = Worker::new(self, &shared, &grid, queue);
+            let mut worker = LaunchWorker::new(self, &shared, &grid, queue);
             let mut run = |ticket| match watch.is_late() {
-                true => Err(RunError::of(Trap::Late, &self.name)),
+                true => Err(LaunchError::of(TrapReason::Late, &self.name)),
                 // SAFETY: the caller's promise.
                 false => unsafe { worker.run(ticket) },
             };
@@ -161,7 +165,7 @@ impl Kernel {
     }
 
     /// Whether all workgroups of a launch consist of whole bundles.
-    fn is_all_bundles(&self, grid: &Grid) -> bool {
+    fn is_all_bundles(&self, grid: &LaunchGrid) -> bool {
         let whole = |n: [u64; 3]| n[0].is_multiple_of(self.bundle_width as u64);
         let sizes = [grid.local, grid.global, grid.offset];
         self.code.has(true) && sizes.into_iter().all(whole)
@@ -171,13 +175,13 @@ impl Kernel {
     ///
     /// # Errors
     /// When it does not fit the kernel.
-    pub(crate) fn grid(&self, size: &Size) -> Result<Grid, RunError> {
+    pub(crate) fn grid(&self, size: &InvocationRange) -> Result<LaunchGrid, LaunchError> {
         let grid = match *size {
-            Size::Groups(groups) => {
+            InvocationRange::Groups(groups) => {
                 let local = self.local_size.unwrap_or([1; 3]).map(u64::from);
                 let groups = groups.map(u64::from);
                 let global = [0, 1, 2].map(|n| groups[n].saturating_mul(local[n]));
-                Grid {
+                LaunchGrid {
                     groups,
                     local,
                     global,
@@ -185,7 +189,7 @@ impl Kernel {
                     dimensions: 3,
                 }
             }
-            Size::Items {
+            InvocationRange::Items {
                 global,
                 local,
                 offset,
@@ -194,9 +198,9 @@ impl Kernel {
                 let chosen = local.or(self.local_size);
                 let local = chosen.map_or_else(|| automatic(global), |l| l.map(u64::from));
                 if local.contains(&0) {
-                    return Err(RunError::Launch("a workgroup is empty".to_owned()));
+                    return Err(LaunchError::Launch("a workgroup is empty".to_owned()));
                 }
-                Grid {
+                LaunchGrid {
                     groups: [0, 1, 2].map(|n| global[n].div_ceil(local[n])),
                     local,
                     global,
@@ -239,8 +243,8 @@ impl Kernel {
         }
     }
 
-    fn check_grid(&self, grid: &Grid) -> Result<(), RunError> {
-        let bad = |message: String| Err(RunError::Launch(message));
+    fn check_grid(&self, grid: &LaunchGrid) -> Result<(), LaunchError> {
+        let bad = |message: String| Err(LaunchError::Launch(message));
         if grid.local.contains(&0) {
             return bad("a workgroup has no invocations".to_owned());
         }

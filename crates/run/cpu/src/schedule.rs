@@ -4,28 +4,28 @@
 //! Within a subgroup the lanes at the earliest point go first, as code is lowered with the bodies of
 //! loops before what follows them: lanes that went different ways meet again where the ways meet.
 
-use crate::check::Live;
-use crate::compile::Kernel;
-use crate::context::{Context, DONE, START};
-use crate::groups::{self, Frames};
-use crate::launch::RunError;
-use crate::memory::{self, Elements};
-use crate::pipe::{self, Operands};
-use crate::suspend::{Exchange, Group, Point};
+use crate::check::WorkgroupState;
+use crate::compile::JitKernel;
+use crate::context::{DONE, LaunchContext, START};
+use crate::groups::{self, WorkgroupFrames};
+use crate::launch::LaunchError;
+use crate::memory::{self, AsyncCopyRequest};
+use crate::pipe::{self, PipeOperands};
+use crate::suspend::{GroupExchange, SuspensionPoint, SyncGroup};
 
 /// Runs a workgroup of `count` invocations, one by one or in bundles.
 ///
 /// # Safety
-/// As [`Kernel::run`].
+/// As [`JitKernel::run`].
 #[allow(unsafe_code)]
 pub(crate) unsafe fn run_group(
-    kernel: &Kernel,
-    context: &Context,
+    kernel: &JitKernel,
+    context: &LaunchContext,
     frames: &mut [u64],
     count: u32,
     bundles: bool,
-) -> Result<(), RunError> {
-    let mut group = Workgroup {
+) -> Result<(), LaunchError> {
+    let mut group = WorkgroupScheduler {
         kernel,
         context,
         frames,
@@ -38,21 +38,21 @@ pub(crate) unsafe fn run_group(
     unsafe { group.run() }
 }
 
-struct Workgroup<'a> {
-    kernel: &'a Kernel,
-    context: &'a Context,
+struct WorkgroupScheduler<'a> {
+    kernel: &'a JitKernel,
+    context: &'a LaunchContext,
     frames: &'a mut [u64],
     count: u32,
     /// Whether the code for bundles runs; each has one state.
     bundles: bool,
     active: Vec<usize>,
     /// What checks know; null where nothing is checked.
-    live: *mut Live,
+    live: *mut WorkgroupState,
 }
 
 #[allow(unsafe_code)]
-impl Workgroup<'_> {
-    unsafe fn run(&mut self) -> Result<(), RunError> {
+impl WorkgroupScheduler<'_> {
+    unsafe fn run(&mut self) -> Result<(), LaunchError> {
         if self.kernel.points.is_empty() {
             // SAFETY: the caller's promise.
             unsafe { self.call(0, self.count, START)? };
@@ -62,7 +62,7 @@ impl Workgroup<'_> {
             .kernel
             .points
             .iter()
-            .any(|p| p.group == Group::Subgroup);
+            .any(|p| p.group == SyncGroup::Subgroup);
         let mut resume = START;
         loop {
             // SAFETY: the caller's promise.
@@ -81,7 +81,7 @@ impl Workgroup<'_> {
                 return Ok(());
             }
             let point = self.point(at);
-            if point.exchange != Exchange::Barrier {
+            if point.exchange != GroupExchange::Barrier {
                 let lanes = 0..self.count as usize;
                 self.gather(lanes.clone(), at);
                 self.check_sources(at, lanes);
@@ -89,7 +89,7 @@ impl Workgroup<'_> {
                 unsafe { self.exchange(at, 0, self.count as usize)? };
             }
             // A copy of the workgroup's orders nothing until it is waited for.
-            if self.point(at).exchange != Exchange::AsyncCopy {
+            if self.point(at).exchange != GroupExchange::AsyncCopy {
                 self.begin_phase(at, true);
             }
             resume = at;
@@ -97,16 +97,16 @@ impl Workgroup<'_> {
     }
 
     /// Fails if the launch has to end, as an invocation does not.
-    fn check_end(&mut self) -> Result<(), RunError> {
+    fn check_end(&mut self) -> Result<(), LaunchError> {
         match self.live() {
-            Some(live) if live.is_stopped() => Err(RunError::EndlessLoop {
+            Some(live) if live.is_stopped() => Err(LaunchError::EndlessLoop {
                 kernel: self.kernel.name.clone(),
             }),
             _ => Ok(()),
         }
     }
 
-    fn live(&mut self) -> Option<&mut Live> {
+    fn live(&mut self) -> Option<&mut WorkgroupState> {
         // SAFETY: null, or the worker's, which no generated code uses at the moment.
         unsafe { self.live.as_mut() }
     }
@@ -128,7 +128,7 @@ impl Workgroup<'_> {
     }
 
     /// Runs the invocations that are at a point; the least and greatest states that they reached.
-    unsafe fn call(&mut self, lo: u32, hi: u32, resume: u32) -> Result<(u32, u32), RunError> {
+    unsafe fn call(&mut self, lo: u32, hi: u32, resume: u32) -> Result<(u32, u32), LaunchError> {
         let Some(order) = self.live().and_then(|live| live.shuffled(hi - lo)) else {
             // SAFETY: the caller's promise.
             return unsafe { self.call_in_order(lo, hi, resume) };
@@ -147,7 +147,7 @@ impl Workgroup<'_> {
         lo: u32,
         hi: u32,
         resume: u32,
-    ) -> Result<(u32, u32), RunError> {
+    ) -> Result<(u32, u32), LaunchError> {
         // SAFETY: the caller's promise.
         let summary = unsafe {
             self.kernel
@@ -155,16 +155,16 @@ impl Workgroup<'_> {
                 .call(self.context, [lo, hi], resume, self.bundles)
         };
         let summary =
-            summary.map_err(|trap| RunError::within(self.context, trap, &self.kernel.name))?;
+            summary.map_err(|trap| LaunchError::within(self.context, trap, &self.kernel.name))?;
         Ok((summary as u32, (summary >> 32) as u32))
     }
 
-    fn point(&self, state: u32) -> &Point {
+    fn point(&self, state: u32) -> &SuspensionPoint {
         &self.kernel.points[state as usize - 1]
     }
 
-    fn frames(&mut self) -> Frames<'_> {
-        Frames {
+    fn frames(&mut self) -> WorkgroupFrames<'_> {
+        WorkgroupFrames {
             words: self.frames,
             layout: self.kernel.layout(self.bundles),
         }
@@ -179,7 +179,7 @@ impl Workgroup<'_> {
     }
 
     /// Runs every subgroup until its lanes wait for the workgroup or have ended.
-    unsafe fn run_subgroups(&mut self) -> Result<(), RunError> {
+    unsafe fn run_subgroups(&mut self) -> Result<(), LaunchError> {
         let size = self.kernel.subgroup_size;
         for lo in (0..self.count).step_by(size as usize) {
             let hi = self.count.min(lo + size);
@@ -189,7 +189,7 @@ impl Workgroup<'_> {
                 let waiting = (lo..hi)
                     .map(|lane| frames.state(lane as usize))
                     .filter(|s| *s != DONE)
-                    .filter(|s| kernel.points[*s as usize - 1].group == Group::Subgroup);
+                    .filter(|s| kernel.points[*s as usize - 1].group == SyncGroup::Subgroup);
                 let Some(earliest) = waiting.min() else { break };
                 self.gather(lo as usize..hi as usize, earliest);
                 self.check_subgroup(earliest, hi - lo);
@@ -206,17 +206,22 @@ impl Workgroup<'_> {
         Ok(())
     }
 
-    unsafe fn exchange(&mut self, state: u32, first: usize, size: usize) -> Result<(), RunError> {
+    unsafe fn exchange(
+        &mut self,
+        state: u32,
+        first: usize,
+        size: usize,
+    ) -> Result<(), LaunchError> {
         let point = self.point(state).clone();
         let active = std::mem::take(&mut self.active);
         let (context, live, kernel) = (self.context, self.live, self.kernel);
         let mut frames = self.frames();
-        if let (Exchange::AsyncCopy, Some(lane)) = (point.exchange, active.first()) {
+        if let (GroupExchange::AsyncCopy, Some(lane)) = (point.exchange, active.first()) {
             let [to, from, count, stride] = [0, 1, 2, 3].map(|n| frames.slot(*lane, n));
             let size = u64::from(point.components);
             let strided_source = point.operation == 1;
             let stride = stride.max(1);
-            let elements = Elements {
+            let elements = AsyncCopyRequest {
                 to,
                 from,
                 count,
@@ -232,13 +237,13 @@ impl Workgroup<'_> {
                 None => {
                     // SAFETY: the caller's promise.
                     let copied = unsafe { memory::copy_elements(&elements) };
-                    copied.map_err(|trap| RunError::within(context, trap, &kernel.name))?;
+                    copied.map_err(|trap| LaunchError::within(context, trap, &kernel.name))?;
                 }
             }
         }
-        if let (Exchange::Pipe(what), Some(lane)) = (point.exchange, active.first()) {
+        if let (GroupExchange::Pipe(what), Some(lane)) = (point.exchange, active.first()) {
             let [pipe, id, size] = [0, 1, 2].map(|n| frames.slot(*lane, n));
-            let operands = Operands {
+            let operands = PipeOperands {
                 pipe,
                 id,
                 index: 0,
@@ -259,7 +264,7 @@ impl Workgroup<'_> {
     fn check_subgroup(&mut self, state: u32, size: u32) {
         let point = self.point(state).clone();
         let name = point.op.to_string();
-        let all = !name.contains("NonUniform") && point.group == Group::Subgroup;
+        let all = !name.contains("NonUniform") && point.group == SyncGroup::Subgroup;
         let (first, arrived) = (self.active.first().copied(), self.active.len());
         if let (true, Some(lane)) = (all && arrived < size as usize, first) {
             let message = format!("{arrived} of the {size} invocations of a subgroup arrive");
@@ -277,7 +282,7 @@ impl Workgroup<'_> {
         // Scans are often written so that whoever has no neighbour does not ask for one.
         let is_scan = matches!(
             point.exchange,
-            Exchange::ShuffleUp | Exchange::ShuffleDown | Exchange::Rotate
+            GroupExchange::ShuffleUp | GroupExchange::ShuffleDown | GroupExchange::Rotate
         );
         if self.live().is_none_or(|live| is_scan && !live.is_strict()) {
             return;
@@ -340,7 +345,7 @@ impl Workgroup<'_> {
     }
 
     /// The point at which all invocations are that have not ended.
-    fn common_state(&mut self) -> Result<u32, RunError> {
+    fn common_state(&mut self) -> Result<u32, LaunchError> {
         let each = if self.bundles {
             self.kernel.bundle_width
         } else {
@@ -360,7 +365,7 @@ impl Workgroup<'_> {
                     let point = &self.kernel.points[state as usize - 1];
                     format!("{} at {}", point.op, point.place)
                 };
-                return Err(RunError::BarrierDivergence {
+                return Err(LaunchError::BarrierDivergence {
                     kernel: self.kernel.name.clone(),
                     first: describe(common),
                     second: describe(state),

@@ -6,13 +6,13 @@
 //! stores"), in bundles, whose stores have whole vectors. Others see such stores in any order: a fence stands behind all of a
 //! thread's, and kernels with atomics have none.
 
-use crate::compile::Kernel;
-use crate::launch::{Argument, Launch};
-use crate::lower::Globals;
-use crate::program::Program;
+use crate::compile::JitKernel;
+use crate::launch::{JitArgument, JitLaunch};
+use crate::lower::ReachedGlobals;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::roots::{Roots, places};
-use crate::run::Grid;
+use crate::roots::{PointerRoots, places};
+use crate::run::LaunchGrid;
 use rustc_hash::FxHashSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -52,7 +52,7 @@ pub(crate) fn fence() {
 
 /// Memory that a kernel stores to and uses in no other way.
 #[derive(Default)]
-pub(crate) struct Streams {
+pub(crate) struct NonTemporalStores {
     /// The pointers that are stored to.
     pub pointers: FxHashSet<Id>,
     /// Which of its arguments, and which rows of the table of bindings.
@@ -60,17 +60,17 @@ pub(crate) struct Streams {
     bindings: Vec<usize>,
 }
 
-impl Streams {
+impl NonTemporalStores {
     /// Finds it.
-    pub fn of(program: &Program<'_>, globals: &Globals) -> Streams {
-        let mut uses = Uses {
-            roots: Roots::new(program, globals),
-            ..Uses::default()
+    pub fn of(program: &AnalysedModule<'_>, globals: &ReachedGlobals) -> NonTemporalStores {
+        let mut uses = StoredMemoryUses {
+            roots: PointerRoots::new(program, globals),
+            ..StoredMemoryUses::default()
         };
         for func in &program.functions.bottom_up {
             for inst in program.module.function_insts(*func) {
                 if is_ordering(inst.op()) {
-                    return Streams::default();
+                    return NonTemporalStores::default();
                 }
                 uses.add(inst);
             }
@@ -78,7 +78,7 @@ impl Streams {
         let is_written = |id: Id| uses.stored.contains(&id) && !uses.others.contains(&id);
         let [arguments, bindings] = places(program, globals, is_written);
         let pointers = uses.pointers.iter();
-        Streams {
+        NonTemporalStores {
             pointers: pointers
                 .filter(|(_, root)| is_written(*root))
                 .map(|(pointer, _)| *pointer)
@@ -89,10 +89,15 @@ impl Streams {
     }
 }
 
-impl Kernel {
+impl JitKernel {
     /// Whether a launch has enough of what is only written, given the table of bindings.
-    pub(crate) fn streams(&self, launch: &Launch<'_>, grid: &Grid, bindings: &[[u64; 2]]) -> bool {
-        let Streams {
+    pub(crate) fn streams(
+        &self,
+        launch: &JitLaunch<'_>,
+        grid: &LaunchGrid,
+        bindings: &[[u64; 2]],
+    ) -> bool {
+        let NonTemporalStores {
             arguments: written,
             bindings: rows,
             ..
@@ -100,7 +105,7 @@ impl Kernel {
         let arguments = written
             .iter()
             .filter_map(|at| match launch.arguments.get(*at) {
-                Some(Argument::Memory(memory)) => Some(memory.length),
+                Some(JitArgument::Memory(memory)) => Some(memory.length),
                 _ => None,
             });
         let bound = rows.iter().filter_map(|row| Some(bindings.get(*row)?[1]));
@@ -117,8 +122,8 @@ fn is_ordering(op: Op) -> bool {
 
 /// How memory is used.
 #[derive(Default)]
-struct Uses {
-    roots: Roots,
+struct StoredMemoryUses {
+    roots: PointerRoots,
     /// Pointers that are stored to, with what they point into.
     pointers: Vec<(Id, Id)>,
     /// What is stored to, and what is used otherwise.
@@ -126,7 +131,7 @@ struct Uses {
     others: FxHashSet<Id>,
 }
 
-impl Uses {
+impl StoredMemoryUses {
     fn add(&mut self, inst: InstRef<'_>) {
         if self.roots.follow(inst) {
             return;
@@ -149,7 +154,7 @@ impl Uses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::JitOptions;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
     use spirula_spirv::ir::Module;
     use spirula_spirv::text::{ParseOptions, parse};
@@ -188,8 +193,8 @@ mod tests {
         );
         let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
         let module = Module::from_words(words).expect("what the assembler writes is a module");
-        let options = Options::default();
-        let kernel = Kernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let options = JitOptions::default();
+        let kernel = JitKernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
         kernel.streams.arguments.clone()
     }

@@ -5,10 +5,10 @@
 
 use crate::context::EXCHANGE_SLOTS;
 use crate::pipe::PipeUse;
-use crate::product::Product;
-use crate::program::Program;
-use crate::types::Scalar;
-use spirula_diagnostics::Place;
+use crate::product::CooperativeProduct;
+use crate::program::AnalysedModule;
+use crate::types::ScalarRepr;
+use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
@@ -16,7 +16,7 @@ use spirula_spirv::ir::InstRef;
 
 /// Who waits for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum SyncGroup {
     /// All invocations of the workgroup.
     Workgroup,
     /// The invocations of the subgroup that are at the same point.
@@ -25,7 +25,7 @@ pub(crate) enum Group {
 
 /// How two values become one in reductions and scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Combine {
+pub(crate) enum ScanOperator {
     IAdd,
     FAdd,
     IMul,
@@ -43,7 +43,7 @@ pub(crate) enum Combine {
 
 /// What is exchanged at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exchange {
+pub(crate) enum GroupExchange {
     /// Nothing: the invocations only wait.
     Barrier,
     /// Whether the invocation is the first one.
@@ -59,7 +59,7 @@ pub(crate) enum Exchange {
     ShuffleUp,
     ShuffleDown,
     /// A reduction or a scan; the group operation is the first literal.
-    Reduce(Combine),
+    Reduce(ScanOperator),
     QuadBroadcast,
     QuadSwap,
     QuadAll,
@@ -78,7 +78,7 @@ pub(crate) enum Exchange {
 
 /// How a point's operands stand in its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ExchangeOperandForm {
     /// Scope first.
     Scoped,
     /// Scope, then a literal group operation.
@@ -87,342 +87,394 @@ pub(crate) enum Shape {
     Subgroup,
 }
 
-struct Row(Op, Shape, Exchange);
+struct ExchangeRow(Op, ExchangeOperandForm, GroupExchange);
 
 /// The instructions that are suspension points, but for control barriers.
-const ROWS: &[Row] = &[
-    Row(Op::GroupAsyncCopy, Shape::Scoped, Exchange::AsyncCopy),
-    Row(
+const ROWS: &[ExchangeRow] = &[
+    ExchangeRow(
+        Op::GroupAsyncCopy,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::AsyncCopy,
+    ),
+    ExchangeRow(
         Op::UntypedGroupAsyncCopyKHR,
-        Shape::Scoped,
-        Exchange::AsyncCopy,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::AsyncCopy,
     ),
-    Row(Op::GroupWaitEvents, Shape::Scoped, Exchange::Barrier),
-    Row(
+    ExchangeRow(
+        Op::GroupWaitEvents,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Barrier,
+    ),
+    ExchangeRow(
         Op::GroupReserveReadPipePackets,
-        Shape::Scoped,
-        Exchange::Pipe(PipeUse::ReserveRead),
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::ReserveRead),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupReserveWritePipePackets,
-        Shape::Scoped,
-        Exchange::Pipe(PipeUse::ReserveWrite),
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::ReserveWrite),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupCommitReadPipe,
-        Shape::Scoped,
-        Exchange::Pipe(PipeUse::CommitRead),
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::CommitRead),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupCommitWritePipe,
-        Shape::Scoped,
-        Exchange::Pipe(PipeUse::CommitWrite),
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::CommitWrite),
     ),
-    Row(Op::GroupAll, Shape::Scoped, Exchange::All),
-    Row(Op::GroupAny, Shape::Scoped, Exchange::Any),
-    Row(Op::GroupBroadcast, Shape::Scoped, Exchange::Broadcast),
-    Row(
+    ExchangeRow(
+        Op::GroupAll,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::All,
+    ),
+    ExchangeRow(
+        Op::GroupAny,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Any,
+    ),
+    ExchangeRow(
+        Op::GroupBroadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Broadcast,
+    ),
+    ExchangeRow(
         Op::GroupIAdd,
-        Shape::Operation,
-        Exchange::Reduce(Combine::IAdd),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IAdd),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFAdd,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FAdd),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FAdd),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFMin,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupUMin,
-        Shape::Operation,
-        Exchange::Reduce(Combine::UMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupSMin,
-        Shape::Operation,
-        Exchange::Reduce(Combine::SMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFMax,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupUMax,
-        Shape::Operation,
-        Exchange::Reduce(Combine::UMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupSMax,
-        Shape::Operation,
-        Exchange::Reduce(Combine::SMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupIMulKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::IMul),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IMul),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFMulKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMul),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMul),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupBitwiseAndKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::And),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupBitwiseOrKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Or),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupBitwiseXorKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Xor),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupLogicalAndKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::And),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupLogicalOrKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Or),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupLogicalXorKHR,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Xor),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupIAddNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::IAdd),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IAdd),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFAddNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FAdd),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FAdd),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFMinNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupUMinNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::UMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupSMinNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::SMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupFMaxNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupUMaxNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::UMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupSMaxNonUniformAMD,
-        Shape::Operation,
-        Exchange::Reduce(Combine::SMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMax),
     ),
-    Row(Op::GroupNonUniformElect, Shape::Scoped, Exchange::Elect),
-    Row(Op::GroupNonUniformAll, Shape::Scoped, Exchange::All),
-    Row(Op::GroupNonUniformAny, Shape::Scoped, Exchange::Any),
-    Row(
+    ExchangeRow(
+        Op::GroupNonUniformElect,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Elect,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformAll,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::All,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformAny,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Any,
+    ),
+    ExchangeRow(
         Op::GroupNonUniformAllEqual,
-        Shape::Scoped,
-        Exchange::AllEqual,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::AllEqual,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformBroadcast,
-        Shape::Scoped,
-        Exchange::Broadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Broadcast,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformBroadcastFirst,
-        Shape::Scoped,
-        Exchange::BroadcastFirst,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::BroadcastFirst,
     ),
-    Row(Op::GroupNonUniformBallot, Shape::Scoped, Exchange::Ballot),
-    Row(
+    ExchangeRow(
+        Op::GroupNonUniformBallot,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Ballot,
+    ),
+    ExchangeRow(
         Op::GroupNonUniformShuffle,
-        Shape::Scoped,
-        Exchange::Broadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Broadcast,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformShuffleXor,
-        Shape::Scoped,
-        Exchange::ShuffleXor,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::ShuffleXor,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformShuffleUp,
-        Shape::Scoped,
-        Exchange::ShuffleUp,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::ShuffleUp,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformShuffleDown,
-        Shape::Scoped,
-        Exchange::ShuffleDown,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::ShuffleDown,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformIAdd,
-        Shape::Operation,
-        Exchange::Reduce(Combine::IAdd),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IAdd),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformFAdd,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FAdd),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FAdd),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformIMul,
-        Shape::Operation,
-        Exchange::Reduce(Combine::IMul),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IMul),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformFMul,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMul),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMul),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformSMin,
-        Shape::Operation,
-        Exchange::Reduce(Combine::SMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformUMin,
-        Shape::Operation,
-        Exchange::Reduce(Combine::UMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformFMin,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMin),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMin),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformSMax,
-        Shape::Operation,
-        Exchange::Reduce(Combine::SMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformUMax,
-        Shape::Operation,
-        Exchange::Reduce(Combine::UMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformFMax,
-        Shape::Operation,
-        Exchange::Reduce(Combine::FMax),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMax),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformBitwiseAnd,
-        Shape::Operation,
-        Exchange::Reduce(Combine::And),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformBitwiseOr,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Or),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformBitwiseXor,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Xor),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformLogicalAnd,
-        Shape::Operation,
-        Exchange::Reduce(Combine::And),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformLogicalOr,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Or),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformLogicalXor,
-        Shape::Operation,
-        Exchange::Reduce(Combine::Xor),
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformQuadBroadcast,
-        Shape::Scoped,
-        Exchange::QuadBroadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::QuadBroadcast,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformQuadSwap,
-        Shape::Scoped,
-        Exchange::QuadSwap,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::QuadSwap,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformRotateKHR,
-        Shape::Scoped,
-        Exchange::Rotate,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Rotate,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformQuadAllKHR,
-        Shape::Subgroup,
-        Exchange::QuadAll,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::QuadAll,
     ),
-    Row(
+    ExchangeRow(
         Op::GroupNonUniformQuadAnyKHR,
-        Shape::Subgroup,
-        Exchange::QuadAny,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::QuadAny,
     ),
-    Row(
+    ExchangeRow(
         Op::CooperativeMatrixMulAddKHR,
-        Shape::Subgroup,
-        Exchange::Product,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Product,
     ),
-    Row(Op::SubgroupBallotKHR, Shape::Subgroup, Exchange::Ballot),
-    Row(
+    ExchangeRow(
+        Op::SubgroupBallotKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Ballot,
+    ),
+    ExchangeRow(
         Op::SubgroupFirstInvocationKHR,
-        Shape::Subgroup,
-        Exchange::BroadcastFirst,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::BroadcastFirst,
     ),
-    Row(Op::SubgroupAllKHR, Shape::Subgroup, Exchange::All),
-    Row(Op::SubgroupAnyKHR, Shape::Subgroup, Exchange::Any),
-    Row(Op::SubgroupAllEqualKHR, Shape::Subgroup, Exchange::AllEqual),
-    Row(
+    ExchangeRow(
+        Op::SubgroupAllKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::All,
+    ),
+    ExchangeRow(
+        Op::SubgroupAnyKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Any,
+    ),
+    ExchangeRow(
+        Op::SubgroupAllEqualKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::AllEqual,
+    ),
+    ExchangeRow(
         Op::SubgroupReadInvocationKHR,
-        Shape::Subgroup,
-        Exchange::Broadcast,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Broadcast,
     ),
-    Row(
+    ExchangeRow(
         Op::SubgroupShuffleINTEL,
-        Shape::Subgroup,
-        Exchange::Broadcast,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Broadcast,
     ),
-    Row(
+    ExchangeRow(
         Op::SubgroupShuffleXorINTEL,
-        Shape::Subgroup,
-        Exchange::ShuffleXor,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::ShuffleXor,
     ),
-    Row(
+    ExchangeRow(
         Op::SubgroupShuffleDownINTEL,
-        Shape::Subgroup,
-        Exchange::ShufflePairDown,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::ShufflePairDown,
     ),
-    Row(
+    ExchangeRow(
         Op::SubgroupShuffleUpINTEL,
-        Shape::Subgroup,
-        Exchange::ShufflePairUp,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::ShufflePairUp,
     ),
 ];
 
@@ -432,13 +484,13 @@ pub(crate) fn ops() -> impl Iterator<Item = Op> {
 }
 
 /// Shape and exchange of an instruction that is a suspension point in the table.
-pub(crate) fn row(op: Op) -> Option<(Shape, Exchange)> {
+pub(crate) fn row(op: Op) -> Option<(ExchangeOperandForm, GroupExchange)> {
     let row = ROWS.iter().find(|row| row.0 == op)?;
     Some((row.1, row.2))
 }
 
 /// Whether an instruction suspends the invocation.
-pub(crate) fn is_point(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+pub(crate) fn is_point(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::ControlBarrier if program.is_single => false,
         Op::CooperativeMatrixMulAddKHR if is_dense(program, inst) => false,
@@ -449,35 +501,35 @@ pub(crate) fn is_point(program: &Program<'_>, inst: InstRef<'_>) -> bool {
 }
 
 /// Whether a product is one of matrices that lie in memory.
-fn is_dense(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn is_dense(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     inst.result_type().is_some_and(|ty| program.is_dense(ty))
 }
 
 /// Who waits at a point; none where an invocation would wait for itself only.
-pub(crate) fn group_of(program: &Program<'_>, inst: InstRef<'_>) -> Option<Group> {
-    if let Some((Shape::Subgroup, _)) = row(inst.op()) {
-        return Some(Group::Subgroup);
+pub(crate) fn group_of(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<SyncGroup> {
+    if let Some((ExchangeOperandForm::Subgroup, _)) = row(inst.op()) {
+        return Some(SyncGroup::Subgroup);
     }
     match program.constants.u64(inst.id(0)).map(|s| Scope(s as u32)) {
         Some(Scope::Invocation) => None,
-        Some(Scope::Subgroup) => Some(Group::Subgroup),
-        _ => Some(Group::Workgroup),
+        Some(Scope::Subgroup) => Some(SyncGroup::Subgroup),
+        _ => Some(SyncGroup::Workgroup),
     }
 }
 
 /// A suspension point of a compiled kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub(crate) struct SuspensionPoint {
     /// Its instruction.
     pub op: Op,
     /// Where it stands in the module.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Who waits.
-    pub group: Group,
+    pub group: SyncGroup,
     /// What is exchanged.
-    pub exchange: Exchange,
+    pub exchange: GroupExchange,
     /// Type of the value's components.
-    pub scalar: Scalar,
+    pub scalar: ScalarRepr,
     /// Components of the value; the operands behind it follow in the exchange slots.
     pub components: u32,
     /// Group operation of a reduction; 0 for others.
@@ -485,16 +537,16 @@ pub(crate) struct Point {
     /// Invocations that exchange among themselves, where the instruction says.
     pub cluster: Option<u32>,
     /// What is multiplied, where matrices are.
-    pub product: Option<Product>,
+    pub product: Option<CooperativeProduct>,
     /// Its number as a site, for checks.
     pub site: u16,
 }
 
 /// Slots that a point needs at least.
-pub(crate) fn slots(program: &Program<'_>, inst: InstRef<'_>) -> u32 {
+pub(crate) fn slots(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
     match row(inst.op()) {
-        Some((_, Exchange::Product)) if is_dense(program, inst) => 0,
-        Some((_, Exchange::Product)) => {
+        Some((_, GroupExchange::Product)) if is_dense(program, inst) => 0,
+        Some((_, GroupExchange::Product)) => {
             let types = [0, 1, 2].map(|n| program.type_of(inst.id(n)));
             let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalars(ty));
             let slots: usize = types

@@ -6,17 +6,17 @@
 //! what it has is added at the end. Compilers for processors with few threads know this as the privatization of
 //! reductions.
 
-use crate::arguments::Shared;
-use crate::check::provenance::Provenance;
-use crate::compile::Kernel;
-use crate::launch::{Argument, Launch};
-use crate::lower::Globals;
-use crate::pages::Pages;
-use crate::program::Program;
+use crate::arguments::MarshalledArguments;
+use crate::check::provenance::PointerProvenance;
+use crate::compile::JitKernel;
+use crate::launch::{JitArgument, JitLaunch};
+use crate::lower::ReachedGlobals;
+use crate::pages::GuardedPages;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::roots::{Roots, places};
-use crate::run::Grid;
-use crate::types::{Kind, Scalar};
+use crate::roots::{PointerRoots, places};
+use crate::run::LaunchGrid;
+use crate::types::{LoweredTypeKind, ScalarRepr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -34,7 +34,7 @@ const FEWEST: u64 = 1 << 14;
 
 /// How numbers are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum PrivatisedOperator {
     Add,
     And,
     Or,
@@ -47,59 +47,59 @@ enum Change {
 
 /// Numbers of 32 or 64 bits, and how they are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tally {
-    change: Change,
+struct PrivatisedUpdate {
+    change: PrivatisedOperator,
     bytes: u64,
 }
 
 /// Where such memory is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Given {
+enum ParameterIndex {
     Argument(usize),
     Binding(usize),
 }
 
 /// Memory that a kernel only counts in.
 #[derive(Default)]
-pub(crate) struct Tallies {
+pub(crate) struct PrivatisedAtomics {
     /// The pointers of changes.
     pub pointers: FxHashSet<Id>,
-    all: Vec<(Given, Tally)>,
+    all: Vec<(ParameterIndex, PrivatisedUpdate)>,
 }
 
 /// Memory of a launch that threads count in by themselves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
-    given: Given,
-    tally: Tally,
+pub(crate) struct PrivatisedMemory {
+    given: ParameterIndex,
+    tally: PrivatisedUpdate,
     /// Address and bytes.
     memory: [u64; 2],
 }
 
 /// A thread's own.
-pub(crate) struct Own {
-    counted: Counted,
+pub(crate) struct PrivatisedCopy {
+    counted: PrivatisedMemory,
     /// Between guards, as what is given is: a kernel that goes past its end is to be ended.
-    numbers: Pages,
+    numbers: GuardedPages,
 }
 
-impl Tallies {
+impl PrivatisedAtomics {
     /// Finds it.
-    pub fn of(program: &Program<'_>, globals: &Globals) -> Tallies {
+    pub fn of(program: &AnalysedModule<'_>, globals: &ReachedGlobals) -> PrivatisedAtomics {
         let functions = program.functions.bottom_up.iter();
         let insts = functions.flat_map(|func| program.module.function_insts(*func));
         let is_change = |inst: InstRef<'_>| change(inst.op()).is_some();
         if !insts.clone().any(is_change) {
-            return Tallies::default();
+            return PrivatisedAtomics::default();
         }
-        let mut uses = Uses {
-            roots: Roots::new(program, globals),
-            ..Uses::default()
+        let mut uses = AtomicMemoryUses {
+            roots: PointerRoots::new(program, globals),
+            ..AtomicMemoryUses::default()
         };
         let used = insts.clone().flat_map(operand_ids).collect();
         for inst in insts {
             if matches!(inst.op(), Op::EnqueueKernel) {
-                return Tallies::default();
+                return PrivatisedAtomics::default();
             }
             uses.add(program, inst, &used);
         }
@@ -109,29 +109,29 @@ impl Tallies {
         let params = &program.functions.get(program.entry.func).params;
         let arguments = arguments
             .into_iter()
-            .filter_map(|at| Some((Given::Argument(at), tally(params[at])?)));
+            .filter_map(|at| Some((ParameterIndex::Argument(at), tally(params[at])?)));
         let bindings = bindings.into_iter().filter_map(|row| {
             let mut same = globals.bound.iter().filter(|(_, r)| *r as usize == row);
             // Several variables may be the same memory.
             match (same.next(), same.next()) {
-                (Some((id, _)), None) => Some((Given::Binding(row), tally(*id)?)),
+                (Some((id, _)), None) => Some((ParameterIndex::Binding(row), tally(*id)?)),
                 _ => None,
             }
         });
-        let all: Vec<(Given, Tally)> = arguments.chain(bindings).collect();
+        let all: Vec<(ParameterIndex, PrivatisedUpdate)> = arguments.chain(bindings).collect();
         // What is reached by an address alone may be what is counted in.
-        if all.is_empty() || Provenance::compute(program).has_unknown() {
-            return Tallies::default();
+        if all.is_empty() || PointerProvenance::compute(program).has_unknown() {
+            return PrivatisedAtomics::default();
         }
         let is_given = |root: Id| {
             let argument = params.iter().position(|p| *p == root);
             let bound = globals.bound.iter().find(|(id, _)| *id == root);
-            let given = argument.map(Given::Argument);
-            let given = given.or(bound.map(|(_, row)| Given::Binding(*row as usize)));
+            let given = argument.map(ParameterIndex::Argument);
+            let given = given.or(bound.map(|(_, row)| ParameterIndex::Binding(*row as usize)));
             all.iter().any(|(known, _)| Some(*known) == given)
         };
         let pointers = uses.pointers.iter();
-        Tallies {
+        PrivatisedAtomics {
             pointers: pointers
                 .filter(|(_, root)| is_given(*root))
                 .map(|(pointer, _)| *pointer)
@@ -143,18 +143,18 @@ impl Tallies {
 
 /// How memory is used.
 #[derive(Default)]
-struct Uses {
-    roots: Roots,
+struct AtomicMemoryUses {
+    roots: PointerRoots,
     /// Pointers of changes, with what they point into.
     pointers: Vec<(Id, Id)>,
     /// By root: what is counted; none where changes are of several kinds.
-    tallies: FxHashMap<Id, Option<Tally>>,
+    tallies: FxHashMap<Id, Option<PrivatisedUpdate>>,
     /// What is used otherwise.
     others: FxHashSet<Id>,
 }
 
-impl Uses {
-    fn add(&mut self, program: &Program<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) {
+impl AtomicMemoryUses {
+    fn add(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) {
         if self.roots.follow(inst) || inst.op() == Op::FunctionParameter {
             return;
         }
@@ -173,24 +173,28 @@ impl Uses {
 }
 
 /// The kind of change that an instruction makes.
-fn change(op: Op) -> Option<Change> {
+fn change(op: Op) -> Option<PrivatisedOperator> {
     Some(match op {
         Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub => {
-            Change::Add
+            PrivatisedOperator::Add
         }
-        Op::AtomicAnd => Change::And,
-        Op::AtomicOr => Change::Or,
-        Op::AtomicXor => Change::Xor,
-        Op::AtomicSMin => Change::SMin,
-        Op::AtomicUMin => Change::UMin,
-        Op::AtomicSMax => Change::SMax,
-        Op::AtomicUMax => Change::UMax,
+        Op::AtomicAnd => PrivatisedOperator::And,
+        Op::AtomicOr => PrivatisedOperator::Or,
+        Op::AtomicXor => PrivatisedOperator::Xor,
+        Op::AtomicSMin => PrivatisedOperator::SMin,
+        Op::AtomicUMin => PrivatisedOperator::UMin,
+        Op::AtomicSMax => PrivatisedOperator::SMax,
+        Op::AtomicUMax => PrivatisedOperator::UMax,
         _ => return None,
     })
 }
 
 /// What is counted by a change that orders nothing, and whose result nobody uses.
-fn tally(program: &Program<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) -> Option<Tally> {
+fn tally(
+    program: &AnalysedModule<'_>,
+    inst: InstRef<'_>,
+    used: &FxHashSet<Id>,
+) -> Option<PrivatisedUpdate> {
     const ORDERS: u64 = 0x1e;
     const VOLATILE: u64 = 0x8000;
     let semantics = program.constants.u64(inst.id(2))?;
@@ -198,24 +202,25 @@ fn tally(program: &Program<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) -> Opti
     if is_asked || semantics & (ORDERS | VOLATILE) != 0 {
         return None;
     }
-    let Kind::Scalar(Scalar::Int(bits @ (32 | 64))) = program.types.kind(inst.result_type()?)
+    let LoweredTypeKind::Scalar(ScalarRepr::Int(bits @ (32 | 64))) =
+        program.types.kind(inst.result_type()?)
     else {
         return None;
     };
-    Some(Tally {
+    Some(PrivatisedUpdate {
         change: change(inst.op())?,
         bytes: u64::from(bits) / 8,
     })
 }
 
-impl Kernel {
+impl JitKernel {
     /// What threads of a launch count in by themselves; none where they do not. One thread alone counts where it is.
     pub(crate) fn counted(
         &self,
-        launch: &Launch<'_>,
-        (grid, threads): (&Grid, usize),
-        shared: &Shared,
-    ) -> Option<Vec<Counted>> {
+        launch: &JitLaunch<'_>,
+        (grid, threads): (&LaunchGrid, usize),
+        shared: &MarshalledArguments,
+    ) -> Option<Vec<PrivatisedMemory>> {
         if self.tallies.all.is_empty() {
             return None;
         }
@@ -223,7 +228,7 @@ impl Kernel {
             return Some(Vec::new());
         }
         let arguments = launch.arguments.iter().map(|argument| match argument {
-            Argument::Memory(memory) => Some([memory.address as u64, memory.length]),
+            JitArgument::Memory(memory) => Some([memory.address as u64, memory.length]),
             _ => None,
         });
         let arguments: Vec<Option<[u64; 2]>> = arguments.collect();
@@ -241,15 +246,15 @@ impl Kernel {
         let mut all = Vec::new();
         for (given, tally) in &self.tallies.all {
             let memory = match given {
-                Given::Argument(at) => (*arguments.get(*at)?)?,
-                Given::Binding(row) => *shared.bindings.get(*row)?,
+                ParameterIndex::Argument(at) => (*arguments.get(*at)?)?,
+                ParameterIndex::Binding(row) => *shared.bindings.get(*row)?,
             };
             let is_whole = memory.iter().all(|n| n.is_multiple_of(tally.bytes));
             if !is_whole || memory[1] > MOST || overlaps(memory) {
                 return None;
             }
             elements += memory[1] / tally.bytes;
-            all.push(Counted {
+            all.push(PrivatisedMemory {
                 given: *given,
                 tally: *tally,
                 memory,
@@ -260,24 +265,24 @@ impl Kernel {
     }
 }
 
-impl Counted {
+impl PrivatisedMemory {
     /// Memory of a thread's own for it, whose numbers change nothing when they are added; none where it cannot be had.
-    pub fn own(self) -> Option<Own> {
-        let mut numbers = Pages::zeroed(self.memory[1] as usize)?;
+    pub fn own(self) -> Option<PrivatisedCopy> {
+        let mut numbers = GuardedPages::zeroed(self.memory[1] as usize)?;
         let neutral = self.tally.neutral().to_ne_bytes();
         if neutral != [0; 8] {
             let number = &neutral[..self.tally.bytes as usize];
             let each = numbers.bytes_mut().chunks_exact_mut(number.len());
             each.for_each(|bytes| bytes.copy_from_slice(number));
         }
-        Some(Own {
+        Some(PrivatisedCopy {
             counted: self,
             numbers,
         })
     }
 }
 
-impl Own {
+impl PrivatisedCopy {
     /// Puts it in the place of what was given, in a thread's arguments and bindings.
     pub fn place(
         &mut self,
@@ -287,8 +292,8 @@ impl Own {
     ) {
         let address = self.numbers.bytes_mut().as_ptr() as u64;
         match self.counted.given {
-            Given::Argument(at) => args[offsets(at)] = address,
-            Given::Binding(row) => bindings[row][0] = address,
+            ParameterIndex::Argument(at) => args[offsets(at)] = address,
+            ParameterIndex::Binding(row) => bindings[row][0] = address,
         }
     }
 
@@ -298,7 +303,7 @@ impl Own {
     /// The memory of the launch is valid, and used by its threads alone.
     #[allow(unsafe_code)]
     pub unsafe fn settle(&mut self) {
-        let Counted { tally, memory, .. } = self.counted;
+        let PrivatisedMemory { tally, memory, .. } = self.counted;
         let neutral = tally.neutral();
         let size = tally.bytes as usize;
         for (n, bytes) in self.numbers.bytes_mut().chunks_exact(size).enumerate() {
@@ -328,14 +333,17 @@ impl Own {
     }
 }
 
-impl Tally {
+impl PrivatisedUpdate {
     /// What changes nothing; of 32 bits twice.
     fn neutral(self) -> u64 {
         let number = match self.change {
-            Change::Add | Change::Or | Change::Xor | Change::UMax => 0,
-            Change::And | Change::UMin => u64::MAX,
-            Change::SMin => (u64::MAX >> 1) >> (64 - 8 * self.bytes),
-            Change::SMax => 1 << (8 * self.bytes - 1),
+            PrivatisedOperator::Add
+            | PrivatisedOperator::Or
+            | PrivatisedOperator::Xor
+            | PrivatisedOperator::UMax => 0,
+            PrivatisedOperator::And | PrivatisedOperator::UMin => u64::MAX,
+            PrivatisedOperator::SMin => (u64::MAX >> 1) >> (64 - 8 * self.bytes),
+            PrivatisedOperator::SMax => 1 << (8 * self.bytes - 1),
         };
         match self.bytes {
             4 => number & 0xffff_ffff | number << 32,
@@ -355,20 +363,20 @@ macro_rules! adding {
                 to.fetch_update(order, order, change).unwrap_or_default()
             };
             match self {
-                Change::Add => to.fetch_add(own, order),
-                Change::And => to.fetch_and(own, order),
-                Change::Or => to.fetch_or(own, order),
-                Change::Xor => to.fetch_xor(own, order),
-                Change::UMin => to.fetch_min(own, order),
-                Change::UMax => to.fetch_max(own, order),
-                Change::SMin => signed(Ord::min),
-                Change::SMax => signed(Ord::max),
+                PrivatisedOperator::Add => to.fetch_add(own, order),
+                PrivatisedOperator::And => to.fetch_and(own, order),
+                PrivatisedOperator::Or => to.fetch_or(own, order),
+                PrivatisedOperator::Xor => to.fetch_xor(own, order),
+                PrivatisedOperator::UMin => to.fetch_min(own, order),
+                PrivatisedOperator::UMax => to.fetch_max(own, order),
+                PrivatisedOperator::SMin => signed(Ord::min),
+                PrivatisedOperator::SMax => signed(Ord::max),
             };
         }
     };
 }
 
-impl Change {
+impl PrivatisedOperator {
     adding!(add_32, AtomicU32, u32, i32);
     adding!(add_64, AtomicU64, u64, i64);
 }
@@ -376,7 +384,7 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::JitOptions;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
     use spirula_spirv::ir::Module;
     use spirula_spirv::text::{ParseOptions, parse};
@@ -409,15 +417,15 @@ mod tests {
         );
         let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
         let module = Module::from_words(words).expect("what the assembler writes is a module");
-        let options = Options::default();
-        let kernel = Kernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let options = JitOptions::default();
+        let kernel = JitKernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
         assert_eq!(kernel.may_wait, kernel.tallies.all.is_empty(), "{body}");
-        kernel.tallies.all == [(Given::Argument(0), ADDED)]
+        kernel.tallies.all == [(ParameterIndex::Argument(0), ADDED)]
     }
 
-    const ADDED: Tally = Tally {
-        change: Change::Add,
+    const ADDED: PrivatisedUpdate = PrivatisedUpdate {
+        change: PrivatisedOperator::Add,
         bytes: 4,
     };
 
@@ -442,10 +450,10 @@ mod tests {
     /// What changes nothing changes nothing, and what is counted is added as it says.
     #[test]
     fn numbers_of_both_widths_are_added() {
-        use Change::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};
+        use PrivatisedOperator::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};
         let numbers = [0, 1, 77, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 5];
         for change in [Add, And, Or, Xor, SMin, UMin, SMax, UMax] {
-            let neutral = |bytes| Tally { change, bytes }.neutral();
+            let neutral = |bytes| PrivatisedUpdate { change, bytes }.neutral();
             for number in numbers {
                 let (narrow, wide) = (AtomicU32::new(number as u32), AtomicU64::new(number));
                 change.add_32(&narrow, neutral(4) as u32);

@@ -12,7 +12,7 @@
 use std::cell::RefCell;
 
 #[cfg(target_os = "linux")]
-use crate::pages::Reservation;
+use crate::pages::GuardedReservation;
 #[cfg(not(target_os = "linux"))]
 use none::Reservation;
 
@@ -23,13 +23,13 @@ const MOST_SPARE: usize = 4;
 
 thread_local! {
     /// Reservations that nothing uses.
-    static SPARE: RefCell<Vec<Reservation>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<GuardedReservation>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Zeroed memory with its end at a guard, where the system has such.
 #[derive(Debug)]
 pub(crate) struct ThreadMemory {
-    reservation: Option<Reservation>,
+    reservation: Option<GuardedReservation>,
     /// Memory without guards, where there is no reservation.
     plain: Vec<u128>,
     first: *mut u8,
@@ -83,7 +83,9 @@ impl ThreadMemory {
 
     /// The addresses from the guard before it to the end of the guard behind it.
     pub fn span(&self) -> [u64; 2] {
-        self.reservation.as_ref().map_or([0; 2], Reservation::span)
+        self.reservation
+            .as_ref()
+            .map_or([0; 2], GuardedReservation::span)
     }
 }
 
@@ -104,7 +106,7 @@ impl Drop for ThreadMemory {
 }
 
 /// A reservation with so many zeroed bytes before its end.
-fn reserve(bytes: usize) -> Option<Reservation> {
+fn reserve(bytes: usize) -> Option<GuardedReservation> {
     let spare = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
         // One that has as much open is ready.
@@ -114,7 +116,7 @@ fn reserve(bytes: usize) -> Option<Reservation> {
     });
     let mut reservation = match spare.ok().flatten() {
         Some(reservation) if reservation.has_room(bytes) => reservation,
-        _ => Reservation::new(bytes)?,
+        _ => GuardedReservation::new(bytes)?,
     };
     reservation
         .open(bytes, CLEARED_IN_PLACE)
@@ -125,10 +127,10 @@ fn reserve(bytes: usize) -> Option<Reservation> {
 mod none {
     /// There are no reservations.
     #[derive(Debug)]
-    pub enum Reservation {}
+    pub enum GuardedReservation {}
 
-    impl Reservation {
-        pub fn new(_: usize) -> Option<Reservation> {
+    impl GuardedReservation {
+        pub fn new(_: usize) -> Option<GuardedReservation> {
             None
         }
 

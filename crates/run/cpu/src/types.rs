@@ -1,6 +1,6 @@
 //! Types as the lowering sees them: what they are made of, and how many scalars that is.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_scalar::Format;
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
 use spirula_spirv::grammar::Op;
@@ -16,7 +16,7 @@ const MAX_DEPTH: u16 = 255;
 
 /// A scalar as values hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scalar {
+pub(crate) enum ScalarRepr {
     /// 0 or 1 in a byte.
     Bool,
     /// An integer of 8, 16, 32 or 64 bits; its signedness is in the instructions.
@@ -37,23 +37,23 @@ pub(crate) enum Scalar {
     Pointer,
 }
 
-impl Scalar {
+impl ScalarRepr {
     /// Bytes in memory.
     pub fn bytes(self) -> u32 {
         match self {
-            Scalar::Bool => 1,
-            Scalar::Int(bits) => u32::from(bits) / 8,
-            Scalar::E4M3 | Scalar::E5M2 => 1,
-            Scalar::F16 | Scalar::BF16 => 2,
-            Scalar::F32 => 4,
-            Scalar::F64 | Scalar::Pointer => 8,
+            ScalarRepr::Bool => 1,
+            ScalarRepr::Int(bits) => u32::from(bits) / 8,
+            ScalarRepr::E4M3 | ScalarRepr::E5M2 => 1,
+            ScalarRepr::F16 | ScalarRepr::BF16 => 2,
+            ScalarRepr::F32 => 4,
+            ScalarRepr::F64 | ScalarRepr::Pointer => 8,
         }
     }
 
     /// Bits that carry information.
     pub fn bits(self) -> u32 {
         match self {
-            Scalar::Bool => 1,
+            ScalarRepr::Bool => 1,
             other => other.bytes() * 8,
         }
     }
@@ -66,12 +66,12 @@ impl Scalar {
     /// The format of a floating-point number.
     pub fn format(self) -> Option<Format> {
         Some(match self {
-            Scalar::E4M3 => Format::E4M3,
-            Scalar::E5M2 => Format::E5M2,
-            Scalar::F16 => Format::F16,
-            Scalar::BF16 => Format::BF16,
-            Scalar::F32 => Format::F32,
-            Scalar::F64 => Format::F64,
+            ScalarRepr::E4M3 => Format::E4M3,
+            ScalarRepr::E5M2 => Format::E5M2,
+            ScalarRepr::F16 => Format::F16,
+            ScalarRepr::BF16 => Format::BF16,
+            ScalarRepr::F32 => Format::F32,
+            ScalarRepr::F64 => Format::F64,
             _ => return None,
         })
     }
@@ -79,7 +79,7 @@ impl Scalar {
 
 /// What a type is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LoweredTypeKind {
     /// No type, or one that values cannot have.
     Other,
     /// An image, a sampler, or both: so many scalars, the address of a texture and a sampler's word.
@@ -87,7 +87,7 @@ pub(crate) enum Kind {
         count: u32,
     },
     Void,
-    Scalar(Scalar),
+    Scalar(ScalarRepr),
     Vector {
         component: Id,
         count: u32,
@@ -117,9 +117,9 @@ pub(crate) enum Kind {
 
 /// A type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Type {
+pub(crate) struct LoweredType {
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: LoweredTypeKind,
     /// Scalars in a value of it; saturates.
     pub scalars: u32,
     /// Bytes up to the end of its last scalar in memory, trailing padding excluded.
@@ -128,18 +128,18 @@ pub(crate) struct Type {
 }
 
 /// What a float of a width is whose encoding the type names.
-fn encoded(width: u32, encoding: FPEncoding) -> Option<Kind> {
-    Some(Kind::Scalar(match (width, encoding) {
-        (16, FPEncoding::BFloat16KHR) => Scalar::BF16,
-        (8, FPEncoding::Float8E4M3EXT) => Scalar::E4M3,
-        (8, FPEncoding::Float8E5M2EXT) => Scalar::E5M2,
+fn encoded(width: u32, encoding: FPEncoding) -> Option<LoweredTypeKind> {
+    Some(LoweredTypeKind::Scalar(match (width, encoding) {
+        (16, FPEncoding::BFloat16KHR) => ScalarRepr::BF16,
+        (8, FPEncoding::Float8E4M3EXT) => ScalarRepr::E4M3,
+        (8, FPEncoding::Float8E5M2EXT) => ScalarRepr::E5M2,
         _ => return None,
     }))
 }
 
 /// Distances in a matrix, or in a vector that is a column of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Strides {
+pub(crate) struct MatrixStrides {
     /// Bytes from a column to the next.
     pub column: u64,
     /// Bytes from a component to the next.
@@ -148,21 +148,21 @@ pub(crate) struct Strides {
 
 /// A scalar of a type and where it lies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaf {
-    pub scalar: Scalar,
+pub(crate) struct ScalarLeaf {
+    pub scalar: ScalarRepr,
     /// Bytes from the beginning of the type.
     pub offset: u64,
 }
 
 /// The types of a module.
-pub(crate) struct Types {
-    rows: IdMap<Type>,
+pub(crate) struct LoweredTypeTable {
+    rows: IdMap<LoweredType>,
     members: Vec<Id>,
     /// Sizes, alignments and offsets.
     pub layouts: Layouts,
 }
 
-impl Types {
+impl LoweredTypeTable {
     /// One pass over the module's types; `constant` gives the lengths of arrays.
     pub fn compute(
         module: &Module,
@@ -170,15 +170,15 @@ impl Types {
         decorations: &Decorations,
         subgroup_size: u32,
         constant: impl Fn(Id) -> Option<u64>,
-    ) -> Result<Types, Diagnostic> {
+    ) -> Result<LoweredTypeTable, SourceDiagnostic> {
         let layouts = Layouts::compute(module, definitions, decorations, &constant)?;
-        let none = Type {
-            kind: Kind::Other,
+        let none = LoweredType {
+            kind: LoweredTypeKind::Other,
             scalars: 0,
             extent: 0,
             depth: 0,
         };
-        let mut types = Types {
+        let mut types = LoweredTypeTable {
             rows: IdMap::new(module.bound(), none),
             members: Vec::new(),
             layouts,
@@ -186,7 +186,7 @@ impl Types {
         for inst in module.section(Section::Globals) {
             if inst.op() == Op::TypeForwardPointer {
                 // Until its definition comes it is known to be a pointer.
-                let kind = Kind::Pointer {
+                let kind = LoweredTypeKind::Pointer {
                     class: StorageClass(inst.word(1)),
                     pointee: None,
                 };
@@ -200,7 +200,7 @@ impl Types {
             let kind = if types.is_made_of_known(kind) {
                 kind
             } else {
-                Kind::Other
+                LoweredTypeKind::Other
             };
             let ty = types.measure(id, kind, inst.place())?;
             types.rows.set(id, ty);
@@ -209,12 +209,12 @@ impl Types {
     }
 
     /// A type.
-    pub fn get(&self, ty: Id) -> Type {
+    pub fn get(&self, ty: Id) -> LoweredType {
         self.rows[ty]
     }
 
     /// What a type is made of.
-    pub fn kind(&self, ty: Id) -> Kind {
+    pub fn kind(&self, ty: Id) -> LoweredTypeKind {
         self.rows[ty].kind
     }
 
@@ -229,12 +229,14 @@ impl Types {
     }
 
     /// The scalar that a scalar, vector or matrix type is made of.
-    pub fn component(&self, ty: Id) -> Option<Scalar> {
+    pub fn component(&self, ty: Id) -> Option<ScalarRepr> {
         match self.kind(ty) {
-            Kind::Scalar(scalar) => Some(scalar),
-            Kind::Pointer { .. } | Kind::Handle { .. } => Some(Scalar::Pointer),
-            Kind::Vector { component, .. } => self.component(component),
-            Kind::Matrix { column, .. } => self.component(column),
+            LoweredTypeKind::Scalar(scalar) => Some(scalar),
+            LoweredTypeKind::Pointer { .. } | LoweredTypeKind::Handle { .. } => {
+                Some(ScalarRepr::Pointer)
+            }
+            LoweredTypeKind::Vector { component, .. } => self.component(component),
+            LoweredTypeKind::Matrix { column, .. } => self.component(column),
             _ => None,
         }
     }
@@ -243,14 +245,16 @@ impl Types {
     pub fn part(&self, ty: Id, index: u32) -> Option<(Id, usize)> {
         let n = index as usize;
         match self.kind(ty) {
-            Kind::Vector { component, count } => (index < count).then_some((component, n)),
-            Kind::Matrix { column, count } => {
+            LoweredTypeKind::Vector { component, count } => {
+                (index < count).then_some((component, n))
+            }
+            LoweredTypeKind::Matrix { column, count } => {
                 (index < count).then(|| (column, n * self.scalars(column)))
             }
-            Kind::Array { element, count } => {
+            LoweredTypeKind::Array { element, count } => {
                 (u64::from(index) < count).then(|| (element, n * self.scalars(element)))
             }
-            Kind::Struct { first, count } if index < count => {
+            LoweredTypeKind::Struct { first, count } if index < count => {
                 let members = self.members(first, count);
                 let before = members[..n].iter().map(|m| self.scalars(*m)).sum();
                 Some((members[n], before))
@@ -265,10 +269,10 @@ impl Types {
         &self,
         ty: Id,
         index: u64,
-        strides: Option<Strides>,
-    ) -> (u64, Option<Strides>) {
+        strides: Option<MatrixStrides>,
+    ) -> (u64, Option<MatrixStrides>) {
         match self.kind(ty) {
-            Kind::Struct { first, .. } => {
+            LoweredTypeKind::Struct { first, .. } => {
                 let member = self.layouts.member(ty, index as u32);
                 let of = self.members[first as usize + index as usize];
                 (member.offset, self.member_strides(ty, index as u32, of))
@@ -278,10 +282,10 @@ impl Types {
     }
 
     /// Bytes between the parts of an array, vector or matrix.
-    pub fn stride(&self, ty: Id, strides: Option<Strides>) -> u64 {
+    pub fn stride(&self, ty: Id, strides: Option<MatrixStrides>) -> u64 {
         match (self.kind(ty), strides) {
-            (Kind::Vector { .. }, Some(s)) => s.component,
-            (Kind::Matrix { .. }, Some(s)) => s.column,
+            (LoweredTypeKind::Vector { .. }, Some(s)) => s.component,
+            (LoweredTypeKind::Matrix { .. }, Some(s)) => s.column,
             _ => self.layouts.get(ty).stride,
         }
     }
@@ -296,13 +300,17 @@ impl Types {
             return false;
         }
         match (self.kind(a), self.kind(b)) {
-            (Kind::Pointer { class, .. }, Kind::Pointer { class: other, .. }) => class == other,
-            (Kind::Array { element: a, .. }, Kind::Array { element: b, .. }) => {
-                self.are_alike(a, b)
-            }
             (
-                Kind::Struct { first, count },
-                Kind::Struct {
+                LoweredTypeKind::Pointer { class, .. },
+                LoweredTypeKind::Pointer { class: other, .. },
+            ) => class == other,
+            (
+                LoweredTypeKind::Array { element: a, .. },
+                LoweredTypeKind::Array { element: b, .. },
+            ) => self.are_alike(a, b),
+            (
+                LoweredTypeKind::Struct { first, count },
+                LoweredTypeKind::Struct {
                     first: other,
                     count: others,
                 },
@@ -318,18 +326,24 @@ impl Types {
     }
 
     /// Appends the scalars of a type in order.
-    pub fn leaves(&self, ty: Id, offset: u64, strides: Option<Strides>, out: &mut Vec<Leaf>) {
+    pub fn leaves(
+        &self,
+        ty: Id,
+        offset: u64,
+        strides: Option<MatrixStrides>,
+        out: &mut Vec<ScalarLeaf>,
+    ) {
         match self.kind(ty) {
-            Kind::Scalar(scalar) => out.push(Leaf { scalar, offset }),
-            Kind::Pointer { .. } => out.push(Leaf {
-                scalar: Scalar::Pointer,
+            LoweredTypeKind::Scalar(scalar) => out.push(ScalarLeaf { scalar, offset }),
+            LoweredTypeKind::Pointer { .. } => out.push(ScalarLeaf {
+                scalar: ScalarRepr::Pointer,
                 offset,
             }),
-            Kind::Handle { count } => out.extend((0..count).map(|n| Leaf {
-                scalar: Scalar::Pointer,
+            LoweredTypeKind::Handle { count } => out.extend((0..count).map(|n| ScalarLeaf {
+                scalar: ScalarRepr::Pointer,
                 offset: offset + u64::from(n) * 8,
             })),
-            Kind::Struct { first, count } => {
+            LoweredTypeKind::Struct { first, count } => {
                 for n in 0..count {
                     let (at, inner) = self.part_offset(ty, n.into(), strides);
                     self.leaves(
@@ -342,9 +356,9 @@ impl Types {
             }
             kind => {
                 let (element, count) = match kind {
-                    Kind::Vector { component, count } => (component, u64::from(count)),
-                    Kind::Matrix { column, count } => (column, u64::from(count)),
-                    Kind::Array { element, count } => (element, count),
+                    LoweredTypeKind::Vector { component, count } => (component, u64::from(count)),
+                    LoweredTypeKind::Matrix { column, count } => (column, u64::from(count)),
+                    LoweredTypeKind::Array { element, count } => (element, count),
                     _ => return,
                 };
                 let stride = self.stride(ty, strides);
@@ -355,20 +369,22 @@ impl Types {
         }
     }
 
-    fn member_strides(&self, structure: Id, n: u32, mut ty: Id) -> Option<Strides> {
+    fn member_strides(&self, structure: Id, n: u32, mut ty: Id) -> Option<MatrixStrides> {
         let layout = self.layouts.member(structure, n);
         let stride = layout.matrix_stride?;
-        while let Kind::Array { element, .. } | Kind::RuntimeArray { element } = self.kind(ty) {
+        while let LoweredTypeKind::Array { element, .. }
+        | LoweredTypeKind::RuntimeArray { element } = self.kind(ty)
+        {
             ty = element;
         }
         let component = u64::from(self.component(ty)?.bytes());
         Some(if layout.row_major {
-            Strides {
+            MatrixStrides {
                 column: component,
                 component: stride,
             }
         } else {
-            Strides {
+            MatrixStrides {
                 column: stride,
                 component,
             }
@@ -380,22 +396,22 @@ impl Types {
         inst: InstRef<'_>,
         subgroup_size: u32,
         constant: &impl Fn(Id) -> Option<u64>,
-    ) -> Option<Kind> {
+    ) -> Option<LoweredTypeKind> {
         Some(match inst.op() {
-            Op::TypeVoid => Kind::Void,
-            Op::TypeBool => Kind::Scalar(Scalar::Bool),
+            Op::TypeVoid => LoweredTypeKind::Void,
+            Op::TypeBool => LoweredTypeKind::Scalar(ScalarRepr::Bool),
             Op::TypeInt => match inst.word(0) {
-                bits @ (8 | 16 | 32 | 64) => Kind::Scalar(Scalar::Int(bits as u8)),
-                _ => Kind::Other,
+                bits @ (8 | 16 | 32 | 64) => LoweredTypeKind::Scalar(ScalarRepr::Int(bits as u8)),
+                _ => LoweredTypeKind::Other,
             },
             Op::TypeFloat => match (inst.word(0), inst.operands().get(1)) {
-                (16, None) => Kind::Scalar(Scalar::F16),
+                (16, None) => LoweredTypeKind::Scalar(ScalarRepr::F16),
                 (width, Some(encoding)) => encoded(width, FPEncoding(*encoding))?,
-                (32, None) => Kind::Scalar(Scalar::F32),
-                (64, None) => Kind::Scalar(Scalar::F64),
-                _ => Kind::Other,
+                (32, None) => LoweredTypeKind::Scalar(ScalarRepr::F32),
+                (64, None) => LoweredTypeKind::Scalar(ScalarRepr::F64),
+                _ => LoweredTypeKind::Other,
             },
-            Op::TypeVector => Kind::Vector {
+            Op::TypeVector => LoweredTypeKind::Vector {
                 component: inst.id(0),
                 count: inst.word(1),
             },
@@ -405,37 +421,37 @@ impl Types {
                 let all = rows?.checked_mul(columns?)?;
                 let count = u32::try_from(all.div_ceil(subgroup_size.into())).ok()?;
                 match Scope(scope? as u32) {
-                    Scope::Subgroup => Kind::Vector {
+                    Scope::Subgroup => LoweredTypeKind::Vector {
                         component: inst.id(0),
                         count,
                     },
-                    _ => Kind::Other,
+                    _ => LoweredTypeKind::Other,
                 }
             }
-            Op::TypeMatrix => Kind::Matrix {
+            Op::TypeMatrix => LoweredTypeKind::Matrix {
                 column: inst.id(0),
                 count: inst.word(1),
             },
-            Op::TypeArray => Kind::Array {
+            Op::TypeArray => LoweredTypeKind::Array {
                 element: inst.id(0),
                 count: constant(inst.id(1)).unwrap_or(0),
             },
-            Op::TypeRuntimeArray => Kind::RuntimeArray {
+            Op::TypeRuntimeArray => LoweredTypeKind::RuntimeArray {
                 element: inst.id(0),
             },
             Op::TypeStruct => {
                 let first = self.members.len() as u32;
                 self.members.extend(inst.ids(0));
-                Kind::Struct {
+                LoweredTypeKind::Struct {
                     first,
                     count: self.members.len() as u32 - first,
                 }
             }
-            Op::TypePointer => Kind::Pointer {
+            Op::TypePointer => LoweredTypeKind::Pointer {
                 class: StorageClass(inst.word(0)),
                 pointee: inst.get_id(1),
             },
-            Op::TypeUntypedPointerKHR => Kind::Pointer {
+            Op::TypeUntypedPointerKHR => LoweredTypeKind::Pointer {
                 class: StorageClass(inst.word(0)),
                 pointee: None,
             },
@@ -444,30 +460,37 @@ impl Types {
             | Op::TypePipe
             | Op::TypePipeStorage
             | Op::TypeQueue
-            | Op::TypeDeviceEvent => Kind::Scalar(Scalar::Pointer),
-            Op::TypeImage | Op::TypeSampler => Kind::Handle { count: 1 },
-            Op::TypeSampledImage => Kind::Handle { count: 2 },
+            | Op::TypeDeviceEvent => LoweredTypeKind::Scalar(ScalarRepr::Pointer),
+            Op::TypeImage | Op::TypeSampler => LoweredTypeKind::Handle { count: 1 },
+            Op::TypeSampledImage => LoweredTypeKind::Handle { count: 2 },
             _ => return None,
         })
     }
 
     /// Whether the parts of a type were defined before it, so that no type contains itself. Images
     /// and the like do not count as known.
-    fn is_made_of_known(&self, kind: Kind) -> bool {
+    fn is_made_of_known(&self, kind: LoweredTypeKind) -> bool {
         let is_known = |part: &Id| self.rows[*part].depth > 0;
         match kind {
-            Kind::Vector {
+            LoweredTypeKind::Vector {
                 component: part, ..
             }
-            | Kind::Matrix { column: part, .. }
-            | Kind::Array { element: part, .. }
-            | Kind::RuntimeArray { element: part } => is_known(&part),
-            Kind::Struct { first, count } => self.members(first, count).iter().all(is_known),
+            | LoweredTypeKind::Matrix { column: part, .. }
+            | LoweredTypeKind::Array { element: part, .. }
+            | LoweredTypeKind::RuntimeArray { element: part } => is_known(&part),
+            LoweredTypeKind::Struct { first, count } => {
+                self.members(first, count).iter().all(is_known)
+            }
             _ => true,
         }
     }
 
-    fn measure(&self, id: Id, kind: Kind, place: Place) -> Result<Type, Diagnostic> {
+    fn measure(
+        &self,
+        id: Id,
+        kind: LoweredTypeKind,
+        place: SourceLocation,
+    ) -> Result<LoweredType, SourceDiagnostic> {
         let repeat = |part: Id, count: u64| {
             let part = self.rows[part];
             let scalars = count.saturating_mul(part.scalars.into());
@@ -478,15 +501,15 @@ impl Types {
             (scalars, extent, part.depth)
         };
         let (scalars, extent, depth) = match kind {
-            Kind::Other | Kind::Void => (0, 0, 0),
-            Kind::Scalar(s) => (1, s.bytes().into(), 0),
-            Kind::Pointer { .. } => (1, 8, 0),
-            Kind::Handle { count } => (count.into(), u64::from(count) * 8, 0),
-            Kind::Vector { component, count } => repeat(component, count.into()),
-            Kind::Matrix { column, count } => repeat(column, count.into()),
-            Kind::Array { element, count } => repeat(element, count),
-            Kind::RuntimeArray { element } => repeat(element, 0),
-            Kind::Struct { first, count } => {
+            LoweredTypeKind::Other | LoweredTypeKind::Void => (0, 0, 0),
+            LoweredTypeKind::Scalar(s) => (1, s.bytes().into(), 0),
+            LoweredTypeKind::Pointer { .. } => (1, 8, 0),
+            LoweredTypeKind::Handle { count } => (count.into(), u64::from(count) * 8, 0),
+            LoweredTypeKind::Vector { component, count } => repeat(component, count.into()),
+            LoweredTypeKind::Matrix { column, count } => repeat(column, count.into()),
+            LoweredTypeKind::Array { element, count } => repeat(element, count),
+            LoweredTypeKind::RuntimeArray { element } => repeat(element, 0),
+            LoweredTypeKind::Struct { first, count } => {
                 let mut all = (0u64, 0u64, 0u16);
                 for (n, member) in self.members(first, count).iter().enumerate() {
                     let ty = self.rows[*member];
@@ -502,9 +525,9 @@ impl Types {
         };
         if depth >= MAX_DEPTH {
             let message = format!("the type {id} is nested deeper than {MAX_DEPTH}");
-            return Err(Diagnostic::error(place, message));
+            return Err(SourceDiagnostic::error(place, message));
         }
-        Ok(Type {
+        Ok(LoweredType {
             kind,
             scalars: u32::try_from(scalars).unwrap_or(u32::MAX),
             extent,
@@ -515,12 +538,12 @@ impl Types {
     /// Bytes that member `n`, of type `ty`, takes; its matrices have strides of the member's own.
     fn member_extent(&self, structure: Id, n: u32, ty: Id) -> u64 {
         match self.kind(ty) {
-            Kind::Array { element, count } if count > 0 => {
+            LoweredTypeKind::Array { element, count } if count > 0 => {
                 let stride = self.layouts.get(ty).stride;
                 let last = self.member_extent(structure, n, element);
                 (count - 1).saturating_mul(stride).saturating_add(last)
             }
-            Kind::Matrix { column, count } => {
+            LoweredTypeKind::Matrix { column, count } => {
                 let Some(s) = self.member_strides(structure, n, ty) else {
                     return self.rows[ty].extent;
                 };

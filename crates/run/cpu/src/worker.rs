@@ -1,44 +1,49 @@
 //! One thread of a launch: its workgroup's memory and its invocations' frames.
 
-use crate::arguments::Shared;
-use crate::check::{Checker, Live, Row};
-use crate::compile::Kernel;
-use crate::context::Context;
-use crate::enqueue::Queue;
-use crate::launch::RunError;
-use crate::print::Printer;
-use crate::run::Grid;
+use crate::arguments::MarshalledArguments;
+use crate::check::{ArgumentShadow, KernelSanitizer, WorkgroupState};
+use crate::compile::JitKernel;
+use crate::context::LaunchContext;
+use crate::enqueue::LaunchQueue;
+use crate::launch::LaunchError;
+use crate::print::PrintfRecorder;
+use crate::run::LaunchGrid;
 use crate::schedule;
-use crate::tally::Own;
+use crate::tally::PrivatisedCopy;
 use crate::thread_memory::ThreadMemory;
 
 /// What the address of an invocation's private memory is a multiple of.
 const PRIVATE_ALIGN: usize = 16;
 
 /// What one thread needs to run workgroups.
-pub(crate) struct Worker<'a> {
-    kernel: &'a Kernel,
-    grid: &'a Grid,
-    context: Context,
+pub(crate) struct LaunchWorker<'a> {
+    kernel: &'a JitKernel,
+    grid: &'a LaunchGrid,
+    context: LaunchContext,
     /// Arguments with pointers to this thread's workgroup memory, and to what it counts in; bindings likewise.
     _args: Vec<u64>,
     _bindings: Vec<[u64; 2]>,
     /// What it counts in by itself.
-    own: Vec<Own>,
+    own: Vec<PrivatisedCopy>,
     workgroup: ThreadMemory,
     /// The private memory of the invocations.
     _private: ThreadMemory,
     frames: Vec<u64>,
     /// Runs of blocks, where they are counted.
     counters: Vec<u64>,
-    printer: Box<Printer>,
+    printer: Box<PrintfRecorder>,
     /// What checks know; null where nothing is checked.
-    live: *mut Live,
+    live: *mut WorkgroupState,
 }
 
-impl<'a> Worker<'a> {
+impl<'a> LaunchWorker<'a> {
     /// For one thread of a launch.
-    pub fn new(kernel: &'a Kernel, shared: &Shared, grid: &'a Grid, queue: &'a Queue) -> Self {
+    pub fn new(
+        kernel: &'a JitKernel,
+        shared: &MarshalledArguments,
+        grid: &'a LaunchGrid,
+        queue: &'a LaunchQueue,
+    ) -> Self {
         let bytes = shared.workgroup_bytes as usize;
         let workgroup = ThreadMemory::zeroed(bytes, shared.workgroup_align);
         let base = workgroup.first();
@@ -49,7 +54,7 @@ impl<'a> Worker<'a> {
         }
         let mut bindings = shared.bindings.clone();
         let counted = shared.counted.iter().flatten();
-        let own: Option<Vec<Own>> = counted.map(|counted| counted.own()).collect();
+        let own: Option<Vec<PrivatisedCopy>> = counted.map(|counted| counted.own()).collect();
         // Where there is no memory for it, the thread counts where all do.
         let counts_alone = shared.counted.is_some() && own.is_some();
         let mut own = own.unwrap_or_default();
@@ -59,8 +64,8 @@ impl<'a> Worker<'a> {
         }
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let mut counters = vec![0; kernel.counters.len()];
-        let mut printer = Box::new(Printer::new(kernel));
-        let context = Context {
+        let mut printer = Box::new(PrintfRecorder::new(kernel));
+        let context = LaunchContext {
             args: args.as_ptr().cast(),
             bindings: bindings.as_ptr(),
             push: shared.push.as_ptr().cast(),
@@ -86,7 +91,7 @@ impl<'a> Worker<'a> {
             printer: &mut *printer,
             queue,
         };
-        Worker {
+        LaunchWorker {
             kernel,
             grid,
             context,
@@ -120,7 +125,7 @@ impl<'a> Worker<'a> {
     /// Adds what the thread counted by itself to what is counted in.
     ///
     /// # Safety
-    /// As [`Kernel::run`].
+    /// As [`JitKernel::run`].
     #[allow(unsafe_code)]
     pub unsafe fn settle(&mut self) {
         // SAFETY: the caller's promise.
@@ -129,11 +134,11 @@ impl<'a> Worker<'a> {
 
     /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of
     /// cells. The checker lives as long as the worker.
-    pub fn check(&mut self, checker: *mut Checker, rows: Vec<Row>, phase: u64) {
+    pub fn check(&mut self, checker: *mut KernelSanitizer, rows: Vec<ArgumentShadow>, phase: u64) {
         // What is accessed beside a variable is told where its pointer is known.
         let bytes = self.workgroup.size().next_multiple_of(16);
         let group = (self.workgroup_memory(), bytes as u64);
-        let live = Live::new(checker, self.kernel, rows, phase, group);
+        let live = WorkgroupState::new(checker, self.kernel, rows, phase, group);
         let live = Box::into_raw(live);
         self.live = live;
         self.context.check = live;
@@ -142,9 +147,9 @@ impl<'a> Worker<'a> {
     /// Runs the workgroup with a number.
     ///
     /// # Safety
-    /// As [`Kernel::run`].
+    /// As [`JitKernel::run`].
     #[allow(unsafe_code)]
-    pub unsafe fn run(&mut self, ticket: u64) -> Result<(), RunError> {
+    pub unsafe fn run(&mut self, ticket: u64) -> Result<(), LaunchError> {
         let grid = self.grid;
         let [x, y, _] = grid.groups;
         let group = [ticket % x, ticket / x % y, ticket / x / y];
@@ -186,7 +191,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl Drop for Worker<'_> {
+impl Drop for LaunchWorker<'_> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         if !self.live.is_null() {

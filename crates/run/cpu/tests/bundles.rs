@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::{Kernel, Options};
+use spirula_cpu::{JitKernel, JitOptions};
 
 const GROUPS: u32 = 3;
 
@@ -22,11 +22,11 @@ fn input(count: usize) -> Vec<u32> {
     (0..count).map(next).collect()
 }
 
-fn both(text: &str) -> [Kernel; 2] {
+fn both(text: &str) -> [JitKernel; 2] {
     [true, false].map(|bundles| {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]))
     })

@@ -6,7 +6,7 @@ use common::words_in_every_mode;
 
 /// How a function is called.
 #[derive(Clone, Copy, Debug)]
-enum Callee {
+enum CalleeVariant {
     /// Small, so that it is put in place of the calls.
     Small,
     /// Too large for that.
@@ -19,9 +19,9 @@ enum Callee {
 
 /// A kernel whose function changes a member of its structure, which is called twice with the same variable;
 /// what the calls give, and what the variable has then, goes to `x`.
-fn counting(callee: Callee) -> String {
+fn counting(callee: CalleeVariant) -> String {
     let padding: String = match callee {
-        Callee::Large => (0..400)
+        CalleeVariant::Large => (0..400)
             .map(|n| format!("%pad{} = OpIAdd %i64 %pad{n} %n2\n", n + 1))
             .collect(),
         _ => String::new(),
@@ -33,17 +33,17 @@ fn counting(callee: Callee) -> String {
         "%pad0"
     };
     let wait = match callee {
-        Callee::Waits => "OpControlBarrier %u2 %u2 %u272\n",
+        CalleeVariant::Waits => "OpControlBarrier %u2 %u2 %u272\n",
         _ => "",
     };
     let call = |result: &str, argument: &str| match callee {
-        Callee::Pointer => {
+        CalleeVariant::Pointer => {
             format!("%{result} = OpFunctionPointerCallINTEL %i64 %take_ {argument}\n")
         }
         _ => format!("%{result} = OpFunctionCall %i64 %take {argument}\n"),
     };
     let (pointer, capability) = match callee {
-        Callee::Pointer => (
+        CalleeVariant::Pointer => (
             "%ptake = OpTypePointer CodeSectionINTEL %takes\n%take_ = OpConstantFunctionPointerINTEL %ptake %take\n",
             "OpCapability FunctionPointersINTEL\nOpExtension \"SPV_INTEL_function_pointers\"\n",
         ),
@@ -122,9 +122,14 @@ OpFunctionEnd
 
 #[test]
 fn a_function_changes_its_own_copy() {
-    for callee in [Callee::Small, Callee::Large, Callee::Pointer, Callee::Waits] {
+    for callee in [
+        CalleeVariant::Small,
+        CalleeVariant::Large,
+        CalleeVariant::Pointer,
+        CalleeVariant::Waits,
+    ] {
         let found = words_in_every_mode(&counting(callee), 16 * 5);
-        let given = if matches!(callee, Callee::Large) {
+        let given = if matches!(callee, CalleeVariant::Large) {
             806
         } else {
             6

@@ -9,12 +9,13 @@ mod common;
 
 use common::module;
 use spirula_cpu::{
-    Argument, Bound, CheckOptions, Checker, Kernel, Launch, Memory, Options, Resource, Size,
+    CheckOptions, DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch,
+    JitOptions, KernelSanitizer, MemorySpan, ResourceBinding,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use std::path::Path;
 
-struct Setup {
+struct CheckSetup {
     groups: [u32; 3],
     words: Vec<usize>,
     /// Whether the first buffer counts, rather than being zero.
@@ -22,8 +23,8 @@ struct Setup {
     check: CheckOptions,
 }
 
-fn setup(text: &str) -> Setup {
-    let mut setup = Setup {
+fn setup(text: &str) -> CheckSetup {
+    let mut setup = CheckSetup {
         groups: [1; 3],
         words: vec![64, 64],
         iota: false,
@@ -59,44 +60,45 @@ fn run(text: &str) -> String {
         true => ExecutionModel::Kernel,
         false => ExecutionModel::GLCompute,
     };
-    let options = Options {
+    let options = JitOptions {
         check: true,
-        ..Options::default()
+        ..JitOptions::default()
     };
-    let kernel = Kernel::compile(&module(text), "main", model, &[], &options)
+    let kernel = JitKernel::compile(&module(text), "main", model, &[], &options)
         .unwrap_or_else(|f| panic!("{}", f[0]));
     let mut buffers: Vec<Vec<u32>> = setup.words.iter().map(|n| vec![0; *n]).collect();
     if let Some(first) = buffers.first_mut().filter(|_| setup.iota) {
         first.iter_mut().zip(0..).for_each(|(word, n)| *word = n);
     }
-    let memories: Vec<Memory> = buffers
+    let memories: Vec<MemorySpan> = buffers
         .iter_mut()
-        .map(|b| Memory {
+        .map(|b| MemorySpan {
             address: b.as_mut_ptr().cast(),
             length: b.len() as u64 * 4,
         })
         .collect();
-    let arguments: Vec<Argument<'_>> = memories.iter().map(|m| Argument::Memory(*m)).collect();
-    let bindings: Vec<Bound> = (0..)
+    let arguments: Vec<JitArgument<'_>> =
+        memories.iter().map(|m| JitArgument::Memory(*m)).collect();
+    let bindings: Vec<ResourceBinding> = (0..)
         .zip(&memories)
-        .map(|(binding, memory)| Bound {
+        .map(|(binding, memory)| ResourceBinding {
             set: 0,
             binding,
             index: 0,
-            resource: Resource::Memory(*memory),
+            resource: DescriptorResource::Memory(*memory),
         })
         .collect();
     let size = match kernel_model {
-        true => Size::Items {
+        true => InvocationRange::Items {
             global: setup.groups.map(|n| u64::from(n) * 8),
             local: Some([8, 1, 1]),
             offset: [0; 3],
             dimensions: 1,
         },
-        false => Size::Groups(setup.groups),
+        false => InvocationRange::Groups(setup.groups),
     };
     let size = match size {
-        Size::Items { local, offset, .. } => Size::Items {
+        InvocationRange::Items { local, offset, .. } => InvocationRange::Items {
             global: [u64::from(setup.groups[0]) * 8, 1, 1],
             local,
             offset,
@@ -104,7 +106,7 @@ fn run(text: &str) -> String {
         },
         size => size,
     };
-    let launch = Launch {
+    let launch = JitLaunch {
         size,
         arguments: if kernel_model { &arguments } else { &[] },
         bindings: if kernel_model { &[] } else { &bindings },
@@ -112,7 +114,7 @@ fn run(text: &str) -> String {
         threads: 0,
         timeout: None,
     };
-    let mut checker = Checker::new(setup.check);
+    let mut checker = KernelSanitizer::new(setup.check);
     // SAFETY: the memory is that of the buffers above.
     let result = unsafe { kernel.run_checked(&launch, &mut checker) };
     let mut told = String::new();
@@ -131,7 +133,7 @@ fn run(text: &str) -> String {
 #[test]
 fn faults_are_told() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check");
-    let mut expected = spirula_testing::Expected::new();
+    let mut expected = spirula_testing::GoldenFiles::new();
     let mut wrong = Vec::new();
     for path in spirula_testing::files(&folder, ".spvasm") {
         let text = std::fs::read_to_string(&path).expect("the test can be read");

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{compile_with, refusal, run_shader};
-use spirula_cpu::Options;
-use spirula_diagnostics::Diagnostic;
+use spirula_cpu::JitOptions;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// A shader of one subgroup that has matrices `%A` of `rows` by `depth`, `%B` and `%C`, of one type of
 /// components, and buffers `%a`, `%b` and `%c` of such; `body` makes `%r`, which is stored to `%c`.
@@ -74,13 +74,13 @@ const PRODUCT: &str = "%x = OpCooperativeMatrixLoadKHR %A %pa %n0 %depth
 %z = OpCooperativeMatrixLoadKHR %C %pc %n0 %columns
 %r = OpCooperativeMatrixMulAddKHR %C %x %y %z";
 
-fn all_ways() -> impl Iterator<Item = Options> {
+fn all_ways() -> impl Iterator<Item = JitOptions> {
     [(8, false), (32, false), (8, true)]
         .into_iter()
-        .map(|(subgroup_size, check)| Options {
+        .map(|(subgroup_size, check)| JitOptions {
             subgroup_size,
             check,
-            ..Options::default()
+            ..JitOptions::default()
         })
 }
 
@@ -88,7 +88,7 @@ fn value(n: usize) -> f32 {
     (n * 7 % 11) as f32 - 5.0
 }
 
-fn run(text: &str, options: &Options, [m, n, k]: [usize; 3]) -> Vec<f32> {
+fn run(text: &str, options: &JitOptions, [m, n, k]: [usize; 3]) -> Vec<f32> {
     let kernel = compile_with(text, &[], options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]));
     let words = |count: usize| (0..count).map(|n| value(n).to_bits()).collect();
     let mut buffers = [words(m * k), words(k * n), words(m * n)];
@@ -146,20 +146,20 @@ OpBranch %head
             "%n0 = ",
             "%bool = OpTypeBool\n%zero = OpConstant %number 0\n%n0 = ",
         );
-        let got = run(&text, &Options::default(), [m, n, k]);
+        let got = run(&text, &JitOptions::default(), [m, n, k]);
         for (at, got) in got.iter().enumerate() {
             let (row, column) = (at / n, at % n);
             let terms = (0..k).map(|i| value(row * k + i) * value(column * k + i));
             assert_eq!(*got, 2.0 * terms.sum::<f32>(), "{at} of {m} {n} {k}");
         }
     }
-    let options = Options {
+    let options = JitOptions {
         bundles: false,
-        ..Options::default()
+        ..JitOptions::default()
     };
     let text = shader("Float 32", [64, 64, 64], 8, PRODUCT);
     let faults = compile_with(&text, &[], &options).err().unwrap_or_default();
-    let is_told = |f: &Diagnostic| f.message.contains("so many components");
+    let is_told = |f: &SourceDiagnostic| f.message.contains("so many components");
     assert!(faults.iter().any(is_told), "{faults:?}");
 }
 

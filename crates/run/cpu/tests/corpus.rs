@@ -1,6 +1,6 @@
 //! Modules from elsewhere: which of their kernels run in bundles.
 
-use spirula_cpu::{Kernel, Options};
+use spirula_cpu::{JitKernel, JitOptions};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{Module, Section};
 
@@ -21,11 +21,11 @@ fn kernels_of_the_corpus_compile_both_ways() {
             let model = ExecutionModel(point.word(0));
             let name = point.string(2).to_string();
             let made = [true, false].map(|bundles| {
-                let options = Options {
+                let options = JitOptions {
                     bundles,
-                    ..Options::default()
+                    ..JitOptions::default()
                 };
-                Kernel::compile(&module, &name, model, &[], &options)
+                JitKernel::compile(&module, &name, model, &[], &options)
             });
             assert_eq!(made[0].is_ok(), made[1].is_ok(), "{}", path.display());
             if let [Ok(kernel), _] = made {

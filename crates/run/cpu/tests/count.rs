@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 
 /// Each invocation goes round a loop as often as its local index says.
 const LOOP: &str = "OpBranch %head
@@ -24,9 +24,9 @@ OpStore %to %n";
 
 #[test]
 fn blocks_are_counted_for_every_invocation() {
-    let options = Options {
+    let options = JitOptions {
         count: true,
-        ..Options::default()
+        ..JitOptions::default()
     };
     let kernel =
         compile_with(&shader([8, 1, 1], "", LOOP), &[], &options).expect("it is supported");
@@ -52,7 +52,7 @@ fn blocks_are_counted_for_every_invocation() {
 #[test]
 fn nothing_is_counted_unless_asked_for() {
     let text = shader([8, 1, 1], "", LOOP);
-    let kernel = compile_with(&text, &[], &Options::default()).expect("it is supported");
+    let kernel = compile_with(&text, &[], &JitOptions::default()).expect("it is supported");
     let mut buffers = [vec![0], vec![0; 8]];
     run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("it runs");
     assert_eq!((kernel.instructions(), kernel.counts()), (0, Vec::new()));

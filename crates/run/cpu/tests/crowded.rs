@@ -4,7 +4,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 use std::fmt::Write;
 
 /// What each of 16 invocations computes of its number, by vectors and one by one.
@@ -19,9 +19,9 @@ fn computed(body: &str, globals: &str, variables: &str) -> Vec<u32> {
         1,
     );
     let results = [true, false].map(|bundles| {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
         let mut buffers = [vec![0; 16], vec![0; 16]];

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, in_every_mode, run_kernel};
-use spirula_cpu::{Argument, Options};
+use spirula_cpu::{JitArgument, JitOptions};
 
 const HEAD: &str = r#"OpCapability Kernel
 OpCapability Addresses
@@ -102,7 +102,7 @@ fn run(text: &str, words: usize) -> Vec<u64> {
         let kernel = compile_with(text, &[], options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
         let mut buffers = [vec![0; words]];
-        let none: &[Argument<'_>] = &[];
+        let none: &[JitArgument<'_>] = &[];
         run_kernel(&kernel, [8, 1, 1], Some([8, 1, 1]), &mut buffers, none).unwrap();
         let [words] = buffers;
         words
@@ -219,7 +219,7 @@ fn events_say_what_comes_first() {
     );
     let blocks = [("add", "", &set[..]), ("twice", "", twice)];
     let text = kernel("", variables, &late, &blocks);
-    let kernel = compile_with(&text, &[], &Options::default());
+    let kernel = compile_with(&text, &[], &JitOptions::default());
     let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
     let mut buffers = [vec![0; 8]];
     let error = run_kernel(&kernel, [8, 1, 1], Some([8, 1, 1]), &mut buffers, &[]).unwrap_err();

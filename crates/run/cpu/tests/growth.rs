@@ -4,7 +4,7 @@ mod common;
 
 use common::{compile_with, shader};
 use peak_alloc::PeakAlloc;
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 use std::fmt::Write;
 
 /// Counts what the process allocates.
@@ -49,7 +49,7 @@ fn conditions(count: u32) -> String {
 
 #[test]
 fn memory_is_in_proportion_to_the_code() {
-    let options = Options::default();
+    let options = JitOptions::default();
     let peak = |count: u32| {
         let text = shader([64, 1, 1], "", &conditions(count));
         let before = ALLOCATOR.current_usage();

@@ -8,35 +8,42 @@
 mod common;
 
 use common::{compile_with, module, run_shader, shader};
-use spirula_cpu::{Bound, Kernel, Launch, Memory, Options, Resource, RunError, Size};
+use spirula_cpu::{
+    DescriptorResource, InvocationRange, JitKernel, JitLaunch, JitOptions, LaunchError, MemorySpan,
+    ResourceBinding,
+};
 use std::time::{Duration, Instant};
 
-fn both(text: &str) -> [Kernel; 2] {
+fn both(text: &str) -> [JitKernel; 2] {
     [true, false].map(|bundles| {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]))
     })
 }
 
-fn run(kernel: &Kernel, groups: u32, timeout: Option<Duration>) -> Result<Vec<u32>, RunError> {
+fn run(
+    kernel: &JitKernel,
+    groups: u32,
+    timeout: Option<Duration>,
+) -> Result<Vec<u32>, LaunchError> {
     let mut buffers = [vec![5u32; 64], vec![0; 64]];
-    let bindings: Vec<Bound> = (0..)
+    let bindings: Vec<ResourceBinding> = (0..)
         .zip(&mut buffers)
-        .map(|(binding, b)| Bound {
+        .map(|(binding, b)| ResourceBinding {
             set: 0,
             binding,
             index: 0,
-            resource: Resource::Memory(Memory {
+            resource: DescriptorResource::Memory(MemorySpan {
                 address: b.as_mut_ptr().cast(),
                 length: 256,
             }),
         })
         .collect();
-    let launch = Launch {
-        size: Size::Groups([groups, 1, 1]),
+    let launch = JitLaunch {
+        size: InvocationRange::Groups([groups, 1, 1]),
         arguments: &[],
         bindings: &bindings,
         push: &[],
@@ -64,12 +71,12 @@ const FINE: &str = "%p = OpAccessChain %puint %y %n0 %local\nOpStore %p %n3";
 #[test]
 fn bad_addresses_are_errors_of_the_launch() {
     let text = shader([8, 1, 1], "", FAR).replace("%a = OpShiftLeftLogical %uint %n1 %n64\n", "");
-    let fine = compile_with(&shader([8, 1, 1], "", FINE), &[], &Options::default());
+    let fine = compile_with(&shader([8, 1, 1], "", FINE), &[], &JitOptions::default());
     let fine = fine.unwrap_or_else(|f| panic!("{}", f[0]));
     for kernel in both(&text) {
         for groups in [1, 8] {
             match run(&kernel, groups, None) {
-                Err(RunError::Access { kernel, .. }) => assert_eq!(kernel, "main"),
+                Err(LaunchError::Access { kernel, .. }) => assert_eq!(kernel, "main"),
                 other => panic!("{other:?}"),
             }
             // The process can go on.
@@ -93,7 +100,7 @@ fn counting_beyond_memory_is_an_error_of_the_launch() {
     let text = shader([64, 1, 1], "%million = OpConstant %uint 1000000", body);
     for kernel in both(&text) {
         match run(&kernel, 1000, None) {
-            Err(RunError::Access { kernel, .. }) => assert_eq!(kernel, "main"),
+            Err(LaunchError::Access { kernel, .. }) => assert_eq!(kernel, "main"),
             other => panic!("{other:?}"),
         }
     }
@@ -117,7 +124,7 @@ fn kernels_without_end_are_ended() {
         let start = Instant::now();
         let limit = Some(Duration::from_millis(50));
         match run(&kernel, 8, limit) {
-            Err(RunError::Late { kernel }) => assert_eq!(kernel, "main"),
+            Err(LaunchError::Late { kernel }) => assert_eq!(kernel, "main"),
             other => panic!("{other:?}"),
         }
         assert!(start.elapsed() >= Duration::from_millis(50));
@@ -150,9 +157,9 @@ fn large_variables_use_up_no_stack_unnoticed() {
         &format!("%entry = OpLabel\n{variables}"),
     );
     module(&text);
-    let options = Options {
+    let options = JitOptions {
         bundles: false,
-        ..Options::default()
+        ..JitOptions::default()
     };
     match compile_with(&text, &[], &options) {
         Err(faults) => assert!(faults[0].message.contains("not supported"), "{}", faults[0]),
@@ -160,7 +167,7 @@ fn large_variables_use_up_no_stack_unnoticed() {
             let mut buffers = [vec![0; 64], vec![0; 64]];
             let result = run_shader(&kernel, [1, 1, 1], &mut buffers, &[]);
             assert!(
-                matches!(result, Ok(()) | Err(RunError::Stack { .. })),
+                matches!(result, Ok(()) | Err(LaunchError::Stack { .. })),
                 "{result:?}"
             );
         }

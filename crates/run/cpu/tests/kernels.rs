@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile, compile_with, run_kernel, run_shader, shader};
-use spirula_cpu::{Argument, Options, RunError};
+use spirula_cpu::{JitArgument, JitOptions, LaunchError};
 
 /// y[i] = x[i] + a, counting the workgroups' invocations in z.
 const KERNEL: &str = r#"OpCapability Kernel
@@ -57,7 +57,7 @@ fn kernels_take_buffers_values_and_local_memory() {
     let kernel = compile(KERNEL).expect("the kernel is supported");
     let mut buffers = [(0..100).collect(), vec![0; 100], vec![0; 1]];
     let value = 1000u64.to_le_bytes();
-    let values = [Argument::Bytes(&value), Argument::Local(256)];
+    let values = [JitArgument::Bytes(&value), JitArgument::Local(256)];
     // Workgroups of 32, 32, 32 and 4.
     run_kernel(
         &kernel,
@@ -75,17 +75,17 @@ fn kernels_take_buffers_values_and_local_memory() {
 fn launches_that_do_not_fit_are_refused() {
     let kernel = compile(KERNEL).expect("the kernel is supported");
     let mut buffers = [vec![0; 4], vec![0; 4], vec![0; 1]];
-    let fault = |result: Result<(), RunError>| match result {
-        Err(RunError::Launch(message)) => message,
+    let fault = |result: Result<(), LaunchError>| match result {
+        Err(LaunchError::Launch(message)) => message,
         other => panic!("{other:?}"),
     };
     let few = run_kernel(&kernel, [4, 1, 1], None, &mut buffers, &[]);
     assert_eq!(fault(few), "main takes 5 arguments, 3 are given");
-    let swapped = [Argument::Local(256), Argument::Bytes(&[0; 8])];
+    let swapped = [JitArgument::Local(256), JitArgument::Bytes(&[0; 8])];
     let other = run_kernel(&kernel, [4, 1, 1], None, &mut buffers, &swapped);
     assert_eq!(fault(other), "argument 3 of main is of another kind");
     let empty = Some([0, 1, 1]);
-    let values = [Argument::Bytes(&[0; 8]), Argument::Local(256)];
+    let values = [JitArgument::Bytes(&[0; 8]), JitArgument::Local(256)];
     let none = run_kernel(&kernel, [4, 1, 1], empty, &mut buffers, &values);
     assert_eq!(fault(none), "a workgroup is empty");
 }
@@ -131,7 +131,7 @@ OpStore %to %r";
         "OpDecorate %x Binding 0\nOpDecorate %spec SpecId 7\n",
     );
     for (spec, want) in [(&[][..], 15), (&[(7, 11)][..], 33)] {
-        let kernel = compile_with(&text, spec, &Options::default()).expect("it is supported");
+        let kernel = compile_with(&text, spec, &JitOptions::default()).expect("it is supported");
         let mut buffers = [vec![0; 1], vec![0; 1]];
         run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("the launch fits");
         assert_eq!(buffers[1], [want]);
@@ -174,9 +174,9 @@ fn indices_go_beyond_two_to_the_31() {
         1,
     );
     for bundles in [true, false] {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
         let mut buffers = [vec![0; 8], vec![0; 8], vec![0; (1 << 29) + 2]];
@@ -197,9 +197,9 @@ fn indices_before_the_first_element_are_masked() {
                 %either = OpPhi %uint %value %then %n0 %otherwise\nOpStore %py %either";
     let text = shader([8, 1, 1], globals, body);
     for bundles in [true, false] {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
         let mut buffers = [(10..26).collect(), vec![0; 16]];

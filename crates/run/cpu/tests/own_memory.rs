@@ -5,21 +5,25 @@ mod common;
 
 use common::{compile_with, run_kernel, run_shader, shader};
 use proptest::prelude::*;
-use spirula_cpu::{Argument, Options, RunError};
+use spirula_cpu::{JitArgument, JitOptions, LaunchError};
 
 /// Where the array is that is indexed.
 #[derive(Clone, Copy, Debug)]
-enum Owner {
+enum ArrayOwner {
     Workgroup,
     Private,
     Function,
 }
 
-const OWNERS: [Owner; 3] = [Owner::Workgroup, Owner::Private, Owner::Function];
+const OWNERS: [ArrayOwner; 3] = [
+    ArrayOwner::Workgroup,
+    ArrayOwner::Private,
+    ArrayOwner::Function,
+];
 
 /// A shader that stores to an element of an array of its own and reads it back into `y`: `x` has the index, as two words.
 /// `wide` says that the index has 64 bits, `nested` that the array is one of arrays which the index goes into twice.
-fn indexing(owner: Owner, wide: bool, nested: bool) -> String {
+fn indexing(owner: ArrayOwner, wide: bool, nested: bool) -> String {
     let class = format!("{owner:?}");
     let index = match wide {
         true => {
@@ -34,12 +38,12 @@ fn indexing(owner: Owner, wide: bool, nested: bool) -> String {
         "%ulong = OpTypeInt 64 0\n%n32 = OpConstant %uint 32\n%row = OpTypeArray %uint4 %n8\n\
          %rows = OpTypeArray %row %n8\n%pown = OpTypePointer {class} {whole}\n%pvector = OpTypePointer {class} %uint4\n{}",
         match owner {
-            Owner::Function => String::new(),
+            ArrayOwner::Function => String::new(),
             _ => format!("%own = OpVariable %pown {class}"),
         }
     );
     let variable = match owner {
-        Owner::Function => "%own = OpVariable %pown Function\n",
+        ArrayOwner::Function => "%own = OpVariable %pown Function\n",
         _ => "",
     };
     let body = format!(
@@ -58,10 +62,10 @@ fn indexing(owner: Owner, wide: bool, nested: bool) -> String {
 }
 
 /// What becomes of a launch in which all invocations use an index.
-fn outcome(text: &str, index: u64, bundles: bool) -> Result<(), RunError> {
-    let options = Options {
+fn outcome(text: &str, index: u64, bundles: bool) -> Result<(), LaunchError> {
+    let options = JitOptions {
         bundles,
-        ..Options::default()
+        ..JitOptions::default()
     };
     let kernel = compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]));
     let mut buffers = [vec![index as u32, (index >> 32) as u32], vec![7; 8]];
@@ -71,10 +75,10 @@ fn outcome(text: &str, index: u64, bundles: bool) -> Result<(), RunError> {
 }
 
 /// Whether a launch was ended since it went past memory of its own.
-fn is_past(owner: Owner, result: &Result<(), RunError>) -> bool {
+fn is_past(owner: ArrayOwner, result: &Result<(), LaunchError>) -> bool {
     match owner {
-        Owner::Workgroup => matches!(result, Err(RunError::PastWorkgroup { .. })),
-        _ => matches!(result, Err(RunError::PastPrivate { .. })),
+        ArrayOwner::Workgroup => matches!(result, Err(LaunchError::PastWorkgroup { .. })),
+        _ => matches!(result, Err(LaunchError::PastPrivate { .. })),
     }
 }
 
@@ -104,7 +108,7 @@ fn an_index_out_of_bounds_ends_the_launch() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_error_says_where_workgroup_memory_ends() {
-    let result = outcome(&indexing(Owner::Workgroup, false, false), 8, true);
+    let result = outcome(&indexing(ArrayOwner::Workgroup, false, false), 8, true);
     let error = result.expect_err("the array has 8 elements").to_string();
     let wanted = "main goes past workgroup memory: it accesses byte 128 of 128; the device cpu+san says where";
     assert_eq!(error, wanted);
@@ -139,19 +143,19 @@ OpFunctionEnd
 #[cfg(target_os = "linux")]
 fn workgroup_memory_that_is_too_small_ends_the_launch() {
     for bundles in [true, false] {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(GIVEN, &[], &options).expect("the kernel is supported");
         let run = |bytes| {
-            let values = [Argument::Local(bytes)];
+            let values = [JitArgument::Local(bytes)];
             run_kernel(&kernel, [64, 1, 1], Some([64, 1, 1]), &mut [], &values)
         };
         assert_eq!(run(512), Ok(()));
         assert!(matches!(
             run(256),
-            Err(RunError::PastWorkgroup { length: 256, .. })
+            Err(LaunchError::PastWorkgroup { length: 256, .. })
         ));
         assert_eq!(run(512), Ok(()), "the device goes on");
     }

@@ -4,7 +4,10 @@
 mod common;
 
 use common::{in_every_mode, module};
-use spirula_cpu::{Argument, Checker, Kernel, Launch, Memory, Options, PipeShape, RunError, Size};
+use spirula_cpu::{
+    InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions, KernelSanitizer, LaunchError,
+    MemorySpan, PipeShape,
+};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 
 /// Kernels `write` and `read` with a pipe of words and a buffer; `%n` is the global id.
@@ -63,8 +66,8 @@ OpDecorate %lid BuiltIn LocalInvocationId
     )
 }
 
-fn memory(words: &mut [u64]) -> Memory {
-    Memory {
+fn memory(words: &mut [u64]) -> MemorySpan {
+    MemorySpan {
         address: words.as_mut_ptr().cast(),
         length: size_of_val(words) as u64,
     }
@@ -85,17 +88,17 @@ fn run(
     name: &str,
     pipe: &mut [u64],
     out: &mut [u64],
-    options: &Options,
-) -> Result<(), RunError> {
+    options: &JitOptions,
+) -> Result<(), LaunchError> {
     let module = module(text);
-    let kernel = Kernel::compile(&module, name, ExecutionModel::Kernel, &[], options);
+    let kernel = JitKernel::compile(&module, name, ExecutionModel::Kernel, &[], options);
     let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
     let arguments = [
-        Argument::Memory(memory(pipe)),
-        Argument::Memory(memory(out)),
+        JitArgument::Memory(memory(pipe)),
+        JitArgument::Memory(memory(out)),
     ];
-    let launch = Launch {
-        size: Size::Items {
+    let launch = JitLaunch {
+        size: InvocationRange::Items {
             global: [16, 1, 1],
             local: Some([8, 1, 1]),
             offset: [0; 3],
@@ -108,7 +111,7 @@ fn run(
         timeout: None,
     };
     if options.check {
-        let mut checker = Checker::default();
+        let mut checker = KernelSanitizer::default();
         // SAFETY: the memory is that of the vectors, which live in the caller.
         unsafe { kernel.run_checked(&launch, &mut checker)? };
         assert!(checker.reports().is_empty(), "{}", checker.reports()[0]);
@@ -253,7 +256,13 @@ fn modules_have_pipes_of_their_own() {
 fn other_memory_is_refused() {
     let text = kernels("", "");
     let mut none = vec![0; 64];
-    let error = run(&text, "write", &mut none, &mut [0; 8], &Options::default());
+    let error = run(
+        &text,
+        "write",
+        &mut none,
+        &mut [0; 8],
+        &JitOptions::default(),
+    );
     let message = error.unwrap_err().to_string();
     assert_eq!(message, "argument 0 of write is no pipe");
 }

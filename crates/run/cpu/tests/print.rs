@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_kernel, run_shader, shader};
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 
 /// Bytes of a string, its zero included, as a constant array that is called `name`.
 fn text(name: &str, text: &str) -> String {
@@ -70,9 +70,9 @@ OpFunctionEnd
 }
 
 fn printed(format: &str, arguments: &str, check: bool) -> String {
-    let options = Options {
+    let options = JitOptions {
         check,
-        ..Options::default()
+        ..JitOptions::default()
     };
     let text = kernel(format, arguments);
     let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
@@ -114,7 +114,7 @@ fn shaders_print() {
         1,
     );
     let kernel =
-        compile_with(&text, &[], &Options::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        compile_with(&text, &[], &JitOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
     let mut buffers = [vec![0; 8], vec![0; 8]];
     run_shader(&kernel, [2, 1, 1], &mut buffers, &[]).expect("it runs");
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_kernel_that_prints_for_ever_takes_no_more_memory() {
     let long = "x".repeat(4000);
     let text = kernel(&format!("{long}%d"), "%number");
     let kernel =
-        compile_with(&text, &[], &Options::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        compile_with(&text, &[], &JitOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
     run_kernel(&kernel, [1 << 15, 1, 1], Some([64, 1, 1]), &mut [], &[]).expect("it runs");
     let printed = kernel.take_printed().len();
     assert!((1 << 20..1 << 28).contains(&printed), "{printed}");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{module, refusal, shader};
-use spirula_cpu::{Kernel, Options};
+use spirula_cpu::{JitKernel, JitOptions};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 
@@ -94,7 +94,7 @@ OpStore %to %r";
             if let Ok(module) = Module::from_words(changed) {
                 let model = ExecutionModel::GLCompute;
                 // Accepted or refused, but never a panic.
-                let _ = Kernel::compile(&module, "main", model, &[], &Options::default());
+                let _ = JitKernel::compile(&module, "main", model, &[], &JitOptions::default());
             }
         }
     }

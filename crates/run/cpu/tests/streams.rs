@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 
 /// Invocations: so many words are more than the caches are thought to keep.
 const COUNT: usize = 1 << 22;
@@ -12,9 +12,9 @@ const COUNT: usize = 1 << 22;
 fn both(body: &str) -> Vec<u32> {
     let text = shader([32, 1, 1], "", body);
     let results = [true, false].map(|bundles| {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
         assert_eq!(kernel.runs_bundles(), bundles);

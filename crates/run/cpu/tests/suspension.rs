@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile, compile_with, run_shader, shader};
-use spirula_cpu::{Options, RunError};
+use spirula_cpu::{JitOptions, LaunchError};
 
 const SHARED: &str = "%n256 = OpConstant %uint 256
 %shared_array = OpTypeArray %uint %n64
@@ -78,7 +78,7 @@ fn different_barriers_are_an_error() {
     let kernel = compile(&shader([8, 1, 1], "", DIVERGENT)).expect("the shader is supported");
     let mut buffers = [vec![0; 8], vec![0; 8]];
     let error = run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect_err("the barriers differ");
-    let RunError::BarrierDivergence { first, second, .. } = &error else {
+    let LaunchError::BarrierDivergence { first, second, .. } = &error else {
         panic!("{error}");
     };
     assert!(first.contains("OpControlBarrier at word"), "{error}");
@@ -112,7 +112,7 @@ fn subgroup(body: &str) -> Vec<u32> {
 OpStore %to %r"
     );
     let text = shader([16, 1, 1], "%n8x = OpConstant %uint 7", &body);
-    let kernel = compile_with(&text, &[], &Options::default()).expect("it is supported");
+    let kernel = compile_with(&text, &[], &JitOptions::default()).expect("it is supported");
     let input: Vec<u32> = (0..16).map(|n| n * 3 + 1).collect();
     let mut buffers = [input, vec![0; 16]];
     run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("subgroups need no agreement");

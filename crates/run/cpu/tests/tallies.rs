@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 
 const GROUPS: u32 = 500;
 const INVOCATIONS: u32 = 64 * GROUPS;
@@ -18,9 +18,9 @@ fn both(body: &str, begun: u32) -> Vec<u32> {
     let globals = "%scope = OpConstant %uint 1\n%bins = OpConstant %uint 7";
     let text = shader([64, 1, 1], globals, body);
     let results = [true, false].map(|bundles| {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
         let mut buffers = [given(), vec![begun; 8]];

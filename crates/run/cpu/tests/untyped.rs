@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, words_in_every_mode};
-use spirula_cpu::Options;
+use spirula_cpu::JitOptions;
 
 const HEAD: &str = r#"OpCapability Kernel
 OpCapability Addresses
@@ -195,9 +195,9 @@ OpFunctionEnd
 #[test]
 fn descriptors_have_no_types() {
     for bundles in [true, false] {
-        let options = Options {
+        let options = JitOptions {
             bundles,
-            ..Options::default()
+            ..JitOptions::default()
         };
         let kernel = compile_with(DESCRIPTORS, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));

@@ -1,9 +1,12 @@
 //! Launches of kernels on devices that run shaders: arguments become push constants and
 //! specialisation constants, as the shader's module says.
 
-use crate::check::{Handled, Resource};
-use crate::driver::Limits;
-use crate::{Argument, Bound, Buffer, Error, Inputs, Kernel, Launch, Sampler, Size};
+use crate::check::{DeviceResource, DeviceResourceKind};
+use crate::driver::DeviceLimits;
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchBinding, LaunchInputs, SamplerState,
+};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{ImageFact, Interface, LiteralSampler, Passed, Passing};
 
@@ -14,45 +17,45 @@ const ALIGN: u64 = 16;
 const USUAL: u32 = 64;
 
 /// A kernel as a shader, compiled for each set of specialisation constants that it is launched with.
-pub struct Shader {
+pub struct KernelShader {
     pub module: Module,
     pub interface: Interface,
     spec: Vec<(u32, u64)>,
-    pub made: Vec<(Vec<(u32, u64)>, Kernel)>,
+    pub made: Vec<(Vec<(u32, u64)>, DeviceKernel)>,
     /// Buffers that are passed besides the arguments, and where their addresses belong.
-    pub hidden: Vec<(Buffer, u32)>,
+    pub hidden: Vec<(DeviceBuffer, u32)>,
     /// The one that it prints to.
-    pub printed: Option<Buffer>,
+    pub printed: Option<DeviceBuffer>,
     /// Samplers that the kernel declares.
-    pub samplers: Vec<Bound>,
+    pub samplers: Vec<LaunchBinding>,
 }
 
 /// What a launch becomes.
-pub struct Plan {
+pub struct ShaderLaunchPlan {
     pub spec: Vec<(u32, u64)>,
     pub groups: [u32; 3],
     pub push: Vec<u8>,
     /// Buffers whose addresses belong at places of `push`.
-    pub addresses: Vec<(Buffer, usize)>,
+    pub addresses: Vec<(DeviceBuffer, usize)>,
     /// What is at descriptors.
-    pub bindings: Vec<Bound>,
+    pub bindings: Vec<LaunchBinding>,
     /// Samplers of which is pushed what they are, and the byte of `push`.
-    pub masks: Vec<(Buffer, u32)>,
+    pub masks: Vec<(DeviceBuffer, u32)>,
 }
 
 /// The shader that an entry point of kernels becomes.
-pub fn shader(module: &Module, entry: &str) -> Result<Module, Error> {
-    let options = spirula_legalize::Options {
+pub fn shader(module: &Module, entry: &str) -> Result<Module, DeviceError> {
+    let options = spirula_legalize::VulkanCompileOptions {
         entry: Some(entry.to_owned()),
-        ..spirula_legalize::Options::default()
+        ..spirula_legalize::VulkanCompileOptions::default()
     };
-    spirula_legalize::compile(module, &options).map_err(Error::Unsupported)
+    spirula_legalize::compile(module, &options).map_err(DeviceError::Unsupported)
 }
 
-impl Shader {
+impl KernelShader {
     /// A shader whose interface says how arguments are passed.
-    pub fn new(module: Module, interface: Interface, spec: &[(u32, u64)]) -> Shader {
-        Shader {
+    pub fn new(module: Module, interface: Interface, spec: &[(u32, u64)]) -> KernelShader {
+        KernelShader {
             module,
             interface,
             spec: spec.to_vec(),
@@ -64,7 +67,7 @@ impl Shader {
     }
 
     /// The driver's kernel for a set of specialisation constants.
-    pub fn compiled(&self, spec: &[(u32, u64)]) -> Option<Kernel> {
+    pub fn compiled(&self, spec: &[(u32, u64)]) -> Option<DeviceKernel> {
         let found = self.made.iter().find(|(known, _)| known == spec);
         found.map(|(_, kernel)| *kernel)
     }
@@ -73,16 +76,16 @@ impl Shader {
     /// asks for, `resources` has what handles stand for.
     pub fn plan(
         &self,
-        launch: &Launch,
+        launch: &KernelLaunch,
         demanded: Option<[u32; 3]>,
-        limits: &Limits,
-        resources: &[Option<Resource>],
-    ) -> Result<Plan, Error> {
-        let Inputs::Arguments(given) = &launch.inputs else {
+        limits: &DeviceLimits,
+        resources: &[Option<DeviceResource>],
+    ) -> Result<ShaderLaunchPlan, DeviceError> {
+        let LaunchInputs::Arguments(given) = &launch.inputs else {
             let text = format!("{} takes arguments in order", self.interface.name);
-            return Err(Error::Launch(text));
+            return Err(DeviceError::Launch(text));
         };
-        let mut plan = Plan {
+        let mut plan = ShaderLaunchPlan {
             spec: self.spec.clone(),
             groups: [1; 3],
             push: vec![0; self.interface.push_constant_bytes as usize],
@@ -113,21 +116,21 @@ impl Shader {
         }
         for (passed, argument) in passing.arguments.iter().zip(given) {
             match (*passed, argument) {
-                (Passed::Pushed { offset, .. }, Argument::Bytes(bytes)) => {
+                (Passed::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
                     plan.write(offset, bytes);
                 }
                 // What the shader does not read has no room.
-                (Passed::Address { offset }, Argument::Buffer(buffer))
+                (Passed::Address { offset }, KernelArgument::Buffer(buffer))
                     if offset as usize + 8 <= plan.push.len() =>
                 {
                     plan.addresses.push((*buffer, offset as usize));
                 }
-                (Passed::Workgroup { spec_id, element }, Argument::Local(bytes)) => {
+                (Passed::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
                     let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
                     plan.spec.push((spec_id, count));
                 }
                 // What the shader does not read has no descriptor.
-                (Passed::Bound { set, binding }, Argument::Buffer(buffer)) => {
+                (Passed::Bound { set, binding }, KernelArgument::Buffer(buffer)) => {
                     plan.bindings.push(bound(set, binding, *buffer));
                 }
                 _ => {}
@@ -135,7 +138,7 @@ impl Shader {
         }
         plan.answer(passing, given, resources);
         for mask in &passing.masks {
-            if let Some(Argument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
+            if let Some(KernelArgument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
                 plan.masks.push((*sampler, mask.offset));
             }
         }
@@ -144,8 +147,8 @@ impl Shader {
 }
 
 /// What is at a descriptor that is no array.
-pub fn bound(set: u32, binding: u32, buffer: Buffer) -> Bound {
-    Bound {
+pub fn bound(set: u32, binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+    LaunchBinding {
         set,
         binding,
         index: 0,
@@ -155,20 +158,25 @@ pub fn bound(set: u32, binding: u32, buffer: Buffer) -> Bound {
 }
 
 /// A sampler that a kernel declares.
-pub fn literal(sampler: LiteralSampler) -> Sampler {
+pub fn literal(sampler: LiteralSampler) -> SamplerState {
     let mask = sampler.mask;
-    Sampler::of_module(mask >> 1 & 7, mask & 1, mask >> 5 & 1)
+    SamplerState::of_module(mask >> 1 & 7, mask & 1, mask >> 5 & 1)
 }
 
-impl Plan {
+impl ShaderLaunchPlan {
     /// Writes down what the kernel asks of its images.
-    fn answer(&mut self, passing: &Passing, given: &[Argument], resources: &[Option<Resource>]) {
+    fn answer(
+        &mut self,
+        passing: &Passing,
+        given: &[KernelArgument],
+        resources: &[Option<DeviceResource>],
+    ) {
         for query in &passing.queries {
-            let Some(Argument::Buffer(image)) = given.get(query.ordinal as usize) else {
+            let Some(KernelArgument::Buffer(image)) = given.get(query.ordinal as usize) else {
                 continue;
             };
             let resource = resources.get(image.index()).copied().flatten();
-            let Some(Handled::Image(format)) = resource.map(|r| r.what) else {
+            let Some(DeviceResourceKind::Image(format)) = resource.map(|r| r.what) else {
                 continue;
             };
             let number = match query.what {
@@ -190,16 +198,16 @@ impl Plan {
     /// Number of dimensions, size of workgroups and global offset; sets the number of workgroups.
     fn sizes(
         &mut self,
-        size: Size,
+        size: IndexSpace,
         demanded: Option<[u32; 3]>,
-        limits: &Limits,
-    ) -> Result<(u32, [u32; 3], [u64; 3]), Error> {
+        limits: &DeviceLimits,
+    ) -> Result<(u32, [u32; 3], [u64; 3]), DeviceError> {
         let (dimensions, global, local, offset) = match size {
-            Size::Groups(groups) => {
+            IndexSpace::Groups(groups) => {
                 self.groups = groups;
                 return Ok((3, demanded.unwrap_or([1; 3]), [0; 3]));
             }
-            Size::Items {
+            IndexSpace::Items {
                 dimensions,
                 global,
                 local,
@@ -220,7 +228,7 @@ impl Plan {
                     "{} invocations in workgroups of {} in dimension {axis}",
                     global[axis], local[axis]
                 );
-                return Err(Error::Launch(text));
+                return Err(DeviceError::Launch(text));
             }
             self.groups[axis] = groups as u32;
         }
@@ -229,7 +237,7 @@ impl Plan {
 }
 
 /// The size of workgroups where the launch leaves it to the device: the largest divisors.
-fn choose(global: [u64; 3], limits: &Limits) -> [u32; 3] {
+fn choose(global: [u64; 3], limits: &DeviceLimits) -> [u32; 3] {
     let mut left = USUAL.min(limits.workgroup_invocations);
     let mut local = [1; 3];
     for axis in 0..3 {

@@ -1,7 +1,10 @@
 //! Launches with typed arguments.
 
-use crate::data::Element;
-use crate::{Argument, Bound, Buffer, Device, Error, Inputs, Kernel, Launch, Size};
+use crate::data::ElementType;
+use crate::{
+    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument,
+    KernelLaunch, LaunchBinding, LaunchInputs,
+};
 use bytemuck::{AnyBitPattern, NoUninit};
 use spirula_spirv::ir::Module;
 use spirula_spirv::verify;
@@ -10,37 +13,37 @@ use spirula_spirv::verify;
 ///
 /// # Errors
 /// When it is not valid, with the first thing that is wrong.
-pub fn load(spirv: &[u8]) -> Result<Module, Error> {
-    let module = Module::from_bytes(spirv).map_err(|d| Error::Module(Box::new(d)))?;
+pub fn load(spirv: &[u8]) -> Result<Module, DeviceError> {
+    let module = Module::from_bytes(spirv).map_err(|d| DeviceError::Module(Box::new(d)))?;
     let options = verify::Options {
         scalar_block_layout: true,
         ..verify::Options::default()
     };
     match verify::module(&module, &options) {
         Err(mut faults) if !faults.is_empty() => {
-            Err(Error::Module(Box::new(faults.swap_remove(0))))
+            Err(DeviceError::Module(Box::new(faults.swap_remove(0))))
         }
         _ => Ok(module),
     }
 }
 
 /// Numbers that kernels take by value.
-pub trait Scalar: NoUninit + AnyBitPattern {
+pub trait KernelScalar: NoUninit + AnyBitPattern {
     /// What kernels call them.
-    const ELEMENT: Element;
+    const ELEMENT: ElementType;
 }
 
 macro_rules! scalars {
     ($($ty:ty => $element:ident,)*) => {
         $(
-            impl Scalar for $ty {
-                const ELEMENT: Element = Element::$element;
+            impl KernelScalar for $ty {
+                const ELEMENT: ElementType = ElementType::$element;
             }
 
             impl IntoArgument for $ty {
-                fn into_argument(self) -> (Argument, Option<Element>) {
+                fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
                     let bytes = bytemuck::bytes_of(&self).to_vec();
-                    (Argument::Bytes(bytes), Some(Element::$element))
+                    (KernelArgument::Bytes(bytes), Some(ElementType::$element))
                 }
             }
         )*
@@ -60,50 +63,50 @@ scalars! {
     f64 => F64,
 }
 
-/// What [`Call::arg`] takes: a buffer, a number, an array of numbers for a vector, [`Local`], or an
-/// [`Argument`].
+/// What [`LaunchBuilder::arg`] takes: a buffer, a number, an array of numbers for a vector, [`WorkgroupBytes`], or an
+/// [`KernelArgument`].
 pub trait IntoArgument {
     /// The argument, and what its numbers are.
-    fn into_argument(self) -> (Argument, Option<Element>);
+    fn into_argument(self) -> (KernelArgument, Option<ElementType>);
 }
 
-impl<T: Scalar, const N: usize> IntoArgument for [T; N] {
-    fn into_argument(self) -> (Argument, Option<Element>) {
+impl<T: KernelScalar, const N: usize> IntoArgument for [T; N] {
+    fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
         let bytes = bytemuck::cast_slice::<T, u8>(&self).to_vec();
-        (Argument::Bytes(bytes), Some(T::ELEMENT))
+        (KernelArgument::Bytes(bytes), Some(T::ELEMENT))
     }
 }
 
-impl IntoArgument for Buffer {
-    fn into_argument(self) -> (Argument, Option<Element>) {
-        (Argument::Buffer(self), None)
+impl IntoArgument for DeviceBuffer {
+    fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
+        (KernelArgument::Buffer(self), None)
     }
 }
 
-impl IntoArgument for Argument {
-    fn into_argument(self) -> (Argument, Option<Element>) {
+impl IntoArgument for KernelArgument {
+    fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
         (self, None)
     }
 }
 
 /// So many bytes of workgroup memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Local(pub u64);
+pub struct WorkgroupBytes(pub u64);
 
-impl IntoArgument for Local {
-    fn into_argument(self) -> (Argument, Option<Element>) {
-        (Argument::Local(self.0), None)
+impl IntoArgument for WorkgroupBytes {
+    fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
+        (KernelArgument::Local(self.0), None)
     }
 }
 
 /// One to three sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct LaunchExtent {
     sizes: [u64; 3],
     dimensions: u32,
 }
 
-impl<const N: usize> From<[u64; N]> for Extent {
+impl<const N: usize> From<[u64; N]> for LaunchExtent {
     /// Sizes beyond the third are left out.
     fn from(given: [u64; N]) -> Self {
         let mut sizes = [1; 3];
@@ -111,29 +114,30 @@ impl<const N: usize> From<[u64; N]> for Extent {
             *to = size;
         }
         let dimensions = N.clamp(1, 3) as u32;
-        Extent { sizes, dimensions }
+        LaunchExtent { sizes, dimensions }
     }
 }
 
-impl From<u64> for Extent {
+impl From<u64> for LaunchExtent {
     fn from(size: u64) -> Self {
-        Extent::from([size])
+        LaunchExtent::from([size])
     }
 }
 
-impl Extent {
-    fn narrow(self, what: &str) -> Result<[u32; 3], Error> {
+impl LaunchExtent {
+    fn narrow(self, what: &str) -> Result<[u32; 3], DeviceError> {
         let mut out = [1; 3];
         for (to, size) in out.iter_mut().zip(self.sizes) {
             let size = u32::try_from(size);
-            *to =
-                size.map_err(|_| Error::Launch(format!("{what} {:?} are too many", self.sizes)))?;
+            *to = size.map_err(|_| {
+                DeviceError::Launch(format!("{what} {:?} are too many", self.sizes))
+            })?;
         }
         Ok(out)
     }
 }
 
-/// A launch that is being put together; [`Call::run`] or [`Call::begin`] makes it one.
+/// A launch that is being put together; [`LaunchBuilder::run`] or [`LaunchBuilder::begin`] makes it one.
 ///
 /// ```
 /// use spirula_runtime::{Device, DeviceOptions, load};
@@ -160,21 +164,21 @@ impl Extent {
 /// # Ok::<(), spirula_runtime::Error>(())
 /// ```
 #[must_use = "nothing is launched before `run` or `begin`"]
-pub struct Call<'d> {
-    device: &'d mut Device,
-    kernel: Kernel,
-    global: Option<Extent>,
-    groups: Option<Extent>,
-    local: Option<Extent>,
+pub struct LaunchBuilder<'d> {
+    device: &'d mut ComputeDevice,
+    kernel: DeviceKernel,
+    global: Option<LaunchExtent>,
+    groups: Option<LaunchExtent>,
+    local: Option<LaunchExtent>,
     offset: [u64; 3],
-    arguments: Vec<(Argument, Option<Element>)>,
-    bindings: Vec<Bound>,
+    arguments: Vec<(KernelArgument, Option<ElementType>)>,
+    bindings: Vec<LaunchBinding>,
     push: Vec<u8>,
 }
 
-impl<'d> Call<'d> {
-    pub(crate) fn new(device: &'d mut Device, kernel: Kernel) -> Call<'d> {
-        Call {
+impl<'d> LaunchBuilder<'d> {
+    pub(crate) fn new(device: &'d mut ComputeDevice, kernel: DeviceKernel) -> LaunchBuilder<'d> {
+        LaunchBuilder {
             device,
             kernel,
             global: None,
@@ -188,25 +192,25 @@ impl<'d> Call<'d> {
     }
 
     /// So many invocations: a number, or an array of one to three.
-    pub fn global(mut self, size: impl Into<Extent>) -> Self {
+    pub fn global(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.global = Some(size.into());
         self
     }
 
     /// Invocations of a workgroup; without this the module's, or what the device likes.
-    pub fn local(mut self, size: impl Into<Extent>) -> Self {
+    pub fn local(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.local = Some(size.into());
         self
     }
 
-    /// So many workgroups, of the size that the module or [`Call::local`] says.
-    pub fn groups(mut self, size: impl Into<Extent>) -> Self {
+    /// So many workgroups, of the size that the module or [`LaunchBuilder::local`] says.
+    pub fn groups(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.groups = Some(size.into());
         self
     }
 
     /// Added to global ids.
-    pub fn offset(mut self, offset: impl Into<Extent>) -> Self {
+    pub fn offset(mut self, offset: impl Into<LaunchExtent>) -> Self {
         let offset = offset.into();
         for axis in 0..offset.dimensions as usize {
             self.offset[axis] = offset.sizes[axis];
@@ -221,8 +225,8 @@ impl<'d> Call<'d> {
     }
 
     /// A buffer for a shader.
-    pub fn bind(mut self, set: u32, binding: u32, buffer: Buffer) -> Self {
-        self.bindings.push(Bound {
+    pub fn bind(mut self, set: u32, binding: u32, buffer: DeviceBuffer) -> Self {
+        self.bindings.push(LaunchBinding {
             set,
             binding,
             index: 0,
@@ -233,7 +237,7 @@ impl<'d> Call<'d> {
     }
 
     /// The next push constant of a shader, at the next multiple of its size.
-    pub fn push<T: Scalar>(mut self, value: T) -> Self {
+    pub fn push<T: KernelScalar>(mut self, value: T) -> Self {
         let at = self.push.len().next_multiple_of(size_of::<T>());
         self.push.resize(at, 0);
         self.push.extend_from_slice(bytemuck::bytes_of(&value));
@@ -244,35 +248,36 @@ impl<'d> Call<'d> {
     ///
     /// # Errors
     /// When it does not fit the kernel or the device, or the device fails.
-    pub fn run(self) -> Result<(), Error> {
+    pub fn run(self) -> Result<(), DeviceError> {
         let (device, launch) = self.launch()?;
         device.launch(&launch)?;
         device.wait()
     }
 
     /// Begins it, after all launches and copies before it. Copies out of the buffers that it writes wait for
-    /// it, and so does [`Device::wait`].
+    /// it, and so does [`ComputeDevice::wait`].
     ///
     /// # Errors
     /// When it does not fit the kernel or the device.
-    pub fn begin(self) -> Result<(), Error> {
+    pub fn begin(self) -> Result<(), DeviceError> {
         let (device, launch) = self.launch()?;
         device.launch(&launch)
     }
 
-    fn launch(self) -> Result<(&'d mut Device, Launch), Error> {
+    fn launch(self) -> Result<(&'d mut ComputeDevice, KernelLaunch), DeviceError> {
         let interface = self.device.interface(self.kernel)?;
         let is_kernel = interface.takes_arguments() || !self.arguments.is_empty();
         let own = interface.workgroup_size;
         for (number, (argument, given)) in self.arguments.iter().enumerate() {
             let wanted = self.device.element(self.kernel, number);
-            let (Some(given), Some(wanted), Argument::Bytes(_)) = (given, wanted, argument) else {
+            let (Some(given), Some(wanted), KernelArgument::Bytes(_)) = (given, wanted, argument)
+            else {
                 continue;
             };
             if given.is_float() != wanted.is_float() || given.size() != wanted.size() {
                 let name = interface.params.get(number).and_then(|p| p.name.clone());
                 let problem = format!("it takes {wanted}, {given} is given");
-                return Err(Error::Argument {
+                return Err(DeviceError::Argument {
                     number,
                     name,
                     problem,
@@ -281,17 +286,17 @@ impl<'d> Call<'d> {
         }
         let local = self.local.map(|l| l.narrow("invocations")).transpose()?;
         let size = match (self.global, self.groups) {
-            (Some(global), None) => Size::Items {
+            (Some(global), None) => IndexSpace::Items {
                 dimensions: global.dimensions,
                 global: global.sizes,
                 local,
                 offset: self.offset,
             },
-            (None, Some(groups)) if !is_kernel => Size::Groups(groups.narrow("workgroups")?),
+            (None, Some(groups)) if !is_kernel => IndexSpace::Groups(groups.narrow("workgroups")?),
             (None, Some(groups)) => {
                 let local = local.or(own).unwrap_or([1; 3]);
                 let size = |axis: usize| groups.sizes[axis].saturating_mul(local[axis].into());
-                Size::Items {
+                IndexSpace::Items {
                     dimensions: 3,
                     global: [0, 1, 2].map(size),
                     local: Some(local),
@@ -301,17 +306,17 @@ impl<'d> Call<'d> {
             _ => {
                 let name = &interface.name;
                 let text = format!("{name} is launched over either invocations or workgroups");
-                return Err(Error::Launch(text));
+                return Err(DeviceError::Launch(text));
             }
         };
         let inputs = match is_kernel {
-            true => Inputs::Arguments(self.arguments.into_iter().map(|(a, _)| a).collect()),
-            false => Inputs::Resources {
+            true => LaunchInputs::Arguments(self.arguments.into_iter().map(|(a, _)| a).collect()),
+            false => LaunchInputs::Resources {
                 bindings: self.bindings,
                 push: self.push,
             },
         };
-        let launch = Launch {
+        let launch = KernelLaunch {
             kernel: self.kernel,
             size,
             inputs,

@@ -3,17 +3,20 @@
 mod handles;
 mod twins;
 
-use self::twins::Samplers;
-use crate::arguments::{self, Shader};
-use crate::check::{self, Handled, Resource, Takes};
-use crate::compare::{Comparing, Tolerance};
+use self::twins::SamplerVariants;
+use crate::arguments::{self, KernelShader};
+use crate::check::{self, AcceptedResource, DeviceResource, DeviceResourceKind};
+use crate::compare::{ComparisonDriver, FloatTolerance};
 use crate::cpu::CpuDriver;
-use crate::data::Element;
-use crate::driver::{DeviceInfo, DeviceOptions, Driver};
-use crate::program::{self, Programs};
-use crate::times::{KernelTime, Profile, timed};
+use crate::data::ElementType;
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
+use crate::program::{self, ProgramVariableBuffers};
+use crate::times::{DeviceProfile, KernelTime, timed};
 use crate::types::TypeNames;
-use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, printed, wishes};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelLaunch, KernelScalar, LaunchBuilder,
+    LaunchInputs, printed, wishes,
+};
 use bytemuck::NoUninit;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
@@ -24,42 +27,42 @@ use std::time::Duration;
 /// A device with its buffers and kernels.
 ///
 /// Calls are checked before the driver sees them, so that a driver is never asked for nonsense.
-pub struct Device {
-    driver: Box<dyn Driver>,
+pub struct ComputeDevice {
+    driver: Box<dyn DeviceDriver>,
     /// What each handle stands for; `None` once it is destroyed.
-    buffers: Vec<Option<Resource>>,
-    kernels: Vec<Slot>,
+    buffers: Vec<Option<DeviceResource>>,
+    kernels: Vec<KernelRecord>,
     /// The kernels that the driver has.
     compiled: Vec<KernelTime>,
-    profile: Profile,
-    programs: Programs,
+    profile: DeviceProfile,
+    programs: ProgramVariableBuffers,
     /// What samplers are.
-    samplers: Samplers,
+    samplers: SamplerVariants,
     /// What shaders printed.
     printed: Vec<u8>,
 }
 
 /// A kernel as callers see it, and what runs it.
-struct Slot {
+struct KernelRecord {
     interface: Interface,
     /// What the elements of each parameter that is a value are, where they are all the same and known.
-    elements: Vec<Option<Element>>,
+    elements: Vec<Option<ElementType>>,
     /// What its opaque types take.
-    opaque: Vec<(Id, Takes)>,
-    how: How,
+    opaque: Vec<(Id, AcceptedResource)>,
+    how: KernelImplementation,
 }
 
 /// What runs a kernel.
-enum How {
+enum KernelImplementation {
     /// A kernel of the driver.
-    Driver(Kernel),
+    Driver(DeviceKernel),
     /// A shader that was made of it.
-    Shader(Box<Shader>),
+    Shader(Box<KernelShader>),
 }
 
 /// Who made a module.
 #[derive(Clone, Copy)]
-enum Origin {
+enum ModuleProvenance {
     /// A lowering, for this run.
     Here,
     /// Somebody else.
@@ -77,33 +80,41 @@ pub fn devices() -> Vec<DeviceInfo> {
     all.collect()
 }
 
-impl Device {
+impl ComputeDevice {
     /// Opens the device with this name: `cpu`, or `cpu+scalar`, the same without vectors across
     /// invocations, `cpu+count`, which counts the instructions that run, or `cpu+san`, which checks what
-    /// kernels do and fails with [`Error::Faults`] when they are waited for; `vulkan` for the first Vulkan device, `vulkan:N` for another, `vulkan:NAME` for the first with this in its name; `opencl` for the
+    /// kernels do and fails with [`DeviceError::Faults`] when they are waited for; `vulkan` for the first Vulkan device, `vulkan:N` for another, `vulkan:NAME` for the first with this in its name; `opencl` for the
     /// first OpenCL device that takes SPIR-V, `opencl:N` and `opencl:NAME` as above.
     ///
     /// # Errors
     /// When there is none, or it cannot be opened.
-    pub fn open(name: &str, options: &DeviceOptions) -> Result<Device, Error> {
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<ComputeDevice, DeviceError> {
         match name {
-            "cpu" => Ok(Device::with_driver(Box::new(CpuDriver::new(options)))),
-            "cpu+scalar" => Ok(Device::with_driver(Box::new(CpuDriver::scalar(options)))),
-            "cpu+san" => Ok(Device::with_driver(Box::new(CpuDriver::checking(options)))),
-            "cpu+count" => Ok(Device::with_driver(Box::new(CpuDriver::counting(options)))),
+            "cpu" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::new(
+                options,
+            )))),
+            "cpu+scalar" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::scalar(
+                options,
+            )))),
+            "cpu+san" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::checking(
+                options,
+            )))),
+            "cpu+count" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::counting(
+                options,
+            )))),
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {
                 let driver = crate::vulkan::VulkanDriver::open(name, options)?;
-                Ok(Device::with_driver(Box::new(driver)))
+                Ok(ComputeDevice::with_driver(Box::new(driver)))
             }
             #[cfg(feature = "opencl")]
             _ if name == "opencl" || name.starts_with("opencl:") => {
                 let driver = crate::opencl::OpenClDriver::open(name, options)?;
-                Ok(Device::with_driver(Box::new(driver)))
+                Ok(ComputeDevice::with_driver(Box::new(driver)))
             }
             _ => {
                 let ids: Vec<_> = devices().into_iter().map(|d| d.id).collect();
-                Err(Error::NoDevice {
+                Err(DeviceError::NoDevice {
                     name: name.to_owned(),
                     available: ids.join(", "),
                 })
@@ -111,46 +122,49 @@ impl Device {
         }
     }
 
-    /// What [`Device::open`] would open by this name, without opening it.
+    /// What [`ComputeDevice::open`] would open by this name, without opening it.
     ///
     /// # Errors
     /// When there is none.
-    pub fn find(name: &str) -> Result<DeviceInfo, Error> {
+    pub fn find(name: &str) -> Result<DeviceInfo, DeviceError> {
         match name {
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => crate::vulkan::find(name),
             #[cfg(feature = "opencl")]
             _ if name == "opencl" || name.starts_with("opencl:") => crate::opencl::find(name),
-            _ => Ok(Device::open(name, &DeviceOptions::default())?
+            _ => Ok(ComputeDevice::open(name, &DeviceOptions::default())?
                 .info()
                 .clone()),
         }
     }
 
     /// A device over a driver.
-    pub fn with_driver(driver: Box<dyn Driver>) -> Device {
-        Device {
+    pub fn with_driver(driver: Box<dyn DeviceDriver>) -> ComputeDevice {
+        ComputeDevice {
             driver,
             buffers: Vec::new(),
             kernels: Vec::new(),
             compiled: Vec::new(),
-            profile: Profile::default(),
-            programs: Programs::default(),
-            samplers: Samplers::default(),
+            profile: DeviceProfile::default(),
+            programs: ProgramVariableBuffers::default(),
+            samplers: SamplerVariants::default(),
             printed: Vec::new(),
         }
     }
 
     /// Several devices that do the same, whose results are compared after each launch; see
-    /// [`crate::Parted`]. Copies out are from the first. Devices must be fresh.
+    /// [`crate::LaunchMismatch`]. Copies out are from the first. Devices must be fresh.
     ///
     /// # Errors
     /// When there are none.
-    pub fn comparing(devices: Vec<Device>, tolerance: Tolerance) -> Result<Device, Error> {
-        let driver = Comparing::new(devices, tolerance);
-        let driver =
-            driver.ok_or_else(|| Error::Launch("there is no device to compare".to_owned()))?;
-        Ok(Device::with_driver(Box::new(driver)))
+    pub fn comparing(
+        devices: Vec<ComputeDevice>,
+        tolerance: FloatTolerance,
+    ) -> Result<ComputeDevice, DeviceError> {
+        let driver = ComparisonDriver::new(devices, tolerance);
+        let driver = driver
+            .ok_or_else(|| DeviceError::Launch("there is no device to compare".to_owned()))?;
+        Ok(ComputeDevice::with_driver(Box::new(driver)))
     }
 
     /// What the device is and can do.
@@ -159,7 +173,7 @@ impl Device {
     }
 
     /// Times so far.
-    pub fn profile(&self) -> Profile {
+    pub fn profile(&self) -> DeviceProfile {
         self.profile
     }
 
@@ -173,7 +187,7 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn create_buffer(&mut self, size: u64) -> Result<Buffer, Error> {
+    pub fn create_buffer(&mut self, size: u64) -> Result<DeviceBuffer, DeviceError> {
         self.create_by(size, |driver, buffer| driver.create_buffer(buffer, size))
     }
 
@@ -181,34 +195,34 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn create_scratch(&mut self, size: u64) -> Result<Buffer, Error> {
+    pub fn create_scratch(&mut self, size: u64) -> Result<DeviceBuffer, DeviceError> {
         self.create_by(size, |driver, buffer| driver.create_scratch(buffer, size))
     }
 
     fn create_by(
         &mut self,
         size: u64,
-        create: impl FnOnce(&mut dyn Driver, Buffer) -> Result<(), Error>,
-    ) -> Result<Buffer, Error> {
+        create: impl FnOnce(&mut dyn DeviceDriver, DeviceBuffer) -> Result<(), DeviceError>,
+    ) -> Result<DeviceBuffer, DeviceError> {
         let limit = self.driver.info().limits.buffer_size;
         if size > limit {
-            return Err(Error::Memory { size, limit });
+            return Err(DeviceError::Memory { size, limit });
         }
-        let buffer = Buffer(self.buffers.len() as u32);
+        let buffer = DeviceBuffer(self.buffers.len() as u32);
         create(&mut *self.driver, buffer)?;
-        Ok(self.keep(size, Handled::Buffer))
+        Ok(self.keep(size, DeviceResourceKind::Buffer))
     }
 
-    fn keep(&mut self, size: u64, what: Handled) -> Buffer {
-        self.buffers.push(Some(Resource { size, what }));
-        Buffer(self.buffers.len() as u32 - 1)
+    fn keep(&mut self, size: u64, what: DeviceResourceKind) -> DeviceBuffer {
+        self.buffers.push(Some(DeviceResource { size, what }));
+        DeviceBuffer(self.buffers.len() as u32 - 1)
     }
 
     /// Makes a buffer of these numbers, or of whatever else consists of bytes only.
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn upload<T: NoUninit>(&mut self, data: &[T]) -> Result<Buffer, Error> {
+    pub fn upload<T: NoUninit>(&mut self, data: &[T]) -> Result<DeviceBuffer, DeviceError> {
         let data: &[u8] = bytemuck::cast_slice(data);
         let buffer = self.create_buffer(data.len() as u64)?;
         self.write(buffer, 0, data)?;
@@ -219,7 +233,7 @@ impl Device {
     ///
     /// # Errors
     /// When it is no buffer of this device.
-    pub fn destroy_buffer(&mut self, buffer: Buffer) -> Result<(), Error> {
+    pub fn destroy_buffer(&mut self, buffer: DeviceBuffer) -> Result<(), DeviceError> {
         self.size(buffer)?;
         self.driver.destroy_buffer(buffer);
         self.buffers[buffer.index()] = None;
@@ -234,16 +248,21 @@ impl Device {
     ///
     /// # Errors
     /// When it is no buffer of this device.
-    pub fn size(&self, buffer: Buffer) -> Result<u64, Error> {
+    pub fn size(&self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         let size = self.buffers.get(buffer.index()).copied().flatten();
-        size.map(|r| r.size).ok_or(Error::Handle("a buffer"))
+        size.map(|r| r.size).ok_or(DeviceError::Handle("a buffer"))
     }
 
     /// Copies into a buffer.
     ///
     /// # Errors
     /// When the bytes do not fit, or the device fails.
-    pub fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+    pub fn write(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
         check::range(offset, data.len(), self.size(buffer)?)?;
         let driver = &mut self.driver;
         timed(&mut self.profile.copy, || {
@@ -255,7 +274,12 @@ impl Device {
     ///
     /// # Errors
     /// When the range is not within the buffer, or the device fails.
-    pub fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    pub fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
         check::range(offset, out.len(), self.size(buffer)?)?;
         let driver = &mut self.driver;
         timed(&mut self.profile.copy, || driver.read(buffer, offset, out))
@@ -265,7 +289,10 @@ impl Device {
     ///
     /// # Errors
     /// When a range is not within its buffer, or the device fails.
-    pub fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+    pub fn read_all(
+        &mut self,
+        parts: &mut [(DeviceBuffer, u64, &mut [u8])],
+    ) -> Result<(), DeviceError> {
         for (buffer, offset, out) in &*parts {
             check::range(*offset, out.len(), self.size(*buffer)?)?;
         }
@@ -277,10 +304,10 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory for a copy, or the device fails.
-    pub fn download(&mut self, buffer: Buffer) -> Result<Vec<u8>, Error> {
+    pub fn download(&mut self, buffer: DeviceBuffer) -> Result<Vec<u8>, DeviceError> {
         let size = self.size(buffer)?;
         let mut out = Vec::new();
-        let full = Error::Memory { size, limit: 0 };
+        let full = DeviceError::Memory { size, limit: 0 };
         let length = usize::try_from(size).map_err(|_| full.clone())?;
         out.try_reserve_exact(length).map_err(|_| full)?;
         out.resize(length, 0);
@@ -292,22 +319,25 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory for a copy, or the device fails.
-    pub fn download_as<T: Scalar>(&mut self, buffer: Buffer) -> Result<Vec<T>, Error> {
+    pub fn download_as<T: KernelScalar>(
+        &mut self,
+        buffer: DeviceBuffer,
+    ) -> Result<Vec<T>, DeviceError> {
         let bytes = self.download(buffer)?;
         let whole = bytes.chunks_exact(size_of::<T>());
         Ok(whole.map(bytemuck::pod_read_unaligned).collect())
     }
 
     /// A launch of a kernel, whose size and arguments are given next.
-    pub fn call(&mut self, kernel: Kernel) -> Call<'_> {
-        Call::new(self, kernel)
+    pub fn call(&mut self, kernel: DeviceKernel) -> LaunchBuilder<'_> {
+        LaunchBuilder::new(self, kernel)
     }
 
     /// The address by which kernels reach a buffer.
     ///
     /// # Errors
     /// When it is no buffer of this device, or the device has no addresses.
-    pub fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+    pub fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         self.size(buffer)?;
         self.driver.address(buffer)
     }
@@ -322,8 +352,8 @@ impl Device {
         module: &Module,
         entry: &str,
         spec: &[(u32, u64)],
-    ) -> Result<Kernel, Error> {
-        self.new_kernel(module, entry, spec, Origin::Elsewhere)
+    ) -> Result<DeviceKernel, DeviceError> {
+        self.new_kernel(module, entry, spec, ModuleProvenance::Elsewhere)
     }
 
     /// The same of a module from somewhere.
@@ -332,9 +362,10 @@ impl Device {
         module: &Module,
         entry: &str,
         spec: &[(u32, u64)],
-        origin: Origin,
-    ) -> Result<Kernel, Error> {
-        let of = |module| Interface::of(module, entry).map_err(|d| Error::Module(Box::new(d)));
+        origin: ModuleProvenance,
+    ) -> Result<DeviceKernel, DeviceError> {
+        let of =
+            |module| Interface::of(module, entry).map_err(|d| DeviceError::Module(Box::new(d)));
         let interface = of(module)?;
         check::specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
@@ -352,27 +383,27 @@ impl Device {
         };
         let how = match as_shader {
             Some((made, shader)) => {
-                let mut shader = Shader::new(made, shader, spec);
+                let mut shader = KernelShader::new(made, shader, spec);
                 self.provide(module, &mut shader)?;
-                How::Shader(Box::new(shader))
+                KernelImplementation::Shader(Box::new(shader))
             }
-            None => How::Driver(self.compile(module, &interface, spec, origin)?),
+            None => KernelImplementation::Driver(self.compile(module, &interface, spec, origin)?),
         };
         let types = TypeNames::compute(module);
         let element = |p: &Param| types.param_value(p).map(|v| v.element);
         let elements = interface.params.iter().map(element).collect();
-        self.kernels.push(Slot {
-            opaque: Takes::all(&interface, &types),
+        self.kernels.push(KernelRecord {
+            opaque: AcceptedResource::all(&interface, &types),
             interface,
             elements,
             how,
         });
-        Ok(Kernel(self.kernels.len() as u32 - 1))
+        Ok(DeviceKernel(self.kernels.len() as u32 - 1))
     }
 
     /// Makes the buffers that a shader is passed besides its arguments. `module` is the one that its
     /// kernel is of.
-    fn provide(&mut self, module: &Module, shader: &mut Shader) -> Result<(), Error> {
+    fn provide(&mut self, module: &Module, shader: &mut KernelShader) -> Result<(), DeviceError> {
         let Some(passing) = &shader.interface.passing else {
             return Ok(());
         };
@@ -406,7 +437,7 @@ impl Device {
         Ok(())
     }
 
-    /// As [`Device::create_kernel`], of a module that was lowered for this run, which can do without
+    /// As [`ComputeDevice::create_kernel`], of a module that was lowered for this run, which can do without
     /// what it only wishes for; `name` is what times call it.
     pub(crate) fn create_own_kernel(
         &mut self,
@@ -414,9 +445,9 @@ impl Device {
         entry: &str,
         spec: &[(u32, u64)],
         name: String,
-    ) -> Result<Kernel, Error> {
+    ) -> Result<DeviceKernel, DeviceError> {
         wishes::drop_lacking(&mut module, self.info().special_values);
-        let kernel = self.new_kernel(&module, entry, spec, Origin::Here)?;
+        let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here)?;
         if let Some(compiled) = self.compiled.last_mut() {
             compiled.name = name;
         }
@@ -429,14 +460,14 @@ impl Device {
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-        origin: Origin,
-    ) -> Result<Kernel, Error> {
-        let kernel = Kernel(self.compiled.len() as u32);
+        origin: ModuleProvenance,
+    ) -> Result<DeviceKernel, DeviceError> {
+        let kernel = DeviceKernel(self.compiled.len() as u32);
         let driver = &mut self.driver;
         let mut compile = Duration::ZERO;
         let made = timed(&mut compile, || match origin {
-            Origin::Here => driver.create_own_kernel(kernel, module, interface, spec),
-            Origin::Elsewhere => driver.create_kernel(kernel, module, interface, spec),
+            ModuleProvenance::Here => driver.create_own_kernel(kernel, module, interface, spec),
+            ModuleProvenance::Elsewhere => driver.create_kernel(kernel, module, interface, spec),
         });
         self.profile.compile += compile;
         made?;
@@ -472,13 +503,15 @@ impl Device {
     ///
     /// # Errors
     /// When it is no kernel of this device.
-    pub fn interface(&self, kernel: Kernel) -> Result<&Interface, Error> {
+    pub fn interface(&self, kernel: DeviceKernel) -> Result<&Interface, DeviceError> {
         let found = self.kernels.get(kernel.index());
-        found.map(|k| &k.interface).ok_or(Error::Handle("a kernel"))
+        found
+            .map(|k| &k.interface)
+            .ok_or(DeviceError::Handle("a kernel"))
     }
 
     /// What the elements of a parameter that is a value are, where the module tells.
-    pub(crate) fn element(&self, kernel: Kernel, parameter: usize) -> Option<Element> {
+    pub(crate) fn element(&self, kernel: DeviceKernel, parameter: usize) -> Option<ElementType> {
         let slot = self.kernels.get(kernel.index())?;
         slot.elements.get(parameter).copied().flatten()
     }
@@ -487,15 +520,15 @@ impl Device {
     ///
     /// # Errors
     /// When the launch does not fit the kernel or the device.
-    pub fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
+    pub fn launch(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
         let slot = self.kernels.get(launch.kernel.index());
-        let slot = slot.ok_or(Error::Handle("a kernel"))?;
+        let slot = slot.ok_or(DeviceError::Handle("a kernel"))?;
         let (info, opaque) = (self.driver.info(), &slot.opaque);
         check::launch(&slot.interface, opaque, launch, info, &self.buffers)?;
         if launch.size.is_empty() {
             return Ok(());
         }
-        if matches!(slot.how, How::Driver(kernel) if kernel == launch.kernel) {
+        if matches!(slot.how, KernelImplementation::Driver(kernel) if kernel == launch.kernel) {
             let driver = &mut self.driver;
             return timed(&mut self.profile.run, || driver.launch(launch, &[]));
         }
@@ -508,8 +541,8 @@ impl Device {
     }
 
     /// Takes what a launch of a shader has printed, after waiting for it.
-    fn collect(&mut self, kernel: Kernel) -> Result<(), Error> {
-        let How::Shader(shader) = &self.kernels[kernel.index()].how else {
+    fn collect(&mut self, kernel: DeviceKernel) -> Result<(), DeviceError> {
+        let KernelImplementation::Shader(shader) = &self.kernels[kernel.index()].how else {
             return Ok(());
         };
         let printf = shader.interface.passing.as_ref();
@@ -538,17 +571,20 @@ impl Device {
 
     /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one; and
     /// the buffers that it reaches by their addresses.
-    fn for_driver(&mut self, launch: &Launch) -> Result<(Launch, Vec<Buffer>), Error> {
+    fn for_driver(
+        &mut self,
+        launch: &KernelLaunch,
+    ) -> Result<(KernelLaunch, Vec<DeviceBuffer>), DeviceError> {
         let slot = &mut self.kernels[launch.kernel.index()];
         let shader = match &slot.how {
-            How::Driver(kernel) => {
-                let launch = Launch {
+            KernelImplementation::Driver(kernel) => {
+                let launch = KernelLaunch {
                     kernel: *kernel,
                     ..launch.clone()
                 };
                 return Ok((launch, Vec::new()));
             }
-            How::Shader(shader) => shader,
+            KernelImplementation::Shader(shader) => shader,
         };
         let limits = &self.driver.info().limits;
         let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits, &self.buffers)?;
@@ -559,25 +595,26 @@ impl Device {
             plan.push[at..at + 8].copy_from_slice(&address.to_le_bytes());
         }
         self.tell_samplers(&mut plan)?;
-        let How::Shader(shader) = &self.kernels[launch.kernel.index()].how else {
-            return Err(Error::Handle("a kernel"));
+        let KernelImplementation::Shader(shader) = &self.kernels[launch.kernel.index()].how else {
+            return Err(DeviceError::Handle("a kernel"));
         };
         let kernel = match shader.compiled(&plan.spec) {
             Some(known) => known,
             None => {
                 let (module, interface) = (shader.module.clone(), shader.interface.clone());
-                let made = self.compile(&module, &interface, &plan.spec, Origin::Elsewhere)?;
+                let made =
+                    self.compile(&module, &interface, &plan.spec, ModuleProvenance::Elsewhere)?;
                 let slot = &mut self.kernels[launch.kernel.index()];
-                if let How::Shader(shader) = &mut slot.how {
+                if let KernelImplementation::Shader(shader) = &mut slot.how {
                     shader.made.push((plan.spec.clone(), made));
                 }
                 made
             }
         };
-        let launch = Launch {
+        let launch = KernelLaunch {
             kernel,
-            size: Size::Groups(plan.groups),
-            inputs: Inputs::Resources {
+            size: IndexSpace::Groups(plan.groups),
+            inputs: LaunchInputs::Resources {
                 bindings: plan.bindings,
                 push: plan.push,
             },
@@ -589,7 +626,7 @@ impl Device {
     ///
     /// # Errors
     /// When one of them failed.
-    pub fn wait(&mut self) -> Result<(), Error> {
+    pub fn wait(&mut self) -> Result<(), DeviceError> {
         let driver = &mut self.driver;
         timed(&mut self.profile.run, || driver.wait())
     }

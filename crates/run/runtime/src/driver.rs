@@ -1,7 +1,10 @@
 //! What an implementation of devices provides.
 
-use crate::{Buffer, CheckOptions, Error, ImageShape, Kernel, Launch, PipeShape, Sampler};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::{
+    CheckOptions, DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, PipeShape,
+    SamplerState,
+};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -48,7 +51,7 @@ pub struct DeviceInfo {
     /// factors may be of 16-bit floats.
     pub has_dense_matrices: bool,
     /// What must not be exceeded.
-    pub limits: Limits,
+    pub limits: DeviceLimits,
 }
 
 /// A product of matrices that a subgroup can compute: `sum + factors[0] * factors[1]`.
@@ -82,7 +85,7 @@ pub enum MatrixElement {
 
 /// What a launch or a buffer must not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct DeviceLimits {
     /// Bytes of a buffer.
     pub buffer_size: u64,
     /// Invocations of a workgroup in each dimension.
@@ -123,10 +126,10 @@ pub struct DeviceOptions {
 }
 
 /// The error that a device has none of something.
-fn lacks<T>(device: &str, what: String) -> Result<T, Error> {
+fn lacks<T>(device: &str, what: String) -> Result<T, DeviceError> {
     let text = format!("{what} are not supported by {device}");
-    Err(Error::Unsupported(vec![Diagnostic::error(
-        Place::Unknown,
+    Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
+        SourceLocation::Unknown,
         text,
     )]))
 }
@@ -136,7 +139,7 @@ fn lacks<T>(device: &str, what: String) -> Result<T, Error> {
 /// [`crate::Device`] calls it with what was checked: handles are alive, ranges are inside of
 /// buffers, launches fit the kernel's interface and the limits. Buffers and kernels are numbered by
 /// the caller, from 0 on, and created in that order.
-pub trait Driver: Send {
+pub trait DeviceDriver: Send {
     /// What it drives.
     fn info(&self) -> &DeviceInfo;
 
@@ -154,7 +157,7 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When there is no memory for it.
-    fn create_buffer(&mut self, buffer: Buffer, size: u64) -> Result<(), Error>;
+    fn create_buffer(&mut self, buffer: DeviceBuffer, size: u64) -> Result<(), DeviceError>;
 
     /// Makes an image of zeros. Its bytes are its texels, as [`ImageShape`] says, which are read and written
     /// as a buffer's are; so are handles. Where a descriptor takes a sampler, too, it is this one.
@@ -163,10 +166,10 @@ pub trait Driver: Send {
     /// When there is no memory for it, or the device has no such images.
     fn create_image(
         &mut self,
-        _: Buffer,
+        _: DeviceBuffer,
         shape: &ImageShape,
-        _sampler: &Sampler,
-    ) -> Result<(), Error> {
+        _sampler: &SamplerState,
+    ) -> Result<(), DeviceError> {
         lacks(&self.info().id, format!("images of {}", shape.format))
     }
 
@@ -174,7 +177,11 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When the device has no such samplers.
-    fn create_sampler(&mut self, _: Buffer, _sampler: &Sampler) -> Result<(), Error> {
+    fn create_sampler(
+        &mut self,
+        _: DeviceBuffer,
+        _sampler: &SamplerState,
+    ) -> Result<(), DeviceError> {
         lacks(&self.info().id, "samplers".to_owned())
     }
 
@@ -182,7 +189,7 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When there is no memory for it, or the device has no pipes.
-    fn create_pipe(&mut self, _: Buffer, _shape: PipeShape) -> Result<(), Error> {
+    fn create_pipe(&mut self, _: DeviceBuffer, _shape: PipeShape) -> Result<(), DeviceError> {
         lacks(&self.info().id, "pipes".to_owned())
     }
 
@@ -190,30 +197,38 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When there is no memory for it.
-    fn create_scratch(&mut self, buffer: Buffer, size: u64) -> Result<(), Error> {
+    fn create_scratch(&mut self, buffer: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         self.create_buffer(buffer, size)
     }
 
     /// Gives the memory of a buffer, an image, a sampler or a pipe back.
-    fn destroy_buffer(&mut self, buffer: Buffer);
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer);
 
     /// Copies into a buffer.
     ///
     /// # Errors
     /// When the device fails.
-    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error>;
+    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError>;
 
     /// Copies out of a buffer, after all launches that may write it.
     ///
     /// # Errors
     /// When the device fails.
-    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error>;
+    fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError>;
 
     /// Copies out of several buffers, from an offset each, after all launches that may write them.
     ///
     /// # Errors
     /// When the device fails.
-    fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+    fn read_all(
+        &mut self,
+        parts: &mut [(DeviceBuffer, u64, &mut [u8])],
+    ) -> Result<(), DeviceError> {
         let mut parts = parts.iter_mut();
         parts.try_for_each(|(buffer, offset, out)| self.read(*buffer, *offset, out))
     }
@@ -222,13 +237,13 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When the device has no addresses.
-    fn address(&mut self, buffer: Buffer) -> Result<u64, Error>;
+    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError>;
 
     /// The address of a buffer that a launch reaches it by, which is told of it.
     ///
     /// # Errors
     /// When the device has no addresses.
-    fn argument_address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+    fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         self.address(buffer)
     }
 
@@ -238,23 +253,23 @@ pub trait Driver: Send {
     /// When the module needs something that the device lacks, or is not valid.
     fn create_kernel(
         &mut self,
-        kernel: Kernel,
+        kernel: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error>;
+    ) -> Result<(), DeviceError>;
 
     /// The same of a kernel that was lowered for this run, and stays within its buffers.
     ///
     /// # Errors
-    /// As [`Driver::create_kernel`].
+    /// As [`DeviceDriver::create_kernel`].
     fn create_own_kernel(
         &mut self,
-        kernel: Kernel,
+        kernel: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         self.create_kernel(kernel, module, interface, spec)
     }
 
@@ -263,7 +278,11 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When the device cannot run it.
-    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error>;
+    fn launch(
+        &mut self,
+        launch: &KernelLaunch,
+        reached: &[DeviceBuffer],
+    ) -> Result<(), DeviceError>;
 
     /// Instructions that all launches so far have run, where the device counts them.
     fn instructions(&self) -> Option<u64> {
@@ -274,10 +293,10 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// When something that was begun failed.
-    fn wait(&mut self) -> Result<(), Error>;
+    fn wait(&mut self) -> Result<(), DeviceError>;
 
     /// Whether a kernel was compiled already when it was created; `None` where the driver does not tell.
-    fn was_cached(&self, _: Kernel) -> Option<bool> {
+    fn was_cached(&self, _: DeviceKernel) -> Option<bool> {
         None
     }
 
@@ -293,7 +312,7 @@ pub trait Driver: Send {
     }
 
     /// Device time of launches that have ended since this was last asked, where it is measured.
-    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
         Vec::new()
     }
 }

@@ -1,11 +1,11 @@
 //! What can go wrong with a device.
 
-use spirula_cpu::Report;
-use spirula_diagnostics::Diagnostic;
+use spirula_cpu::FaultReport;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Why a device refused something, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum DeviceError {
     /// There is no such device.
     #[error("no device {name}; there are: {available}")]
     NoDevice {
@@ -16,11 +16,11 @@ pub enum Error {
     },
     /// The module is not valid, or has no such entry point.
     #[error("{0}")]
-    Module(Box<Diagnostic>),
+    Module(Box<SourceDiagnostic>),
     /// The module needs something that the device lacks: each such place in the module, one at
     /// least.
     #[error("{}", first(.0))]
-    Unsupported(Vec<Diagnostic>),
+    Unsupported(Vec<SourceDiagnostic>),
     /// There is no memory for a buffer.
     #[error("no memory for a buffer of {size} bytes; the device gives {limit}")]
     Memory {
@@ -90,10 +90,10 @@ pub enum Error {
     Launch(String),
     /// Devices that do the same came to different results.
     #[error("{0}")]
-    Parted(Box<crate::Parted>),
+    Parted(Box<crate::LaunchMismatch>),
     /// Kernels did what they must not, as the checking device found.
     #[error("{}", all(.0))]
-    Faults(Vec<Report>),
+    Faults(Vec<FaultReport>),
     /// The driver's compiler failed on a valid kernel.
     #[error("{0}")]
     Compiler(String),
@@ -107,13 +107,14 @@ fn named(name: &Option<String>) -> String {
         .map_or_else(String::new, |n| format!(" ({n})"))
 }
 
-fn all(reports: &[Report]) -> String {
-    let reports: Vec<String> = reports.iter().map(Report::to_string).collect();
+fn all(reports: &[FaultReport]) -> String {
+    let reports: Vec<String> = reports.iter().map(FaultReport::to_string).collect();
     reports.join("\n")
 }
 
-fn first(diagnostics: &[Diagnostic]) -> String {
-    diagnostics
-        .first()
-        .map_or_else(|| "the module is refused".to_owned(), Diagnostic::to_string)
+fn first(diagnostics: &[SourceDiagnostic]) -> String {
+    diagnostics.first().map_or_else(
+        || "the module is refused".to_owned(),
+        SourceDiagnostic::to_string,
+    )
 }

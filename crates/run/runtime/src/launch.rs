@@ -1,16 +1,16 @@
 //! What is launched, over how many invocations, with what.
 
-use spirula_program::Region;
+use spirula_program::ByteRegion;
 
 /// A buffer of a device, or an image, a sampler or a pipe, which kernels are given in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Buffer(pub(crate) u32);
+pub struct DeviceBuffer(pub(crate) u32);
 
 /// A kernel of a device: an entry point of a module, specialised and compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kernel(pub(crate) u32);
+pub struct DeviceKernel(pub(crate) u32);
 
-impl Buffer {
+impl DeviceBuffer {
     /// Position in a driver's tables: buffers are numbered from 0 in the order of their creation,
     /// and numbers are not used again.
     pub fn index(self) -> usize {
@@ -18,8 +18,8 @@ impl Buffer {
     }
 }
 
-impl Kernel {
-    /// Position in a driver's tables, as [`Buffer::index`].
+impl DeviceKernel {
+    /// Position in a driver's tables, as [`DeviceBuffer::index`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -27,18 +27,18 @@ impl Kernel {
 
 /// One launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct KernelLaunch {
     /// What runs.
-    pub kernel: Kernel,
+    pub kernel: DeviceKernel,
     /// Over how many invocations.
-    pub size: Size,
+    pub size: IndexSpace,
     /// With what.
-    pub inputs: Inputs,
+    pub inputs: LaunchInputs,
 }
 
 /// The index space of a launch; sizes of dimensions that are not used are 1, their offsets 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum IndexSpace {
     /// Invocations, as OpenCL counts.
     Items {
         /// Number of dimensions, 1 to 3, which kernels may ask for.
@@ -56,13 +56,13 @@ pub enum Size {
 
 /// What a kernel gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inputs {
+pub enum LaunchInputs {
     /// Parameters of a `Kernel` in order.
-    Arguments(Vec<Argument>),
+    Arguments(Vec<KernelArgument>),
     /// Resources of a `GLCompute` shader.
     Resources {
         /// Buffers by descriptor.
-        bindings: Vec<Bound>,
+        bindings: Vec<LaunchBinding>,
         /// Push constants.
         push: Vec<u8>,
     },
@@ -70,9 +70,9 @@ pub enum Inputs {
 
 /// An argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum KernelArgument {
     /// A pointer to a buffer, an image, a sampler or a pipe.
-    Buffer(Buffer),
+    Buffer(DeviceBuffer),
     /// A value, as its bytes.
     Bytes(Vec<u8>),
     /// A pointer to so many bytes of workgroup memory.
@@ -81,7 +81,7 @@ pub enum Argument {
 
 /// A buffer, image or sampler at a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct LaunchBinding {
     /// Descriptor set.
     pub set: u32,
     /// Binding.
@@ -89,15 +89,15 @@ pub struct Bound {
     /// Element of an array of descriptors; else 0.
     pub index: u32,
     /// What is bound.
-    pub buffer: Buffer,
+    pub buffer: DeviceBuffer,
     /// What of a buffer the launch touches, where that is known: launches that touch different parts may run side by side.
-    pub region: Option<Region>,
+    pub region: Option<ByteRegion>,
 }
 
-impl Bound {
+impl LaunchBinding {
     /// All of a buffer at a binding of the first set.
-    pub fn whole(binding: u32, buffer: Buffer) -> Bound {
-        Bound {
+    pub fn whole(binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+        LaunchBinding {
             set: 0,
             binding,
             index: 0,
@@ -107,12 +107,12 @@ impl Bound {
     }
 }
 
-impl Size {
+impl IndexSpace {
     /// Whether there is no invocation.
     pub fn is_empty(&self) -> bool {
         match self {
-            Size::Items { global, .. } => global.contains(&0),
-            Size::Groups(groups) => groups.contains(&0),
+            IndexSpace::Items { global, .. } => global.contains(&0),
+            IndexSpace::Groups(groups) => groups.contains(&0),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Devices, buffers and kernels.
 //!
-//! - [`Device`]: creates buffers and kernels and launches them, after everything was checked against
-//!   the module's interface. [`Driver`] is what an implementation provides.
+//! - [`ComputeDevice`]: creates buffers and kernels and launches them, after everything was checked against
+//!   the module's interface. [`DeviceDriver`] is what an implementation provides.
 //! - [`DeviceMachine`]: runs whole programs (`spirula_program`) on a device.
-//! - [`Call`]: launches with typed arguments, as `device.call(kernel).global(1024).arg(x).run()`.
-//! - [`Device::comparing`]: several devices that do the same, compared launch by launch.
+//! - [`LaunchBuilder`]: launches with typed arguments, as `device.call(kernel).global(1024).arg(x).run()`.
+//! - [`ComputeDevice::comparing`]: several devices that do the same, compared launch by launch.
 //! - [`probe`]: whether a device does what it claims.
 //! - [`data`]: typed data for buffers.
 //! - [`types`]: a module's types in the words of [`data`].
@@ -45,17 +45,22 @@ pub mod types;
 mod vulkan;
 mod wishes;
 
-pub use call::{Call, Extent, IntoArgument, Local, Scalar, load};
-pub use compare::{Case, CaseInput, Parted, Tolerance};
-pub use device::{Device, devices};
+pub use call::{IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load};
+pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
+pub use device::{ComputeDevice, devices};
 pub use driver::{
-    DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits, MatrixElement, MatrixShape,
+    DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement, MatrixShape,
 };
-pub use error::Error;
-pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
+pub use error::DeviceError;
+pub use launch::{
+    DeviceBuffer, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchBinding,
+    LaunchInputs,
+};
 pub use machine::DeviceMachine;
-pub use spirula_cpu::{Address, Border, Compare, Dimensions, Filter, Format};
-pub use spirula_cpu::{CheckOptions, Invocation, Report, ReportKind, Site};
-pub use spirula_cpu::{ImageShape, PipeShape, Sampler};
-pub use spirula_program::Region;
-pub use times::{KernelTime, Profile};
+pub use spirula_cpu::{
+    BorderColour, DepthComparison, ImageDimensions, SamplerAddressing, SamplerFilter, TexelFormat,
+};
+pub use spirula_cpu::{CheckOptions, FaultReport, InstructionSite, InvocationId, ReportKind};
+pub use spirula_cpu::{ImageShape, PipeShape, SamplerState};
+pub use spirula_program::ByteRegion;
+pub use times::{DeviceProfile, KernelTime};

@@ -1,7 +1,10 @@
 //! Devices as machines for whole programs.
 
-use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
-use spirula_program::{Machine, Parameter, Part, Request, SizeClass};
+use crate::{
+    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceKind, IndexSpace, KernelLaunch,
+    LaunchBinding, LaunchInputs,
+};
+use spirula_program::{BlockRead, KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::spec_constants;
@@ -17,18 +20,18 @@ const CHECKING: &str = "cpu+san";
 ///
 /// Kernels are compiled when they are first launched with a set of specialisation values.
 pub struct DeviceMachine<'d> {
-    device: &'d mut Device,
+    device: &'d mut ComputeDevice,
     /// Of each kernel of the program, by its number, what was compiled, with the constants that it has.
-    kernels: Vec<Vec<(Vec<u64>, Kernel)>>,
+    kernels: Vec<Vec<(Vec<u64>, DeviceKernel)>>,
     /// Lists of a launch, for the next one to fill.
-    bindings: Vec<Bound>,
+    bindings: Vec<LaunchBinding>,
     push: Vec<u8>,
     sizes: HashMap<String, u64>,
 }
 
 impl<'d> DeviceMachine<'d> {
     /// A machine on a device. It serves one program.
-    pub fn new(device: &'d mut Device) -> Self {
+    pub fn new(device: &'d mut ComputeDevice) -> Self {
         DeviceMachine {
             device,
             kernels: Vec::new(),
@@ -43,7 +46,10 @@ impl<'d> DeviceMachine<'d> {
         self.sizes.insert(name.to_owned(), value);
     }
 
-    fn kernel(&mut self, request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
+    fn kernel(
+        &mut self,
+        request: &LaunchRequest<'_, DeviceBuffer>,
+    ) -> Result<DeviceKernel, DeviceError> {
         let mut known = self.kernels.get(request.kernel).into_iter().flatten();
         if let Some((_, kernel)) = known.find(|(c, _)| c == request.constants) {
             return Ok(*kernel);
@@ -64,9 +70,13 @@ impl<'d> DeviceMachine<'d> {
     }
 
     /// The kernel of a module.
-    fn made(&mut self, words: &[u32], request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
+    fn made(
+        &mut self,
+        words: &[u32],
+        request: &LaunchRequest<'_, DeviceBuffer>,
+    ) -> Result<DeviceKernel, DeviceError> {
         let module = Module::from_words(words.to_vec());
-        let module = module.map_err(|d| Error::Module(Box::new(d)))?;
+        let module = module.map_err(|d| DeviceError::Module(Box::new(d)))?;
         let definitions = Definitions::compute(&module);
         let used = spec_constants(&module, &definitions, &Decorations::compute(&module));
         // Constants that a kernel does not use may have been optimised away.
@@ -95,42 +105,42 @@ impl<'d> DeviceMachine<'d> {
     }
 }
 
-impl Machine for DeviceMachine<'_> {
-    type Block = Buffer;
-    type Error = Error;
+impl KernelMachine for DeviceMachine<'_> {
+    type Block = DeviceBuffer;
+    type Error = DeviceError;
 
-    fn allocate(&mut self, bytes: u64) -> Result<Buffer, Error> {
+    fn allocate(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
         self.device.create_scratch(bytes)
     }
 
-    fn free(&mut self, block: Buffer) {
+    fn free(&mut self, block: DeviceBuffer) {
         let freed = self.device.destroy_buffer(block);
         debug_assert!(freed.is_ok());
     }
 
-    fn write(&mut self, block: Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, block: DeviceBuffer, at: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.device.write(block, at, bytes)
     }
 
-    fn read(&mut self, block: Buffer, at: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(&mut self, block: DeviceBuffer, at: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         self.device.read(block, at, out)
     }
 
-    fn read_all(&mut self, parts: &mut [Part<'_, Buffer>]) -> Result<(), Error> {
+    fn read_all(&mut self, parts: &mut [BlockRead<'_, DeviceBuffer>]) -> Result<(), DeviceError> {
         let parts = parts.iter_mut();
         let mut parts: Vec<_> = parts.map(|p| (p.block, p.at, &mut *p.out)).collect();
         self.device.read_all(&mut parts)
     }
 
-    fn launch(&mut self, request: &Request<'_, Buffer>) -> Result<(), Error> {
+    fn launch(&mut self, request: &LaunchRequest<'_, DeviceBuffer>) -> Result<(), DeviceError> {
         let kernel = self.kernel(request)?;
         // What a kernel does not use of them may have been optimised away.
         let used = self.device.interface(kernel)?.push_constant_bytes as usize;
         let push = request.push.get(..used).unwrap_or(request.push);
         let groups = fold(request.groups, self.device.info().limits.groups)?;
-        let bound = request.blocks.iter().map(|given| Bound {
+        let bound = request.blocks.iter().map(|given| LaunchBinding {
             region: given.region,
-            ..Bound::whole(given.binding, given.block)
+            ..LaunchBinding::whole(given.binding, given.block)
         });
         let mut bindings = std::mem::take(&mut self.bindings);
         bindings.clear();
@@ -138,22 +148,22 @@ impl Machine for DeviceMachine<'_> {
         let mut pushed = std::mem::take(&mut self.push);
         pushed.clear();
         pushed.extend_from_slice(push);
-        let launch = Launch {
+        let launch = KernelLaunch {
             kernel,
-            size: Size::Groups(groups),
-            inputs: Inputs::Resources {
+            size: IndexSpace::Groups(groups),
+            inputs: LaunchInputs::Resources {
                 bindings,
                 push: pushed,
             },
         };
         let launched = self.device.launch(&launch);
-        if let Inputs::Resources { bindings, push } = launch.inputs {
+        if let LaunchInputs::Resources { bindings, push } = launch.inputs {
             (self.bindings, self.push) = (bindings, push);
         }
         launched
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
+    fn wait(&mut self) -> Result<(), DeviceError> {
         self.device.wait()
     }
 
@@ -166,7 +176,7 @@ impl Machine for DeviceMachine<'_> {
         self.device.info().id != CHECKING
     }
 
-    fn parameter(&self, parameter: &Parameter) -> u64 {
+    fn parameter(&self, parameter: &ProgramParameter) -> u64 {
         let class = &parameter.class;
         let named = self.sizes.get(&parameter.name);
         let set = named.or_else(|| self.sizes.get(class.name()?));
@@ -194,22 +204,22 @@ impl Machine for DeviceMachine<'_> {
 }
 
 /// Why a driver failed, with the kernel that it was given.
-fn blame(error: Error, request: &Request<'_, Buffer>) -> Error {
-    let Error::Failed(text) = error else {
+fn blame(error: DeviceError, request: &LaunchRequest<'_, DeviceBuffer>) -> DeviceError {
+    let DeviceError::Failed(text) = error else {
         return error;
     };
     let constants: Vec<String> = request.constants.iter().map(u64::to_string).collect();
     let (number, constants) = (request.kernel, constants.join(", "));
-    Error::Failed(format!(
+    DeviceError::Failed(format!(
         "kernel {number}, with the constants [{constants}]: {text}"
     ))
 }
 
 /// Workgroups in each dimension within the limits: those of a single dimension that are too many go
 /// on in the second.
-fn fold(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], Error> {
+fn fold(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], DeviceError> {
     let fits = |n: u64, limit: u32| u32::try_from(n).ok().filter(|n| *n <= limit);
-    let refused = || Error::Launch(format!("{groups:?} workgroups are too many"));
+    let refused = || DeviceError::Launch(format!("{groups:?} workgroups are too many"));
     if let [n, 1, 1] = groups
         && n > limits[0].into()
     {

@@ -3,15 +3,15 @@
 //! One for each module of a device, as all its kernels share the variables; what a launch leaves in them
 //! the next one finds.
 
-use crate::Buffer;
+use crate::DeviceBuffer;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::ProgramMemory;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Modules are told apart by their words.
 #[derive(Default)]
-pub struct Programs {
-    made: Vec<(u64, Buffer)>,
+pub struct ProgramVariableBuffers {
+    made: Vec<(u64, DeviceBuffer)>,
 }
 
 /// What a module is known by.
@@ -21,15 +21,15 @@ pub fn key(module: &Module) -> u64 {
     hasher.finish()
 }
 
-impl Programs {
+impl ProgramVariableBuffers {
     /// The buffer of a module, if it has one already.
-    pub fn get(&self, key: u64) -> Option<Buffer> {
+    pub fn get(&self, key: u64) -> Option<DeviceBuffer> {
         let found = self.made.iter().find(|(known, _)| *known == key);
         found.map(|(_, buffer)| *buffer)
     }
 
     /// Notes the buffer of a module.
-    pub fn add(&mut self, key: u64, buffer: Buffer) {
+    pub fn add(&mut self, key: u64, buffer: DeviceBuffer) {
         self.made.push((key, buffer));
     }
 }

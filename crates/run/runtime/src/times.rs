@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Wall time spent in each stage since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Profile {
+pub struct DeviceProfile {
     /// Compiling kernels.
     pub compile: Duration,
     /// Copying into and out of buffers.

@@ -1,7 +1,7 @@
 //! The types of a module in the words of buffers: what its elements are called and how a value is
 //! laid out.
 
-use crate::data::Element;
+use crate::data::ElementType;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::Op;
@@ -14,27 +14,27 @@ const DEPTH: u32 = 16;
 const NAME_DEPTH: u32 = 3;
 
 /// Scalars of OpenCL C, by which shaders that were made of kernels say what these take.
-const OPENCL: &[(&str, Element)] = &[
-    ("bool", Element::Bool),
-    ("char", Element::I8),
-    ("uchar", Element::U8),
-    ("short", Element::I16),
-    ("ushort", Element::U16),
-    ("int", Element::I32),
-    ("uint", Element::U32),
-    ("long", Element::I64),
-    ("ulong", Element::U64),
-    ("bfloat16", Element::BF16),
-    ("half", Element::F16),
-    ("float", Element::F32),
-    ("double", Element::F64),
+const OPENCL: &[(&str, ElementType)] = &[
+    ("bool", ElementType::Bool),
+    ("char", ElementType::I8),
+    ("uchar", ElementType::U8),
+    ("short", ElementType::I16),
+    ("ushort", ElementType::U16),
+    ("int", ElementType::I32),
+    ("uint", ElementType::U32),
+    ("long", ElementType::I64),
+    ("ulong", ElementType::U64),
+    ("bfloat16", ElementType::BF16),
+    ("half", ElementType::F16),
+    ("float", ElementType::F32),
+    ("double", ElementType::F64),
 ];
 
 /// A value of one element or several of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct ValueElements {
     /// Type of the elements. Integers without a sign in the module are unsigned.
-    pub element: Element,
+    pub element: ElementType,
     /// Elements; 1 for a scalar.
     pub count: u32,
 }
@@ -56,27 +56,27 @@ impl<'a> TypeNames<'a> {
     }
 
     /// A scalar or vector type.
-    pub fn value(&self, ty: Id) -> Option<Value> {
+    pub fn value(&self, ty: Id) -> Option<ValueElements> {
         let inst = self.definitions.get(self.module, ty)?;
-        let scalar = |element| Some(Value { element, count: 1 });
+        let scalar = |element| Some(ValueElements { element, count: 1 });
         match inst.op() {
-            Op::TypeBool => scalar(Element::Bool),
+            Op::TypeBool => scalar(ElementType::Bool),
             Op::TypeInt => scalar(match (inst.word(0), inst.word(1)) {
-                (8, 0) => Element::U8,
-                (16, 0) => Element::U16,
-                (32, 0) => Element::U32,
-                (64, 0) => Element::U64,
-                (8, _) => Element::I8,
-                (16, _) => Element::I16,
-                (32, _) => Element::I32,
-                (64, _) => Element::I64,
+                (8, 0) => ElementType::U8,
+                (16, 0) => ElementType::U16,
+                (32, 0) => ElementType::U32,
+                (64, 0) => ElementType::U64,
+                (8, _) => ElementType::I8,
+                (16, _) => ElementType::I16,
+                (32, _) => ElementType::I32,
+                (64, _) => ElementType::I64,
                 _ => return None,
             }),
             Op::TypeFloat => scalar(match (inst.word(0), inst.operands().get(1)) {
-                (16, None) => Element::F16,
-                (16, Some(0)) => Element::BF16,
-                (32, None) => Element::F32,
-                (64, None) => Element::F64,
+                (16, None) => ElementType::F16,
+                (16, Some(0)) => ElementType::BF16,
+                (32, None) => ElementType::F32,
+                (64, None) => ElementType::F64,
                 _ => return None,
             }),
             Op::TypeVector => {
@@ -84,14 +84,14 @@ impl<'a> TypeNames<'a> {
                 let is_scalar = matches!(of.op(), Op::TypeBool | Op::TypeInt | Op::TypeFloat);
                 let element = is_scalar.then(|| self.value(inst.id(0)))??.element;
                 let count = inst.word(1);
-                Some(Value { element, count })
+                Some(ValueElements { element, count })
             }
             _ => None,
         }
     }
 
     /// The scalar or vector that a parameter takes by value.
-    pub fn param_value(&self, param: &Param) -> Option<Value> {
+    pub fn param_value(&self, param: &Param) -> Option<ValueElements> {
         let ParamKind::Value { ty, .. } = param.kind else {
             return None;
         };
@@ -113,18 +113,18 @@ impl<'a> TypeNames<'a> {
 
     /// Whether elements of one type give the value of a parameter: all its scalars are such. Integers may have a sign or
     /// not, and pointers are integers of 64 bits.
-    pub fn takes_elements(&self, param: &Param, element: Element) -> bool {
+    pub fn takes_elements(&self, param: &Param, element: ElementType) -> bool {
         self.param_consists_of(param, |own| match own {
             Some(own) if own.is_float() || element.is_float() => own == element,
             Some(own) => own.size() == element.size(),
-            None => matches!(element, Element::I64 | Element::U64),
+            None => matches!(element, ElementType::I64 | ElementType::U64),
         })
     }
 
     /// Whether all scalars of a parameter's value are integers.
     pub fn takes_integers(&self, param: &Param) -> bool {
         self.param_consists_of(param, |own| {
-            own.is_some_and(|own| !own.is_float() && own != Element::Bool)
+            own.is_some_and(|own| !own.is_float() && own != ElementType::Bool)
         })
     }
 
@@ -133,7 +133,7 @@ impl<'a> TypeNames<'a> {
     fn param_consists_of(
         &self,
         param: &Param,
-        holds: impl Fn(Option<Element>) -> bool + Copy,
+        holds: impl Fn(Option<ElementType>) -> bool + Copy,
     ) -> bool {
         let ParamKind::Value { ty, .. } = param.kind else {
             return false;
@@ -150,7 +150,7 @@ impl<'a> TypeNames<'a> {
         &self,
         ty: Id,
         depth: u32,
-        holds: impl Fn(Option<Element>) -> bool + Copy,
+        holds: impl Fn(Option<ElementType>) -> bool + Copy,
     ) -> bool {
         if let Some(value) = self.value(ty) {
             return holds(Some(value.element));
@@ -187,7 +187,7 @@ impl<'a> TypeNames<'a> {
 
     /// The type of the elements of a buffer: what lies at the bottom of its arrays, vectors and
     /// structures of one member.
-    pub fn element(&self, mut ty: Id) -> Option<Element> {
+    pub fn element(&self, mut ty: Id) -> Option<ElementType> {
         for _ in 0..DEPTH {
             if let Some(value) = self.value(ty) {
                 return Some(value.element);
@@ -207,7 +207,7 @@ impl<'a> TypeNames<'a> {
     }
 
     fn name_within(&self, ty: Id, depth: u32) -> String {
-        if let Some(Value { element, count }) = self.value(ty) {
+        if let Some(ValueElements { element, count }) = self.value(ty) {
             return match count {
                 1 => element.to_string(),
                 _ => format!("{count}x{element}"),
@@ -239,7 +239,7 @@ impl<'a> TypeNames<'a> {
 }
 
 /// The scalar or vector of a name in OpenCL C.
-fn opencl_value(name: &str) -> Option<Value> {
+fn opencl_value(name: &str) -> Option<ValueElements> {
     let digits = name
         .find(|c: char| c.is_ascii_digit())
         .unwrap_or(name.len());
@@ -249,14 +249,14 @@ fn opencl_value(name: &str) -> Option<Value> {
         "" => 1,
         lanes => lanes.parse().ok()?,
     };
-    Some(Value { element, count })
+    Some(ValueElements { element, count })
 }
 
 /// A type in OpenCL C, or what a pointer is to, with our names of scalars and vectors: `{u32, 4xf32}` for
 /// `{uint, float4}*`.
 fn opencl_name(name: &str) -> String {
     let name = name.trim_end_matches('*').trim_end();
-    if let Some(Value { element, count }) = opencl_value(name) {
+    if let Some(ValueElements { element, count }) = opencl_value(name) {
         return match count {
             1 => element.to_string(),
             _ => format!("{count}x{element}"),

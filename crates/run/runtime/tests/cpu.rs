@@ -1,13 +1,14 @@
 //! The CPU device through the interface of devices.
 
 use spirula_runtime::{
-    Argument, Bound, Device, DeviceOptions, Error, Inputs, Launch, PipeShape, Size,
+    ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchBinding, LaunchInputs, PipeShape,
 };
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 
-fn device() -> Device {
-    Device::open("cpu", &DeviceOptions::default()).expect("there is a CPU")
+fn device() -> ComputeDevice {
+    ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a CPU")
 }
 
 /// `out[i] = in[i] * factor`, for `GLCompute` with workgroups of 4.
@@ -32,7 +33,10 @@ fn buffers_hold_what_is_written() {
         "bytes 99 to 101 are not within a buffer of 100 bytes"
     );
     device.destroy_buffer(buffer).unwrap();
-    assert_eq!(device.download(buffer), Err(Error::Handle("a buffer")));
+    assert_eq!(
+        device.download(buffer),
+        Err(DeviceError::Handle("a buffer"))
+    );
     assert!(device.destroy_buffer(buffer).is_err());
 }
 
@@ -41,7 +45,7 @@ fn sizes_beyond_memory_are_an_error() {
     let mut device = device();
     for size in [u64::MAX, 1 << 60, 1 << 45] {
         assert!(
-            matches!(device.create_buffer(size), Err(Error::Memory { .. })),
+            matches!(device.create_buffer(size), Err(DeviceError::Memory { .. })),
             "{size}"
         );
     }
@@ -56,11 +60,11 @@ fn shaders_run_with_their_constants() {
     let to = device.create_buffer(16).unwrap();
     let mut run = |spec: &[(u32, u64)]| {
         let kernel = device.create_kernel(&shader(), "main", spec)?;
-        let bound = |binding, buffer| Bound::whole(binding, buffer);
-        device.launch(&Launch {
+        let bound = |binding, buffer| LaunchBinding::whole(binding, buffer);
+        device.launch(&KernelLaunch {
             kernel,
-            size: Size::Groups([1; 3]),
-            inputs: Inputs::Resources {
+            size: IndexSpace::Groups([1; 3]),
+            inputs: LaunchInputs::Resources {
                 bindings: vec![bound(0, from), bound(1, to)],
                 push: Vec::new(),
             },
@@ -91,26 +95,28 @@ fn launches_name_what_does_not_fit() {
     let kernel = device.create_kernel(&shader(), "main", &[]).unwrap();
     let buffer = device.create_buffer(16).unwrap();
     let mut said = |inputs| {
-        let size = Size::Groups([1; 3]);
-        let launch = Launch {
+        let size = IndexSpace::Groups([1; 3]);
+        let launch = KernelLaunch {
             kernel,
             size,
             inputs,
         };
         device.launch(&launch).unwrap_err().to_string()
     };
-    let unbound = said(Inputs::Resources {
+    let unbound = said(LaunchInputs::Resources {
         bindings: Vec::new(),
         push: Vec::new(),
     });
     assert_eq!(unbound, "set 0, binding 0 (from): no buffer is bound");
-    let arguments = said(Inputs::Arguments(vec![Argument::Buffer(buffer)]));
+    let arguments = said(LaunchInputs::Arguments(vec![KernelArgument::Buffer(
+        buffer,
+    )]));
     assert_eq!(
         arguments,
         "main is a shader: it takes buffers by set and binding"
     );
     let missing = device.create_kernel(&shader(), "other", &[]).unwrap_err();
-    assert!(matches!(missing, Error::Module(_)), "{missing}");
+    assert!(matches!(missing, DeviceError::Module(_)), "{missing}");
 }
 
 #[test]
@@ -122,7 +128,7 @@ fn pipes_are_given_to_kernels() {
             threads: Some(1),
             ..DeviceOptions::default()
         };
-        let mut device = Device::open(name, &options).unwrap();
+        let mut device = ComputeDevice::open(name, &options).unwrap();
         let shape = PipeShape {
             packet: 4,
             capacity: 16,
@@ -132,14 +138,14 @@ fn pipes_are_given_to_kernels() {
         let into = device.create_buffer(20).unwrap();
         let mut run = |name: &str, count, arguments: [_; 2]| {
             let kernel = device.create_kernel(&module, name, &[])?;
-            let size = Size::Items {
+            let size = IndexSpace::Items {
                 dimensions: 1,
                 global: [count, 1, 1],
                 local: Some([1; 3]),
                 offset: [0; 3],
             };
-            let inputs = Inputs::Arguments(arguments.map(Argument::Buffer).to_vec());
-            device.launch(&Launch {
+            let inputs = LaunchInputs::Arguments(arguments.map(KernelArgument::Buffer).to_vec());
+            device.launch(&KernelLaunch {
                 kernel,
                 size,
                 inputs,
@@ -191,7 +197,7 @@ fn kernels_that_go_past_a_buffer_harm_nothing_else() {
     let words = parse(BEYOND, &ParseOptions::default()).expect("the text is correct");
     let module = Module::from_words(words).expect("the module is correct");
     for name in ["cpu", "cpu+scalar"] {
-        let mut device = Device::open(name, &DeviceOptions::default()).unwrap();
+        let mut device = ComputeDevice::open(name, &DeviceOptions::default()).unwrap();
         let before = device.upload(&[7_u8; 5000]).unwrap();
         let out = device.create_buffer(64).unwrap();
         let after = device.upload(&[8_u8; 5000]).unwrap();

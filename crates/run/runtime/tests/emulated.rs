@@ -1,7 +1,7 @@
 //! Shaders without small and 64-bit types compute what they compute with them, bit by bit.
 
-use spirula_legalize::emulate::{Lacking, emulate};
-use spirula_runtime::{Device, DeviceOptions};
+use spirula_legalize::emulate::{MissingNumericTypes, emulate};
+use spirula_runtime::{ComputeDevice, DeviceOptions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::fmt::Write as _;
@@ -155,7 +155,7 @@ fn numbers(count: usize, seed: u64) -> Vec<u8> {
 
 fn results(module: &Module, count: usize, width: u32) -> Vec<u8> {
     const PAIRS: usize = 64;
-    let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+    let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
     let bytes = width as usize / 8;
     let a = device.upload(&numbers(PAIRS, 1)[..PAIRS * bytes]).unwrap();
     let b = device.upload(&numbers(PAIRS, 2)[..PAIRS * bytes]).unwrap();
@@ -172,8 +172,10 @@ fn check(ty: &str, width: u32) {
     let (text, count) = kernel(ty, width);
     let words = parse(&text, &ParseOptions::default()).expect("the text is correct");
     let module = Module::from_words(words).expect("the module is correct");
-    let shader = spirula_legalize::compile(&module, &spirula_legalize::Options::default()).unwrap();
-    let lacking = Lacking {
+    let shader =
+        spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
+            .unwrap();
+    let lacking = MissingNumericTypes {
         narrow: true,
         wide: true,
     };
@@ -270,14 +272,15 @@ fn switches() {
         let words = parse(&choosing(ty, width, cases), &ParseOptions::default());
         let module = Module::from_words(words.expect("the text is correct")).unwrap();
         let shader =
-            spirula_legalize::compile(&module, &spirula_legalize::Options::default()).unwrap();
-        let lacking = Lacking {
+            spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
+                .unwrap();
+        let lacking = MissingNumericTypes {
             narrow: true,
             wide: true,
         };
         let emulated = emulate(&shader, lacking).unwrap();
         for module in [&module, &shader, &emulated] {
-            let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+            let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
             let kernel = device.create_kernel(module, "main", &[]).unwrap();
             // Whole words, as emulated shaders see them.
             let mut given = given.clone();

@@ -1,6 +1,8 @@
 //! Kernels on devices that run shaders: results are those of the kernel itself.
 
-use spirula_runtime::{Argument, Device, DeviceOptions, Inputs, Launch, Size, devices};
+use spirula_runtime::{
+    ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs, devices,
+};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 
@@ -14,28 +16,32 @@ fn kernel() -> Module {
 }
 
 fn shader() -> Module {
-    spirula_legalize::compile(&kernel(), &spirula_legalize::Options::default()).unwrap()
+    spirula_legalize::compile(
+        &kernel(),
+        &spirula_legalize::VulkanCompileOptions::default(),
+    )
+    .unwrap()
 }
 
 /// What the kernel writes over eight invocations behind four that are left out.
-fn run(device: &mut Device, module: &Module) -> Vec<i32> {
+fn run(device: &mut ComputeDevice, module: &Module) -> Vec<i32> {
     let values: Vec<u8> = (1..=12_i32).flat_map(i32::to_le_bytes).collect();
     let from = device.upload(&values).unwrap();
     let to = device.create_buffer(48).unwrap();
     let kernel = device.create_kernel(module, "scan", &[]).unwrap();
-    let launch = |local: u32| Launch {
+    let launch = |local: u32| KernelLaunch {
         kernel,
-        size: Size::Items {
+        size: IndexSpace::Items {
             dimensions: 1,
             global: [8, 1, 1],
             local: Some([local, 1, 1]),
             offset: [4, 0, 0],
         },
-        inputs: Inputs::Arguments(vec![
-            Argument::Buffer(to),
-            Argument::Buffer(from),
-            Argument::Local(4 * u64::from(local)),
-            Argument::Bytes(10_i32.to_le_bytes().to_vec()),
+        inputs: LaunchInputs::Arguments(vec![
+            KernelArgument::Buffer(to),
+            KernelArgument::Buffer(from),
+            KernelArgument::Local(4 * u64::from(local)),
+            KernelArgument::Bytes(10_i32.to_le_bytes().to_vec()),
         ]),
     };
     // Each size is a pipeline of its own; the second one stands.
@@ -51,8 +57,8 @@ fn run(device: &mut Device, module: &Module) -> Vec<i32> {
 
 const WANTED: [i32; 12] = [0, 0, 0, 0, 58, 118, 188, 268, 98, 198, 308, 428];
 
-fn open(name: &str) -> Device {
-    Device::open(name, &DeviceOptions::default()).unwrap()
+fn open(name: &str) -> ComputeDevice {
+    ComputeDevice::open(name, &DeviceOptions::default()).unwrap()
 }
 
 #[test]

@@ -4,7 +4,10 @@
 //! set.
 #![cfg(feature = "opencl")]
 
-use spirula_runtime::{Argument, Device, DeviceOptions, Error, Inputs, Launch, Size, devices};
+use spirula_runtime::{
+    ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchInputs, devices,
+};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
@@ -13,7 +16,7 @@ use std::process::Command;
 /// Set in the process that looks at OpenCL without a driver.
 const CHILD: &str = "SPIRULA_TEST_NO_OPENCL";
 
-fn device() -> Option<Device> {
+fn device() -> Option<ComputeDevice> {
     let takes =
         |d: &spirula_runtime::DeviceInfo| d.id.starts_with("opencl:") && d.newest_module.is_some();
     if !devices().iter().any(takes) {
@@ -29,7 +32,7 @@ fn device() -> Option<Device> {
         times: true,
         ..DeviceOptions::default()
     };
-    Some(Device::open("opencl", &options).unwrap())
+    Some(ComputeDevice::open("opencl", &options).unwrap())
 }
 
 fn module(text: &str, version: Version) -> Module {
@@ -61,19 +64,19 @@ fn arguments_of_every_kind_offsets_and_workgroups() {
             .create_kernel(&module(SCAN, version), "scan", &[])
             .unwrap();
         for local in [2_u32, 4] {
-            let launch = Launch {
+            let launch = KernelLaunch {
                 kernel,
-                size: Size::Items {
+                size: IndexSpace::Items {
                     dimensions: 1,
                     global: [8, 1, 1],
                     local: Some([local, 1, 1]),
                     offset: [4, 0, 0],
                 },
-                inputs: Inputs::Arguments(vec![
-                    Argument::Buffer(to),
-                    Argument::Buffer(from),
-                    Argument::Local(4 * u64::from(local)),
-                    Argument::Bytes(10_i32.to_le_bytes().to_vec()),
+                inputs: LaunchInputs::Arguments(vec![
+                    KernelArgument::Buffer(to),
+                    KernelArgument::Buffer(from),
+                    KernelArgument::Local(4 * u64::from(local)),
+                    KernelArgument::Bytes(10_i32.to_le_bytes().to_vec()),
                 ]),
             };
             device.launch(&launch).unwrap();
@@ -96,15 +99,15 @@ fn specialised_constants() {
     for (spec, factor) in [(&[][..], 3), (&[(7, 0xffff_fffb)], -5)] {
         let out = device.create_buffer(16).unwrap();
         let kernel = device.create_kernel(&module, "factor", spec).unwrap();
-        let launch = Launch {
+        let launch = KernelLaunch {
             kernel,
-            size: Size::Items {
+            size: IndexSpace::Items {
                 dimensions: 1,
                 global: [4, 1, 1],
                 local: None,
                 offset: [0; 3],
             },
-            inputs: Inputs::Arguments(vec![Argument::Buffer(out)]),
+            inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(out)]),
         };
         device.launch(&launch).unwrap();
         let got = ints(&device.download(out).unwrap());
@@ -125,7 +128,7 @@ fn bytes_of_buffers() {
     let limit = device.info().limits.buffer_size;
     let error = device.create_buffer(limit + 1).unwrap_err();
     let size = limit + 1;
-    assert_eq!(error, Error::Memory { size, limit });
+    assert_eq!(error, DeviceError::Memory { size, limit });
 }
 
 #[test]
@@ -133,10 +136,10 @@ fn what_no_driver_should_see_is_refused() {
     let Some(mut device) = device() else { return };
     let invalid = FACTOR.replacen("OpReturn", "OpStore %place %place\nOpReturn", 1);
     let error = device.create_kernel(&module(&invalid, Version::new(1, 4)), "factor", &[]);
-    assert!(matches!(error, Err(Error::Module(_))), "{error:?}");
+    assert!(matches!(error, Err(DeviceError::Module(_))), "{error:?}");
     let shader = include_str!("cpu/scale.spvasm");
     let error = device.create_kernel(&module(shader, Version::new(1, 4)), "main", &[]);
-    let Err(Error::Unsupported(faults)) = error else {
+    let Err(DeviceError::Unsupported(faults)) = error else {
         panic!("{error:?}")
     };
     let wanted = "main is a GLCompute shader: opencl:";
@@ -145,15 +148,18 @@ fn what_no_driver_should_see_is_refused() {
         "{}",
         faults[0].message
     );
-    assert!(matches!(device.open_address(), Err(Error::Unsupported(_))));
+    assert!(matches!(
+        device.open_address(),
+        Err(DeviceError::Unsupported(_))
+    ));
 }
 
 trait OpenAddress {
-    fn open_address(&mut self) -> Result<u64, Error>;
+    fn open_address(&mut self) -> Result<u64, DeviceError>;
 }
 
-impl OpenAddress for Device {
-    fn open_address(&mut self) -> Result<u64, Error> {
+impl OpenAddress for ComputeDevice {
+    fn open_address(&mut self) -> Result<u64, DeviceError> {
         let buffer = self.create_buffer(4)?;
         self.address(buffer)
     }
@@ -165,7 +171,7 @@ fn drivers_without_spirv_say_so() {
         if !info.id.starts_with("opencl:") || info.newest_module.is_some() {
             continue;
         }
-        let error = Device::open(&info.id, &DeviceOptions::default()).err();
+        let error = ComputeDevice::open(&info.id, &DeviceOptions::default()).err();
         let text = error.map(|e| e.to_string()).unwrap_or_default();
         let wanted = format!("{} ({}) takes no SPIR-V", info.id, info.name);
         assert!(text.starts_with(&wanted), "{text}");
@@ -176,7 +182,7 @@ fn drivers_without_spirv_say_so() {
 fn a_missing_driver_is_an_error() {
     if std::env::var_os(CHILD).is_some() {
         assert!(devices().iter().all(|d| !d.id.starts_with("opencl")));
-        let error = Device::open("opencl", &DeviceOptions::default()).err();
+        let error = ComputeDevice::open("opencl", &DeviceOptions::default()).err();
         let text = error.map_or_else(|| "opened".to_owned(), |e| e.to_string());
         let told = ["no OpenCL driver is installed", "OpenCL is not installed"];
         assert!(told.iter().any(|t| text.starts_with(t)), "{text}");

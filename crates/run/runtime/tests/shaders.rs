@@ -2,7 +2,8 @@
 //! Vulkan where there is a device.
 
 use spirula_runtime::{
-    Device, DeviceOptions, Dimensions, Filter, Format, ImageShape, Sampler, devices,
+    ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, SamplerFilter, SamplerState,
+    TexelFormat, devices,
 };
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
@@ -20,10 +21,12 @@ fn module(text: &str) -> Module {
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Tries kernels as shaders on the processor, and on Vulkan.
-fn on_devices(text: &str, check: impl Fn(&mut Device, &Module)) {
+fn on_devices(text: &str, check: impl Fn(&mut ComputeDevice, &Module)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let kernel = module(text);
-    let shader = spirula_legalize::compile(&kernel, &spirula_legalize::Options::default()).unwrap();
+    let shader =
+        spirula_legalize::compile(&kernel, &spirula_legalize::VulkanCompileOptions::default())
+            .unwrap();
     check(&mut open("cpu"), &shader);
     if has_vulkan() {
         check(&mut open("vulkan"), &shader);
@@ -32,8 +35,8 @@ fn on_devices(text: &str, check: impl Fn(&mut Device, &Module)) {
     }
 }
 
-fn open(name: &str) -> Device {
-    Device::open(name, &DeviceOptions::default()).unwrap()
+fn open(name: &str) -> ComputeDevice {
+    ComputeDevice::open(name, &DeviceOptions::default()).unwrap()
 }
 
 fn has_vulkan() -> bool {
@@ -98,15 +101,19 @@ fn atomics_that_vulkan_lacks() {
 }
 
 /// A shader made of a kernel that takes images and samplers; see the text.
-fn pictures(device: &mut Device) {
+fn pictures(device: &mut ComputeDevice) {
     let module = module(include_str!("kernels/pictures.spvasm"));
     let kernel = device.create_kernel(&module, "pictures", &[]).unwrap();
     let image = |format: &str, size| {
-        let format = Format::named(format).unwrap();
-        ImageShape::new(Dimensions::D2, format, size)
+        let format = TexelFormat::named(format).unwrap();
+        ImageShape::new(ImageDimensions::D2, format, size)
     };
-    let sampler = Sampler::opencl(spirula_runtime::Address::ClampToEdge, Filter::Linear, false);
-    let nearest = Sampler::default();
+    let sampler = SamplerState::opencl(
+        spirula_runtime::SamplerAddressing::ClampToEdge,
+        SamplerFilter::Linear,
+        false,
+    );
+    let nearest = SamplerState::default();
     let from = image("rg8", [4, 1, 1]);
     let from = device.create_image(&from, &nearest).unwrap();
     let texels = [0, 255, 51, 0, 102, 0, 204, 0];
@@ -114,8 +121,8 @@ fn pictures(device: &mut Device) {
     let to = image("rgba32f", [4, 2, 1]);
     let to = device.create_image(&to, &nearest).unwrap();
     let words = ImageShape::new(
-        Dimensions::Buffer,
-        Format::named("r32ui").unwrap(),
+        ImageDimensions::Buffer,
+        TexelFormat::named("r32ui").unwrap(),
         [2, 1, 1],
     );
     let words = device.create_image(&words, &nearest).unwrap();

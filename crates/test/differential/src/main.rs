@@ -4,7 +4,7 @@
 
 use rand_mt::Mt64;
 use spirula_differential::{Fault, WAYS, Way, differ, evaluate, generate, reduce};
-use spirula_testing::Choices;
+use spirula_testing::ChoiceSequence;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
         let mut random = Mt64::new(seed);
         let mut bytes = vec![0; 300 + (random.next_u64() % 1200) as usize];
         random.fill_bytes(&mut bytes);
-        let text = generate(&mut Choices::new(&bytes));
+        let text = generate(&mut ChoiceSequence::new(&bytes));
         if let Some(folder) = &arguments.write {
             let file = folder.join(format!("{seed}.ll"));
             std::fs::write(&file, &text).expect("the folder can be written to");
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         }
         for way in &ways {
             let fault_of = |bytes: &[u8]| {
-                let text = generate(&mut Choices::new(bytes));
+                let text = generate(&mut ChoiceSequence::new(bytes));
                 fault(text.as_bytes(), way)
             };
             let found = match fault(text.as_bytes(), way) {
@@ -125,7 +125,7 @@ fn main() -> ExitCode {
             let small = reduce(&bytes, |less| {
                 fault_of(less).err().is_some_and(|f| class(&f) == class_of)
             });
-            let text = generate(&mut Choices::new(&small));
+            let text = generate(&mut ChoiceSequence::new(&small));
             let file = folder.join(format!("{}-{seed}.ll", way.name));
             let told = fault_of(&small)
                 .err()

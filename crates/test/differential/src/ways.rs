@@ -2,9 +2,12 @@
 
 use crate::evaluate::{Cell, Evaluator, Kind, Scalar, Stop, number};
 use crate::generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::ir::Module;
-use spirula_runtime::{Argument, Device, DeviceOptions, Error, Inputs, Launch, Size};
+use spirula_runtime::{
+    ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchInputs,
+};
 use spirula_spirv::ir as spirv;
 use spirula_spirv::verify;
 
@@ -122,7 +125,7 @@ pub fn module_of(module: &Module, way: &Way) -> Result<spirv::Module, Fault> {
         ..spirula_llvm::Options::default()
     };
     let translated = spirula_llvm::translate(module, &options);
-    let refused = |faults: Vec<Diagnostic>| {
+    let refused = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());
         Fault::Refused(format!("translation: {}", first.unwrap_or_default()))
     };
@@ -149,11 +152,11 @@ fn optimised(mut module: spirv::Module) -> Result<spirv::Module, String> {
 
 /// The shader that a module for Vulkan has, which is valid.
 fn shader(module: spirv::Module) -> Result<spirv::Module, String> {
-    let first = |faults: Vec<Diagnostic>| {
+    let first = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());
         format!("lowering: {}", first.unwrap_or_default())
     };
-    let options = spirula_legalize::Options::default();
+    let options = spirula_legalize::VulkanCompileOptions::default();
     let made = spirula_legalize::compile(&module, &options).map_err(first)?;
     let options = verify::Options {
         target: options.target,
@@ -164,7 +167,7 @@ fn shader(module: spirv::Module) -> Result<spirv::Module, String> {
 }
 
 fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {
-    let first = |faults: Vec<Diagnostic>| {
+    let first = |faults: Vec<SourceDiagnostic>| {
         format!(
             "lifting: {}",
             faults.first().map(|f| f.to_string()).unwrap_or_default()
@@ -178,31 +181,31 @@ fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {
 }
 
 fn run(module: &spirv::Module, device: &str) -> Result<Vec<u8>, String> {
-    let told = |error: Error| match error {
-        Error::Unsupported(faults) => faults[0].message.clone(),
+    let told = |error: DeviceError| match error {
+        DeviceError::Unsupported(faults) => faults[0].message.clone(),
         error => error.to_string(),
     };
-    let mut device = Device::open(device, &DeviceOptions::default()).map_err(told)?;
+    let mut device = ComputeDevice::open(device, &DeviceOptions::default()).map_err(told)?;
     let from = device.upload(&input()).map_err(told)?;
     let to = device
         .upload(&vec![0xa5_u8; (ITEMS * OUTPUT) as usize])
         .map_err(told)?;
     let kernel = device.create_kernel(module, KERNEL, &[]).map_err(told)?;
-    let mut arguments = vec![Argument::Buffer(from), Argument::Buffer(to)];
+    let mut arguments = vec![KernelArgument::Buffer(from), KernelArgument::Buffer(to)];
     arguments.extend(
         ARGUMENTS
             .iter()
-            .map(|bytes| Argument::Bytes(bytes.to_vec())),
+            .map(|bytes| KernelArgument::Bytes(bytes.to_vec())),
     );
-    let launch = Launch {
+    let launch = KernelLaunch {
         kernel,
-        size: Size::Items {
+        size: IndexSpace::Items {
             dimensions: 1,
             global: [ITEMS, 1, 1],
             local: Some([ITEMS as u32, 1, 1]),
             offset: [0; 3],
         },
-        inputs: Inputs::Arguments(arguments),
+        inputs: LaunchInputs::Arguments(arguments),
     };
     device.launch(&launch).map_err(told)?;
     device.wait().map_err(told)?;

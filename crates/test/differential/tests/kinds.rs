@@ -5,9 +5,11 @@
 //! device with and without vectors and checks.
 
 use spirula_llvm::{Extensions, Options};
-use spirula_runtime::{Argument, Device, DeviceOptions, Inputs, Launch, Size};
+use spirula_runtime::{
+    ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+};
 use spirula_spirv::ir::Module;
-use spirula_testing::{Validator, files};
+use spirula_testing::{SpirvValTool, files};
 use std::path::Path;
 
 /// Invocations of each launch.
@@ -37,21 +39,22 @@ fn optimised(module: &Module) -> Result<Module, String> {
 }
 
 fn run(module: &Module, device: &str, count: usize) -> Result<Vec<u64>, String> {
-    let mut device = Device::open(device, &DeviceOptions::default()).map_err(|e| e.to_string())?;
+    let mut device =
+        ComputeDevice::open(device, &DeviceOptions::default()).map_err(|e| e.to_string())?;
     let buffer = device
         .upload(&vec![0_u64; count])
         .map_err(|e| e.to_string())?;
     let kernel = device.create_kernel(module, "k", &[]);
     let kernel = kernel.map_err(|e| format!("{e:?}"))?;
-    let launch = Launch {
+    let launch = KernelLaunch {
         kernel,
-        size: Size::Items {
+        size: IndexSpace::Items {
             dimensions: 1,
             global: [ITEMS, 1, 1],
             local: Some([ITEMS as u32, 1, 1]),
             offset: [0; 3],
         },
-        inputs: Inputs::Arguments(vec![Argument::Buffer(buffer)]),
+        inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(buffer)]),
     };
     device.launch(&launch).map_err(|e| e.to_string())?;
     device.wait().map_err(|e| e.to_string())?;
@@ -69,7 +72,7 @@ fn wanted(text: &str) -> Option<Vec<u64>> {
 #[test]
 fn kinds_give_what_they_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds");
-    let validator = Validator::find();
+    let validator = SpirvValTool::find();
     let mut faults = Vec::new();
     let all = files(&folder, ".ll");
     assert!(!all.is_empty());

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use spirula_differential::{Fault, WAYS, differ, evaluate, generate, module_of};
-use spirula_testing::{Choices, Validator};
+use spirula_testing::{ChoiceSequence, SpirvValTool};
 
 /// Whether a program does in a way what it should; what is undefined may do anything.
 fn check(text: &str, way: &str) -> Result<(), Fault> {
@@ -21,7 +21,7 @@ fn check(text: &str, way: &str) -> Result<(), Fault> {
 
 /// Whether what is run of a program is valid, by the validator where there is one.
 fn validate(text: &str) -> Result<(), String> {
-    let Some(validator) = Validator::find() else {
+    let Some(validator) = SpirvValTool::find() else {
         return Ok(());
     };
     let module = spirula_llvm::read(text.as_bytes()).map_err(|fault| fault.to_string())?;
@@ -36,7 +36,7 @@ fn validate(text: &str) -> Result<(), String> {
 
 fn program() -> impl Strategy<Value = String> {
     let bytes = proptest::collection::vec(any::<u8>(), 200..900);
-    bytes.prop_map(|bytes| generate(&mut Choices::new(&bytes)))
+    bytes.prop_map(|bytes| generate(&mut ChoiceSequence::new(&bytes)))
 }
 
 proptest! {
@@ -117,7 +117,7 @@ fn programs_are_defined() {
             seed ^= seed << 17;
             bytes.extend(seed.to_le_bytes());
         }
-        let text = generate(&mut Choices::new(&bytes));
+        let text = generate(&mut ChoiceSequence::new(&bytes));
         let module = spirula_llvm::read(text.as_bytes());
         let module = module.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         let outcome = evaluate(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));

@@ -8,7 +8,7 @@
 //! how many inputs there were. `--seeds` is what the example `seeds` wrote, for where the repository is not.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{TARGETS, Target, mutant, run, seeds};
+use spirula_fuzz::{FuzzTarget, TARGETS, mutant, run, seeds};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ const TURN: Duration = Duration::from_secs(60);
 /// How long an input may take before the process gives up; what takes over 20 seconds and ends is a find as well.
 const LONGEST: Duration = Duration::from_secs(60);
 
-type Fallible<T> = Result<T, Box<dyn Error>>;
+type ExampleResult<T> = Result<T, Box<dyn Error>>;
 
 #[derive(Clone, Debug)]
 struct Options {
@@ -36,7 +36,7 @@ struct Options {
     processes: u64,
     seeds: Option<PathBuf>,
     random: u64,
-    targets: Vec<&'static Target>,
+    targets: Vec<&'static FuzzTarget>,
     /// Set in the processes that do the work: the number of the process.
     worker: Option<u64>,
 }
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 }
 
 impl Options {
-    fn read() -> Fallible<Options> {
+    fn read() -> ExampleResult<Options> {
         let mut options = Options {
             out: PathBuf::from("fuzz-out"),
             minutes: 60,
@@ -72,7 +72,7 @@ impl Options {
             let word = word.to_string_lossy().into_owned();
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             let number =
-                |value: OsString| -> Fallible<u64> { Ok(value.to_string_lossy().parse()?) };
+                |value: OsString| -> ExampleResult<u64> { Ok(value.to_string_lossy().parse()?) };
             match word.as_str() {
                 "--out" => options.out = value()?.into(),
                 "--minutes" => options.minutes = number(value()?)?,
@@ -81,7 +81,7 @@ impl Options {
                 "--random" => options.random = number(value()?)?,
                 "--worker" => options.worker = Some(number(value()?)?),
                 name => {
-                    let target = Target::by_name(name);
+                    let target = FuzzTarget::by_name(name);
                     options
                         .targets
                         .push(target.ok_or(format!("no target {name}"))?);
@@ -100,7 +100,7 @@ impl Options {
     }
 
     /// Keeps an input that fails.
-    fn keep(&self, target: &str, input: &[u8]) -> Fallible<PathBuf> {
+    fn keep(&self, target: &str, input: &[u8]) -> ExampleResult<PathBuf> {
         let folder = self.out.join("finds").join(target);
         fs::create_dir_all(&folder)?;
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(input);
@@ -111,7 +111,7 @@ impl Options {
 }
 
 /// Starts the processes, and new ones for those that an input took down. Whether nothing was found.
-fn watch(options: &Options) -> Fallible<bool> {
+fn watch(options: &Options) -> ExampleResult<bool> {
     fs::create_dir_all(&options.out)?;
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
     let clean = thread::scope(|scope| {
@@ -129,7 +129,7 @@ fn watch(options: &Options) -> Fallible<bool> {
 }
 
 /// Runs one process after the other until the time is over.
-fn restart(options: &Options, number: u64, end: Instant) -> Fallible<bool> {
+fn restart(options: &Options, number: u64, end: Instant) -> ExampleResult<bool> {
     let mut clean = true;
     let mut start = 0;
     loop {
@@ -175,7 +175,7 @@ fn split(kept: &[u8]) -> (&str, &[u8]) {
 }
 
 /// What a process does: every target has its turn until the time is over.
-fn work(options: &Options, number: u64) -> Fallible<()> {
+fn work(options: &Options, number: u64) -> ExampleResult<()> {
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
     let mut random = Mt64::new(options.random.wrapping_mul(0x9e37_79b9) ^ number << 32);
     let since = Arc::new(Mutex::new(Instant::now()));
@@ -230,7 +230,7 @@ fn work(options: &Options, number: u64) -> Fallible<()> {
 }
 
 /// The seeds that the example `seeds` wrote.
-fn packed_seeds(folder: &Path) -> Fallible<Vec<Vec<u8>>> {
+fn packed_seeds(folder: &Path) -> ExampleResult<Vec<Vec<u8>>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder)? {
         files.push(entry?.path());

@@ -1,6 +1,6 @@
 //! Checks within a budget.
 
-use crate::Target;
+use crate::FuzzTarget;
 use peak_alloc::PeakAlloc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub fn peak(work: impl FnOnce()) -> usize {
 ///
 /// # Panics
 /// When the check finds something, or the input takes more memory or time than it may.
-pub fn run(target: &Target, input: &[u8]) {
+pub fn run(target: &FuzzTarget, input: &[u8]) {
     let started = Instant::now();
     let peak = peak(|| (target.check)(input));
     let taken = started.elapsed();

@@ -1,6 +1,6 @@
 //! The imperative IR: Futhark's printed form and our own text.
 
-use spirula_kernel::ir::Program;
+use spirula_kernel::ir::KernelProgram;
 use spirula_kernel::{check, compile, parse, print, read_futhark};
 
 /// What is read of Futhark's form is checked, printed and compiled.
@@ -22,7 +22,7 @@ pub fn text(bytes: &[u8]) {
 }
 
 /// A program that the checker takes comes back from its text, and is compiled or refused.
-fn go_on(program: &Program) {
+fn go_on(program: &KernelProgram) {
     if check(program).is_err() {
         return;
     }

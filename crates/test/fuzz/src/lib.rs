@@ -20,4 +20,4 @@ mod target;
 pub use budget::{peak, run};
 pub use mutate::mutant;
 pub use seeds::seeds;
-pub use target::{TARGETS, Target};
+pub use target::{FuzzTarget, TARGETS};

@@ -2,7 +2,7 @@
 
 use spirula_differential::{WAYS, differ, evaluate, generate};
 use spirula_llvm::Options;
-use spirula_testing::Choices;
+use spirula_testing::ChoiceSequence;
 
 /// What is read can be printed.
 pub fn read(bytes: &[u8]) {
@@ -30,7 +30,7 @@ pub fn translate(bytes: &[u8]) {
 /// The bytes are decisions that a program is made of: what it gives on the CPU device is what its
 /// evaluation gives, in every way that leads there.
 pub fn program(bytes: &[u8]) {
-    let text = generate(&mut Choices::new(bytes));
+    let text = generate(&mut ChoiceSequence::new(bytes));
     let module = spirula_llvm::read(text.as_bytes());
     let module = module.unwrap_or_else(|fault| panic!("not well-formed: {fault}\n{text}"));
     let expected = evaluate(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));

@@ -1,6 +1,6 @@
 //! StableHLO: MLIR as text and as bytecode.
 
-use spirula_stablehlo::mlir::{Module, Numbering, parse};
+use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse};
 use spirula_stablehlo::{bytecode as binary, translate, verify};
 
 /// What is read is verified, printed and, where it is valid, translated.
@@ -17,8 +17,8 @@ pub fn bytecode(bytes: &[u8]) {
     }
 }
 
-fn go_on(module: &Module) {
-    module.show(Numbering::Scoped);
+fn go_on(module: &MlirModule) {
+    module.show(SsaNumbering::Scoped);
     if verify(module).is_empty() {
         _ = translate::translate(module, "main");
     }

@@ -1,7 +1,7 @@
 //! Changes of inputs at random.
 
 use rand_mt::Mt64;
-use spirula_testing::Choices;
+use spirula_testing::ChoiceSequence;
 
 /// Values that readers trip over.
 const WORDS: [u32; 8] = [0, 1, 2, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, u32::MAX];
@@ -10,7 +10,7 @@ const WORDS: [u32; 8] = [0, 1, 2, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, u32::M
 pub fn mutant(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
     let mut bytes = [0; 64];
     random.fill_bytes(&mut bytes);
-    let mut choices = Choices::new(&bytes);
+    let mut choices = ChoiceSequence::new(&bytes);
     let mut input = seeds[choices.below(seeds.len())].clone();
     let other = &seeds[choices.below(seeds.len())];
     mutate(&mut input, other, &mut choices);
@@ -19,7 +19,7 @@ pub fn mutant(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
 
 /// Changes an input in a few places: bits, words, and pieces that are cut, copied or taken from
 /// another input.
-fn mutate(input: &mut Vec<u8>, other: &[u8], choices: &mut Choices<'_>) {
+fn mutate(input: &mut Vec<u8>, other: &[u8], choices: &mut ChoiceSequence<'_>) {
     for _ in 0..=choices.below(4) {
         if input.is_empty() {
             input.extend_from_slice(other);
@@ -53,12 +53,12 @@ fn mutate(input: &mut Vec<u8>, other: &[u8], choices: &mut Choices<'_>) {
     }
 }
 
-trait Place {
+trait OffsetChoice {
     /// A position among any number of bytes.
     fn place(&mut self, length: usize) -> usize;
 }
 
-impl Place for Choices<'_> {
+impl OffsetChoice for ChoiceSequence<'_> {
     fn place(&mut self, length: usize) -> usize {
         let wide = self.below(1 << 16) << 16 | self.below(1 << 16);
         wide.checked_rem(length).unwrap_or(0)

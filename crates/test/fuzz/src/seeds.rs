@@ -1,7 +1,7 @@
 //! Inputs to begin with: files of the repository's tests, and some of the corpora where they are
 //! present.
 
-use crate::Target;
+use crate::FuzzTarget;
 use spirula_spirv::{binary, text};
 use spirula_testing::{corpus, files};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const MOST: usize = 40;
 ///
 /// # Panics
 /// When a file cannot be read.
-pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
+pub fn seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found: Vec<PathBuf> = Vec::new();
     for (folder, ending) in target.own {

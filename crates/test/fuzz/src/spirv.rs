@@ -16,7 +16,7 @@ use spirula_spirv::recompute::recompute;
 use spirula_spirv::reflect::{Interface, entry_points};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::{ssa, verify as verifier};
-use spirula_testing::{Choices, editing, generate};
+use spirula_testing::{ChoiceSequence, editing, generate};
 
 /// What is read is written back, sections in their order, and from then on stays as it is; analyses
 /// and the printer take any module.
@@ -113,8 +113,8 @@ pub fn assemble(bytes: &[u8]) {
 /// A module made and edited as the bytes say stays valid.
 pub fn edit(bytes: &[u8]) {
     let (shape, edits) = bytes.split_at(bytes.len() / 2);
-    let module = generate::module(&mut Choices::new(shape));
-    if let Err(what) = editing::edit(module, &mut Choices::new(edits)) {
+    let module = generate::module(&mut ChoiceSequence::new(shape));
+    if let Err(what) = editing::edit(module, &mut ChoiceSequence::new(edits)) {
         panic!("{what}");
     }
 }

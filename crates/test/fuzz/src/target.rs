@@ -4,7 +4,7 @@ use crate::{kernel, llvm, mlir, spirv};
 
 /// A reader or interface under test.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Name, also of the program in `fuzz/`.
     pub name: &'static str,
     /// Takes any bytes; panics when something is wrong.
@@ -13,7 +13,7 @@ pub struct Target {
     pub own: &'static [(&'static str, &'static str)],
     /// Where the corpora have some: a folder, and how their names end.
     pub corpus: &'static [(&'static str, &'static str)],
-    /// Bytes of memory that an input may take for each of its own bytes, besides [`Target::floor`].
+    /// Bytes of memory that an input may take for each of its own bytes, besides [`FuzzTarget::floor`].
     pub per_byte: usize,
     /// Bytes of memory that any input may take.
     pub floor: usize,
@@ -21,7 +21,7 @@ pub struct Target {
 
 const MIB: usize = 1 << 20;
 
-const SPIRV: Target = Target {
+const SPIRV: FuzzTarget = FuzzTarget {
     name: "",
     check: |_| (),
     own: &[("spirula-spirv/tests", ".spvasm")],
@@ -32,20 +32,20 @@ const SPIRV: Target = Target {
 };
 
 /// Every target.
-pub const TARGETS: &[Target] = &[
-    Target {
+pub const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget {
         name: "read",
         check: spirv::read,
         ..SPIRV
     },
-    Target {
+    FuzzTarget {
         name: "assemble",
         check: spirv::assemble,
         corpus: &[("spirv/text", ".spvasm")],
         floor: 64 * MIB,
         ..SPIRV
     },
-    Target {
+    FuzzTarget {
         name: "edit",
         check: spirv::edit,
         own: &[],
@@ -53,22 +53,22 @@ pub const TARGETS: &[Target] = &[
         per_byte: 200_000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "verify",
         check: spirv::verify,
         ..SPIRV
     },
-    Target {
+    FuzzTarget {
         name: "optimise",
         check: spirv::optimise,
         ..SPIRV
     },
-    Target {
+    FuzzTarget {
         name: "change",
         check: spirv::change,
         ..SPIRV
     },
-    Target {
+    FuzzTarget {
         name: "llvm_text",
         check: llvm::read,
         own: &[("spirula-llvm/tests", ".ll")],
@@ -76,7 +76,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 4000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "bitcode",
         check: llvm::read,
         own: &[("spirula-llvm/tests", ".bc")],
@@ -84,7 +84,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 20_000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "translate",
         check: llvm::translate,
         own: &[("spirula-llvm/tests", ".ll")],
@@ -92,7 +92,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 20_000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "program",
         check: llvm::program,
         own: &[],
@@ -100,7 +100,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 200_000,
         floor: 300 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "futhark",
         check: kernel::futhark,
         own: &[("spirula/tests", ".imp"), ("spirula-kernel/tests", ".imp")],
@@ -108,7 +108,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 20_000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "kernel_text",
         check: kernel::text,
         own: &[
@@ -119,7 +119,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 20_000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "mlir_text",
         check: mlir::text,
         own: &[("spirula-stablehlo/tests", ".mlir")],
@@ -127,7 +127,7 @@ pub const TARGETS: &[Target] = &[
         per_byte: 20_000,
         floor: 64 * MIB,
     },
-    Target {
+    FuzzTarget {
         name: "mlir_bytecode",
         check: mlir::bytecode,
         own: &[],
@@ -137,9 +137,9 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-impl Target {
+impl FuzzTarget {
     /// The target with a name.
-    pub fn by_name(name: &str) -> Option<&'static Target> {
+    pub fn by_name(name: &str) -> Option<&'static FuzzTarget> {
         TARGETS.iter().find(|t| t.name == name)
     }
 }

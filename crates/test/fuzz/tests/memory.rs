@@ -17,9 +17,9 @@ const SMALL: usize = 10_000;
 /// Most memory for a byte of the file.
 const MOST: usize = 4;
 
-type Work = fn(Vec<u32>, &verify::Options);
+type MemoryWorkFn = fn(Vec<u32>, &verify::Options);
 
-const WORKS: &[(&str, Work)] = &[
+const WORKS: &[(&str, MemoryWorkFn)] = &[
     ("build with def-use chains and write", |words, _| {
         let module = Module::from_words(words).expect("the corpus is read");
         black_box(DefUse::compute(&module));
@@ -36,14 +36,14 @@ const WORKS: &[(&str, Work)] = &[
     ("disassemble", |words, _| {
         let text = text::Disassembly::new(&words, text::PrintOptions::default());
         let text = text.expect("the corpus is read");
-        write!(Nowhere, "{text}").expect("nothing fails to be forgotten");
+        write!(DiscardingWriter, "{text}").expect("nothing fails to be forgotten");
     }),
 ];
 
 /// Where parts of a text go that nothing keeps.
-struct Nowhere;
+struct DiscardingWriter;
 
-impl Write for Nowhere {
+impl Write for DiscardingWriter {
     fn write_str(&mut self, part: &str) -> std::fmt::Result {
         black_box(part);
         Ok(())

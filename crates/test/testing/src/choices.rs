@@ -3,14 +3,14 @@
 /// A source of decisions: bytes that a fuzzer or a property test made up. Similar bytes make similar
 /// decisions, which is what both shrink and mutate by; when they are used up, every decision is 0.
 #[derive(Clone, Debug)]
-pub struct Choices<'a> {
+pub struct ChoiceSequence<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Choices<'a> {
+impl<'a> ChoiceSequence<'a> {
     /// Decisions from bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Choices { bytes }
+        ChoiceSequence { bytes }
     }
 
     /// Whether all bytes are used up.

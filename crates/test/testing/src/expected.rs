@@ -5,12 +5,12 @@ use std::path::Path;
 
 /// Compares what was found with files; `BLESS=1` writes the files instead.
 #[derive(Debug, Default)]
-pub struct Expected {
+pub struct GoldenFiles {
     compared: usize,
     different: Vec<String>,
 }
 
-impl Expected {
+impl GoldenFiles {
     /// Nothing compared yet.
     pub fn new() -> Self {
         Self::default()

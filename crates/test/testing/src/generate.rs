@@ -1,7 +1,7 @@
 //! Valid modules made at random: one function over variables, with any control flow (a kernel) or
 //! with structured control flow (a shader).
 
-use crate::Choices;
+use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::enumerants::{
@@ -18,7 +18,7 @@ const MOST_BLOCKS: usize = 10;
 const DEEPEST: usize = 3;
 
 /// A kernel or a shader.
-pub fn module(choices: &mut Choices<'_>) -> Module {
+pub fn module(choices: &mut ChoiceSequence<'_>) -> Module {
     if choices.below(2) == 0 {
         kernel(choices)
     } else {
@@ -27,7 +27,7 @@ pub fn module(choices: &mut Choices<'_>) -> Module {
 }
 
 /// A kernel whose function branches in any way.
-pub fn kernel(choices: &mut Choices<'_>) -> Module {
+pub fn kernel(choices: &mut ChoiceSequence<'_>) -> Module {
     let mut b = Builder::new(Version::V1_0);
     for capability in [
         Capability::Kernel,
@@ -42,7 +42,7 @@ pub fn kernel(choices: &mut Choices<'_>) -> Module {
     let ty = b.function_type(void, &[bool, uint]);
     let main = b.fresh_id();
     b.linkage(main, "main", LinkageType::Export);
-    let mut code = Code::new(b, uint, bool);
+    let mut code = RandomShader::new(b, uint, bool);
     code.b.begin_function(main, void, FunctionControl::None, ty);
     code.conditions.push(code.b.parameter(bool));
     let argument = code.b.parameter(uint);
@@ -62,7 +62,7 @@ pub fn kernel(choices: &mut Choices<'_>) -> Module {
 }
 
 /// For each block the blocks that it leads to; the first is the entry and no target.
-fn graph(choices: &mut Choices<'_>) -> Vec<Vec<usize>> {
+fn graph(choices: &mut ChoiceSequence<'_>) -> Vec<Vec<usize>> {
     let blocks = 1 + choices.below(MOST_BLOCKS);
     let mut targets = |_| match blocks {
         1 => Vec::new(),
@@ -100,7 +100,7 @@ fn order(graph: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// A compute shader.
-pub fn shader(choices: &mut Choices<'_>) -> Module {
+pub fn shader(choices: &mut ChoiceSequence<'_>) -> Module {
     let mut b = Builder::new(Version::new(1, 3));
     b.capability(Capability::Shader);
     b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
@@ -110,7 +110,7 @@ pub fn shader(choices: &mut Choices<'_>) -> Module {
     let main = b.fresh_id();
     b.entry_point(ExecutionModel::GLCompute, main, "main", &[]);
     b.execution_mode(main, ExecutionMode::LocalSize, &[1, 1, 1]);
-    let mut code = Code::new(b, uint, bool);
+    let mut code = RandomShader::new(b, uint, bool);
     code.b.begin_function(main, void, FunctionControl::None, ty);
     let entry = code.b.fresh_id();
     code.b.begin_block(entry);
@@ -124,12 +124,12 @@ pub fn shader(choices: &mut Choices<'_>) -> Module {
 
 /// Where `break` and `continue` go.
 #[derive(Clone, Copy)]
-struct Loop {
+struct JumpTargets {
     merge: Id,
     next: Id,
 }
 
-struct Code {
+struct RandomShader {
     b: Builder,
     uint: Id,
     bool: Id,
@@ -138,9 +138,9 @@ struct Code {
     last: Option<Id>,
 }
 
-impl Code {
-    fn new(b: Builder, uint: Id, bool: Id) -> Code {
-        Code {
+impl RandomShader {
+    fn new(b: Builder, uint: Id, bool: Id) -> RandomShader {
+        RandomShader {
             b,
             uint,
             bool,
@@ -162,13 +162,13 @@ impl Code {
         }
     }
 
-    fn load(&mut self, choices: &mut Choices<'_>) -> Id {
+    fn load(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
         let variable = self.variables[choices.below(self.variables.len())];
         self.b.value(Op::Load, self.uint, &[variable.word()])
     }
 
     /// A few sums and products of variables, each stored.
-    fn statements(&mut self, choices: &mut Choices<'_>) {
+    fn statements(&mut self, choices: &mut ChoiceSequence<'_>) {
         self.last = None;
         for _ in 0..choices.below(4) {
             let (x, y) = (self.load(choices), self.load(choices));
@@ -181,7 +181,7 @@ impl Code {
     }
 
     /// A boolean made of variables.
-    fn condition(&mut self, choices: &mut Choices<'_>) -> Id {
+    fn condition(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
         let (x, y) = (self.load(choices), self.load(choices));
         self.b
             .value(Op::ULessThan, self.bool, &[x, y].map(Id::word))
@@ -211,7 +211,12 @@ impl Code {
     }
 
     /// Statements and constructs; leaves a block open.
-    fn structured(&mut self, choices: &mut Choices<'_>, depth: usize, around: Option<Loop>) {
+    fn structured(
+        &mut self,
+        choices: &mut ChoiceSequence<'_>,
+        depth: usize,
+        around: Option<JumpTargets>,
+    ) {
         for _ in 0..=choices.below(3) {
             self.statements(choices);
             match (choices.below(5), around) {
@@ -230,7 +235,12 @@ impl Code {
         self.b.effect(Op::SelectionMerge, &words);
     }
 
-    fn selection(&mut self, choices: &mut Choices<'_>, depth: usize, around: Option<Loop>) {
+    fn selection(
+        &mut self,
+        choices: &mut ChoiceSequence<'_>,
+        depth: usize,
+        around: Option<JumpTargets>,
+    ) {
         let condition = self.condition(choices);
         let [yes, no, merge] = [(); 3].map(|()| self.b.fresh_id());
         let no = if choices.below(2) == 0 { merge } else { no };
@@ -245,7 +255,7 @@ impl Code {
         self.b.begin_block(merge);
     }
 
-    fn repeat(&mut self, choices: &mut Choices<'_>, depth: usize) {
+    fn repeat(&mut self, choices: &mut ChoiceSequence<'_>, depth: usize) {
         let [header, test, body, next, merge] = [(); 5].map(|()| self.b.fresh_id());
         self.b.effect(Op::Branch, &[header.word()]);
         self.b.begin_block(header);
@@ -257,7 +267,7 @@ impl Code {
         let words = [condition, body, merge].map(Id::word);
         self.b.effect(Op::BranchConditional, &words);
         self.b.begin_block(body);
-        self.structured(choices, depth, Some(Loop { merge, next }));
+        self.structured(choices, depth, Some(JumpTargets { merge, next }));
         self.b.effect(Op::Branch, &[next.word()]);
         self.b.begin_block(next);
         self.statements(choices);
@@ -265,7 +275,12 @@ impl Code {
         self.b.begin_block(merge);
     }
 
-    fn switch(&mut self, choices: &mut Choices<'_>, depth: usize, around: Option<Loop>) {
+    fn switch(
+        &mut self,
+        choices: &mut ChoiceSequence<'_>,
+        depth: usize,
+        around: Option<JumpTargets>,
+    ) {
         let selector = self.load(choices);
         let [first, second, merge] = [(); 3].map(|()| self.b.fresh_id());
         self.merge(merge);
@@ -291,7 +306,7 @@ impl Code {
     }
 
     /// `if (c) break;` or `if (c) continue;`
-    fn leave(&mut self, choices: &mut Choices<'_>, inner: Loop) {
+    fn leave(&mut self, choices: &mut ChoiceSequence<'_>, inner: JumpTargets) {
         let condition = self.condition(choices);
         let [yes, merge] = [(); 2].map(|()| self.b.fresh_id());
         self.merge(merge);

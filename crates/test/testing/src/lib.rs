@@ -11,7 +11,7 @@ mod expected;
 pub mod generate;
 mod validator;
 
-pub use choices::Choices;
+pub use choices::ChoiceSequence;
 pub use corpus::{corpus, files};
-pub use expected::Expected;
-pub use validator::Validator;
+pub use expected::GoldenFiles;
+pub use validator::SpirvValTool;

@@ -6,24 +6,24 @@ use std::process::{Command, Stdio};
 
 /// `spirv-val`, where it is installed.
 #[derive(Clone, Debug)]
-pub struct Validator {
+pub struct SpirvValTool {
     program: PathBuf,
 }
 
-impl Validator {
+impl SpirvValTool {
     /// The program that `SPIRV_VAL` names, else the one on the path. `None`, said aloud, where
     /// there is none.
     ///
     /// # Panics
     /// When there is none and `CI` is set.
-    pub fn find() -> Option<Validator> {
+    pub fn find() -> Option<SpirvValTool> {
         let program = std::env::var_os("SPIRV_VAL").map_or("spirv-val".into(), PathBuf::from);
         if Command::new(&program)
             .arg("--version")
             .output()
             .is_ok_and(|o| o.status.success())
         {
-            return Some(Validator { program });
+            return Some(SpirvValTool { program });
         }
         assert!(
             std::env::var_os("CI").is_none(),

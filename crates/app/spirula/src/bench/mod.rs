@@ -8,35 +8,35 @@ mod record;
 mod statistics;
 
 pub use plot::plot;
-pub use record::Record;
-pub use statistics::{Summary, microseconds};
+pub use record::BenchRecord;
+pub use statistics::{MeanEstimate, microseconds};
 
-use crate::test::{Outcome, session};
+use crate::test::{TestOutcome, session};
 use cpu_time::ProcessTime;
-use spirula_program::{Item, Machine, Program, RunError, Session};
-use spirula_runtime::{Device, DeviceMachine, Error, KernelTime};
+use spirula_program::{CallValue, CompiledProgram, KernelMachine, ProgramError, ProgramSession};
+use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine, KernelTime};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Something to measure: a call of an entry point.
-pub struct Workload {
+pub struct BenchWorkload {
     /// The program's name, and that of the entry point where it is not `main`.
     pub program: String,
     /// What it is called with, in a few words.
     pub dataset: String,
     /// The program.
-    pub compiled: Rc<Program>,
+    pub compiled: Rc<CompiledProgram>,
     /// The entry point.
     pub entry: String,
     /// The arguments.
-    pub items: Vec<Item>,
+    pub items: Vec<CallValue>,
     /// Values of tuning parameters, by their names or those of their classes.
     pub sizes: Vec<(String, u64)>,
 }
 
 /// How long is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct BenchBudget {
     /// Least number of runs.
     pub runs: usize,
     /// Least time of all runs together.
@@ -44,28 +44,28 @@ pub struct Effort {
     /// Time after which no further run begins.
     pub most: Duration,
     /// What a run takes.
-    pub clock: Clock,
+    pub clock: BenchClock,
 }
 
 /// What is measured of a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Clock {
+pub enum BenchClock {
     /// The time until it has ended.
     Wall,
     /// The time of all processors, which other work on the machine changes less.
     Processor,
 }
 
-impl Clock {
+impl BenchClock {
     /// What something takes.
     fn of<T>(self, work: impl FnOnce() -> T) -> (T, Duration) {
         match self {
-            Clock::Wall => {
+            BenchClock::Wall => {
                 let start = Instant::now();
                 let done = work();
                 (done, start.elapsed())
             }
-            Clock::Processor => {
+            BenchClock::Processor => {
                 let start = ProcessTime::now();
                 let done = work();
                 (done, start.elapsed())
@@ -75,7 +75,7 @@ impl Clock {
 }
 
 /// What was measured of a workload.
-pub struct Measured {
+pub struct WorkloadMeasurement {
     /// The time of each run.
     pub times: Vec<Duration>,
     /// The launches of all runs, one more than there are times, where the device measures them.
@@ -87,29 +87,29 @@ pub struct Measured {
 /// # Errors
 /// When a run fails.
 pub fn measure(
-    workload: &Workload,
-    session: &session::Options,
-    effort: Effort,
-) -> Result<Measured, Outcome> {
+    workload: &BenchWorkload,
+    session: &session::TestEnvironment,
+    effort: BenchBudget,
+) -> Result<WorkloadMeasurement, TestOutcome> {
     let mut device = session.open()?;
     let times = timed(workload, &mut device, effort)?;
     let kernels = device.kernel_times().to_vec();
-    Ok(Measured { times, kernels })
+    Ok(WorkloadMeasurement { times, kernels })
 }
 
 fn timed(
-    workload: &Workload,
-    device: &mut Device,
-    effort: Effort,
-) -> Result<Vec<Duration>, Outcome> {
+    workload: &BenchWorkload,
+    device: &mut ComputeDevice,
+    effort: BenchBudget,
+) -> Result<Vec<Duration>, TestOutcome> {
     let mut machine = DeviceMachine::new(device);
     for (name, size) in &workload.sizes {
         machine.set_parameter(name, *size);
     }
-    let mut session = Session::new(&workload.compiled, machine)?;
-    let mut run = || -> Result<Duration, RunError<Error>> {
+    let mut session = ProgramSession::new(&workload.compiled, machine)?;
+    let mut run = || -> Result<Duration, ProgramError<DeviceError>> {
         let prepared = session.prepare_items(&workload.entry, &workload.items)?;
-        session.machine().wait().map_err(RunError::Machine)?;
+        session.machine().wait().map_err(ProgramError::Machine)?;
         let (ended, time) = effort.clock.of(|| session.execute(prepared));
         session.results(ended?)?;
         Ok(time)

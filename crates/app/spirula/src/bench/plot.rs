@@ -1,6 +1,6 @@
 //! Measurements as a picture.
 
-use super::{Record, Summary};
+use super::{BenchRecord, MeanEstimate};
 use plotters::coord::ranged1d::SegmentValue;
 use plotters::prelude::*;
 use std::error::Error;
@@ -16,10 +16,10 @@ const NAMES: u32 = 380;
 ///
 /// # Errors
 /// When there is nothing to draw.
-pub fn plot(record: &Record) -> Result<String, String> {
-    let rows: Vec<(String, Summary)> = record
+pub fn plot(record: &BenchRecord) -> Result<String, String> {
+    let rows: Vec<(String, MeanEstimate)> = record
         .iter()
-        .map(|(program, dataset, times)| (format!("{program} {dataset}"), Summary::of(times)))
+        .map(|(program, dataset, times)| (format!("{program} {dataset}"), MeanEstimate::of(times)))
         .collect();
     if rows.is_empty() {
         return Err("there are no measurements to draw".to_owned());
@@ -27,7 +27,7 @@ pub fn plot(record: &Record) -> Result<String, String> {
     draw(&rows).map_err(|error| error.to_string())
 }
 
-fn draw(rows: &[(String, Summary)]) -> Result<String, Box<dyn Error>> {
+fn draw(rows: &[(String, MeanEstimate)]) -> Result<String, Box<dyn Error>> {
     let low = rows.iter().map(|(_, s)| s.mean).fold(f64::MAX, f64::min);
     let high = rows
         .iter()
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_picture_names_what_was_measured() {
-        let mut record = Record::default();
+        let mut record = BenchRecord::default();
         assert!(plot(&record).is_err());
         record.add("a.fut", "#0", vec![1.0, 3.0]);
         record.add("b.fut", "#<1>", vec![4000.0]);

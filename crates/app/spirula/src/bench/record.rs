@@ -7,37 +7,37 @@ use std::collections::BTreeMap;
 /// Measurements by program and data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Record {
-    programs: BTreeMap<String, Program>,
+pub struct BenchRecord {
+    programs: BTreeMap<String, ProgramRecord>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Program {
-    datasets: BTreeMap<String, Measured>,
+struct ProgramRecord {
+    datasets: BTreeMap<String, DatasetRecord>,
 }
 
 /// A data set was measured, or failed with a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
-enum Measured {
-    Times(Times),
+enum DatasetRecord {
+    Times(DatasetTimes),
     Failed(String),
 }
 
 /// By way of any JSON, since numbers kept as their digits are none where serde tries alternatives.
-impl TryFrom<Value> for Measured {
+impl TryFrom<Value> for DatasetRecord {
     type Error = serde_json::Error;
 
-    fn try_from(value: Value) -> Result<Measured, serde_json::Error> {
+    fn try_from(value: Value) -> Result<DatasetRecord, serde_json::Error> {
         match value {
-            Value::String(why) => Ok(Measured::Failed(why)),
-            other => serde_json::from_value(other).map(Measured::Times),
+            Value::String(why) => Ok(DatasetRecord::Failed(why)),
+            other => serde_json::from_value(other).map(DatasetRecord::Times),
         }
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Times {
+struct DatasetTimes {
     /// Microseconds of each run; whole ones are written, as other programs read them.
     #[serde(serialize_with = "write_whole")]
     runtimes: Vec<f64>,
@@ -52,12 +52,12 @@ fn write_whole<S: Serializer>(times: &[f64], serializer: S) -> Result<S::Ok, S::
     serializer.collect_seq(times.iter().map(|time| time.round() as u64))
 }
 
-impl Record {
-    /// Reads what [`Record::to_json`], or Futhark, wrote.
+impl BenchRecord {
+    /// Reads what [`BenchRecord::to_json`], or Futhark, wrote.
     ///
     /// # Errors
     /// When it is something else.
-    pub fn parse(json: &[u8]) -> Result<Record, String> {
+    pub fn parse(json: &[u8]) -> Result<BenchRecord, String> {
         serde_json::from_slice(json).map_err(|error| error.to_string())
     }
 
@@ -69,19 +69,19 @@ impl Record {
 
     /// Adds measurements, in microseconds.
     pub fn add(&mut self, program: &str, dataset: &str, runtimes: Vec<f64>) {
-        let times = Times {
+        let times = DatasetTimes {
             runtimes,
-            ..Times::default()
+            ..DatasetTimes::default()
         };
-        self.put(program, dataset, Measured::Times(times));
+        self.put(program, dataset, DatasetRecord::Times(times));
     }
 
     /// Adds one that failed.
     pub fn add_failure(&mut self, program: &str, dataset: &str, why: &str) {
-        self.put(program, dataset, Measured::Failed(why.to_owned()));
+        self.put(program, dataset, DatasetRecord::Failed(why.to_owned()));
     }
 
-    fn put(&mut self, program: &str, dataset: &str, measured: Measured) {
+    fn put(&mut self, program: &str, dataset: &str, measured: DatasetRecord) {
         let program = self.programs.entry(program.to_owned()).or_default();
         program.datasets.insert(dataset.to_owned(), measured);
     }
@@ -89,8 +89,8 @@ impl Record {
     /// The measurements of a data set, if it did not fail and there are any.
     pub fn times(&self, program: &str, dataset: &str) -> Option<&[f64]> {
         match self.programs.get(program)?.datasets.get(dataset)? {
-            Measured::Times(times) => Some(&times.runtimes).filter(|t| !t.is_empty()),
-            Measured::Failed(_) => None,
+            DatasetRecord::Times(times) => Some(&times.runtimes).filter(|t| !t.is_empty()),
+            DatasetRecord::Failed(_) => None,
         }
         .map(Vec::as_slice)
     }
@@ -115,15 +115,15 @@ mod tests {
     fn what_futhark_writes_is_read() {
         let json = br##"{"a.fut":{"datasets":{"#0":{"bytes":{"device":8},"runtimes":[1,2.5],
             "stderr":"","stdout":""},"#1":"it failed"}}}"##;
-        let record = Record::parse(json).unwrap();
+        let record = BenchRecord::parse(json).unwrap();
         assert_eq!(record.times("a.fut", "#0"), Some(&[1.0, 2.5][..]));
         assert_eq!(record.times("a.fut", "#1"), None);
         assert_eq!(record.iter().count(), 1);
         // Whole microseconds are written.
-        let written = Record::parse(record.to_json().as_bytes()).unwrap();
+        let written = BenchRecord::parse(record.to_json().as_bytes()).unwrap();
         assert_eq!(written.times("a.fut", "#0"), Some(&[1.0, 3.0][..]));
-        let again = Record::parse(written.to_json().as_bytes());
+        let again = BenchRecord::parse(written.to_json().as_bytes());
         assert_eq!(again, Ok(written));
-        assert!(Record::parse(b"[1]").is_err());
+        assert!(BenchRecord::parse(b"[1]").is_err());
     }
 }

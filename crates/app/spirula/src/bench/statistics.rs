@@ -5,16 +5,16 @@ use std::time::Duration;
 
 /// The mean of measurements, and where that of infinitely many would lie with 95% confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct MeanEstimate {
     /// Mean, in microseconds.
     pub mean: f64,
     /// Half the width of the interval, in microseconds; 0 of a single measurement.
     pub margin: f64,
 }
 
-impl Summary {
+impl MeanEstimate {
     /// Of measurements in microseconds, at least one.
-    pub fn of(times: &[f64]) -> Summary {
+    pub fn of(times: &[f64]) -> MeanEstimate {
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
         let squares = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>();
@@ -22,7 +22,7 @@ impl Summary {
             0 | 1 => 0.0,
             _ => quantile(count - 1.0) * (squares / (count - 1.0) / count).sqrt(),
         };
-        Summary { mean, margin }
+        MeanEstimate { mean, margin }
     }
 }
 
@@ -56,7 +56,7 @@ fn quantile(degrees: f64) -> f64 {
 }
 
 /// `1234.5 µs (±3.2)`, with as many digits as mean something.
-impl fmt::Display for Summary {
+impl fmt::Display for MeanEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = match self.margin {
             margin if margin >= 10.0 => 0,
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn a_summary_of_few_and_of_equal_measurements() {
-        let one = Summary::of(&[5.0]);
+        let one = MeanEstimate::of(&[5.0]);
         assert_eq!((one.mean, one.margin), (5.0, 0.0));
-        let equal = Summary::of(&[2.0; 10]);
+        let equal = MeanEstimate::of(&[2.0; 10]);
         assert_eq!((equal.mean, equal.margin), (2.0, 0.0));
-        let some = Summary::of(&[8.0, 10.0, 12.0]);
+        let some = MeanEstimate::of(&[8.0, 10.0, 12.0]);
         assert_eq!(some.to_string(), "10.0 µs (±5.0)");
     }
 }

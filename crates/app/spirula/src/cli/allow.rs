@@ -7,34 +7,34 @@ use std::str::FromStr;
 
 /// A capability or an extension by its name.
 #[derive(Clone, Debug)]
-pub enum Allowed {
+pub enum AllowedFeature {
     Capability(Capability),
     Extension(String),
 }
 
-impl FromStr for Allowed {
+impl FromStr for AllowedFeature {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.starts_with("SPV_") {
-            return Ok(Allowed::Extension(text.to_owned()));
+            return Ok(AllowedFeature::Extension(text.to_owned()));
         }
         let row = Kind::Capability.info().by_name(text);
-        row.map(|row| Allowed::Capability(Capability(row.value)))
+        row.map(|row| AllowedFeature::Capability(Capability(row.value)))
             .ok_or_else(|| format!("no capability is named {text}, and extensions begin with SPV_"))
     }
 }
 
 /// The ceiling that a list sets; an empty one sets none.
-pub fn ceiling(allowed: &[Allowed]) -> Ceiling {
+pub fn ceiling(allowed: &[AllowedFeature]) -> Ceiling {
     if allowed.is_empty() {
         return Ceiling::default();
     }
     let (mut capabilities, mut extensions) = (Vec::new(), Vec::new());
     for one in allowed {
         match one {
-            Allowed::Capability(capability) => capabilities.push(*capability),
-            Allowed::Extension(name) => extensions.push(name.clone()),
+            AllowedFeature::Capability(capability) => capabilities.push(*capability),
+            AllowedFeature::Extension(name) => extensions.push(name.clone()),
         }
     }
     Ceiling {

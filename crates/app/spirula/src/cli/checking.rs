@@ -1,14 +1,14 @@
 //! Options of the checking device, and its reports as JSON.
 
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::{CommandFailure, CommandResult, files};
 use clap::Args;
 use serde_json::{Value, json};
-use spirula_runtime::{CheckOptions, Report};
+use spirula_runtime::{CheckOptions, FaultReport};
 use std::path::PathBuf;
 
 /// How launches are checked.
 #[derive(Args, Debug, Default)]
-pub struct Checking {
+pub struct SanitizerArgs {
     /// On cpu+san: run the invocations of a workgroup in an order that depends on N
     #[arg(long, value_name = "N")]
     pub order: Option<u64>,
@@ -29,7 +29,7 @@ pub struct Checking {
     pub report: Option<PathBuf>,
 }
 
-impl Checking {
+impl SanitizerArgs {
     /// What a device is opened with.
     pub fn options(&self) -> CheckOptions {
         CheckOptions {
@@ -41,19 +41,19 @@ impl Checking {
     }
 
     /// Writes what was found, if that is asked for.
-    pub fn write(&self, reports: &[Report]) -> Outcome {
+    pub fn write(&self, reports: &[FaultReport]) -> CommandResult {
         let Some(path) = &self.report else {
             return Ok(());
         };
         let all: Vec<Value> = reports.iter().map(report).collect();
         let text = serde_json::to_string_pretty(&all);
-        let text = text.map_err(|e| Failure::message(e.to_string()))?;
+        let text = text.map_err(|e| CommandFailure::message(e.to_string()))?;
         files::write_text(path, &(text + "\n"))
     }
 }
 
-fn report(report: &Report) -> Value {
-    let site = |site: &spirula_runtime::Site| {
+fn report(report: &FaultReport) -> Value {
+    let site = |site: &spirula_runtime::InstructionSite| {
         let source = site
             .source
             .as_ref()
@@ -66,7 +66,8 @@ fn report(report: &Report) -> Value {
             "source": source,
         })
     };
-    let invocation = |i: &spirula_runtime::Invocation| json!({"group": i.group, "local": i.local});
+    let invocation =
+        |i: &spirula_runtime::InvocationId| json!({"group": i.group, "local": i.local});
     let other = report
         .other
         .as_ref()

@@ -1,6 +1,6 @@
 //! Writing the modules of a program's kernels for `--dump-spirv`.
 
-use spirula_program::Program;
+use spirula_program::CompiledProgram;
 use std::fs;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// When the folder or a file cannot be written; a message.
-pub fn kernels(program: &Program, folder: &Path, name: &str) -> Result<(), String> {
+pub fn kernels(program: &CompiledProgram, folder: &Path, name: &str) -> Result<(), String> {
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |e: std::io::Error| format!("cannot write {path}: {e}")

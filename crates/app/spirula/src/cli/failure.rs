@@ -5,17 +5,17 @@
 
 use super::say::{say, say_line};
 use spirula::CompileError;
-use spirula_diagnostics::{Diagnostic, Place, Source, render};
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render};
 use spirula_spirv::text;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 /// The end of a command.
-pub type Outcome = Result<(), Failure>;
+pub type CommandResult = Result<(), CommandFailure>;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandFailure {
     /// Something is wrong with an input.
     Input {
         /// Name of the input.
@@ -23,7 +23,7 @@ pub enum Failure {
         /// Its contents.
         bytes: Vec<u8>,
         /// What is wrong, warnings among it.
-        diagnostics: Vec<Diagnostic>,
+        diagnostics: Vec<SourceDiagnostic>,
     },
     /// Something else is wrong.
     Message {
@@ -40,10 +40,10 @@ pub enum Failure {
     BrokenPipe,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Something is wrong that concerns no place in an input.
     pub fn message(text: impl Into<String>) -> Self {
-        Failure::Message {
+        CommandFailure::Message {
             text: text.into(),
             hint: None,
         }
@@ -51,20 +51,20 @@ impl Failure {
 
     /// The same with advice.
     pub fn hinted(text: impl Into<String>, hint: impl Into<String>) -> Self {
-        Failure::Message {
+        CommandFailure::Message {
             text: text.into(),
             hint: Some(hint.into()),
         }
     }
 
     /// An input was refused.
-    pub fn compile(input: super::files::Input, error: CompileError) -> Self {
-        Failure::diagnostics(input, error.diagnostics)
+    pub fn compile(input: super::files::InputFile, error: CompileError) -> Self {
+        CommandFailure::diagnostics(input, error.diagnostics)
     }
 
     /// An input has faults.
-    pub fn diagnostics(input: super::files::Input, diagnostics: Vec<Diagnostic>) -> Self {
-        Failure::Input {
+    pub fn diagnostics(input: super::files::InputFile, diagnostics: Vec<SourceDiagnostic>) -> Self {
+        CommandFailure::Input {
             name: input.name,
             bytes: input.bytes,
             diagnostics,
@@ -72,21 +72,21 @@ impl Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandFailure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::message(error.to_string()),
+            io::ErrorKind::BrokenPipe => CommandFailure::BrokenPipe,
+            _ => CommandFailure::message(error.to_string()),
         }
     }
 }
 
 /// Tells a failure on standard error; the exit code of the process.
-pub fn finish(outcome: Outcome) -> ExitCode {
+pub fn finish(outcome: CommandResult) -> ExitCode {
     match outcome {
-        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
-        Err(Failure::Told) => ExitCode::FAILURE,
-        Err(Failure::Input {
+        Ok(()) | Err(CommandFailure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(CommandFailure::Told) => ExitCode::FAILURE,
+        Err(CommandFailure::Input {
             name,
             bytes,
             diagnostics,
@@ -94,11 +94,11 @@ pub fn finish(outcome: Outcome) -> ExitCode {
             tell(&name, &bytes, &diagnostics);
             ExitCode::FAILURE
         }
-        Err(Failure::Message { text, hint }) => {
+        Err(CommandFailure::Message { text, hint }) => {
             tell_line("error", &text, hint.as_deref());
             ExitCode::FAILURE
         }
-        Err(Failure::Usage(text)) => {
+        Err(CommandFailure::Usage(text)) => {
             tell_line("error", &text, Some("see --help"));
             ExitCode::from(2)
         }
@@ -106,19 +106,22 @@ pub fn finish(outcome: Outcome) -> ExitCode {
 }
 
 /// Diagnostics of an input on standard error.
-pub fn tell(name: &str, bytes: &[u8], diagnostics: &[Diagnostic]) {
+pub fn tell(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     let colour = has_colour();
     for diagnostic in located(bytes, diagnostics) {
-        say!("{}", render(&diagnostic, Source { name, bytes }, colour));
+        say!(
+            "{}",
+            render(&diagnostic, SourceFile { name, bytes }, colour)
+        );
     }
 }
 
 /// Diagnostics about words of a module that was assembled are about the lines of its text.
-fn located(bytes: &[u8], diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+fn located(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<SourceDiagnostic> {
     let mut located = diagnostics.to_vec();
-    let mut about: Vec<(u32, &mut Diagnostic)> = Vec::new();
+    let mut about: Vec<(u32, &mut SourceDiagnostic)> = Vec::new();
     for diagnostic in &mut located {
-        if let Place::Word(word) = diagnostic.place {
+        if let SourceLocation::Word(word) = diagnostic.place {
             about.push((word, diagnostic));
         }
     }
@@ -129,7 +132,7 @@ fn located(bytes: &[u8], diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
     about.sort_by_key(|(word, _)| *word);
     let words: Vec<u32> = about.iter().map(|(word, _)| *word).collect();
     for ((_, diagnostic), place) in about.iter_mut().zip(text::places(source, &words)) {
-        if place != Place::Unknown {
+        if place != SourceLocation::Unknown {
             diagnostic.place = place;
         }
     }

@@ -3,7 +3,7 @@
 //! A file is written when all that it will have is known. What is much goes to a temporary beside it, which is then
 //! renamed, so that nothing half-written stays under its name; what is little is written over a file that is there.
 
-use super::Failure;
+use super::CommandFailure;
 use flate2::read::MultiGzDecoder;
 use spirula_spirv::ir::Module;
 use std::fmt::Display;
@@ -19,7 +19,7 @@ const MOST_AT_ONCE: u64 = 1 << 28;
 
 /// An input as it was read.
 #[derive(Clone, Debug)]
-pub struct Input {
+pub struct InputFile {
     /// What it is called in messages.
     pub name: String,
     /// Its contents.
@@ -33,18 +33,20 @@ const MOST_UNPACKED: u64 = 1 << 30;
 const GZIP: &[u8] = b"\x1f\x8b";
 
 /// Reads a file, or standard input for `-`; what gzip compressed is decompressed.
-pub fn read(path: &Path) -> Result<Input, Failure> {
+pub fn read(path: &Path) -> Result<InputFile, CommandFailure> {
     let (name, bytes) = if is_standard(path) {
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
     } else {
         (path.display().to_string(), read_file(path))
     };
     match bytes.and_then(decompressed) {
-        Ok(bytes) if bytes.len() as u64 == MOST => Err(Failure::message(format!(
+        Ok(bytes) if bytes.len() as u64 == MOST => Err(CommandFailure::message(format!(
             "{name} is larger than {MOST} bytes"
         ))),
-        Ok(bytes) => Ok(Input { name, bytes }),
-        Err(error) => Err(Failure::message(format!("cannot read {name}: {error}"))),
+        Ok(bytes) => Ok(InputFile { name, bytes }),
+        Err(error) => Err(CommandFailure::message(format!(
+            "cannot read {name}: {error}"
+        ))),
     }
 }
 
@@ -90,45 +92,45 @@ pub fn has_extension(path: &Path, extension: &str) -> bool {
 }
 
 /// Writes text to a file, or to standard output for `-`.
-pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_text(path: &Path, text: &str) -> Result<(), CommandFailure> {
     write_bytes(path, text.as_bytes())
 }
 
 /// Writes what can be displayed as [`write_text`] does, without making one text of it.
-pub fn write_displayed(path: &Path, text: &dyn Display) -> Result<(), Failure> {
+pub fn write_displayed(path: &Path, text: &dyn Display) -> Result<(), CommandFailure> {
     write_by(path, |out| write!(out, "{text}"))
 }
 
 /// Writes a binary to a file, or to standard output for `-` unless that is a terminal.
-pub fn write_binary(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub fn write_binary(path: &Path, bytes: &[u8]) -> Result<(), CommandFailure> {
     check_binary(path)?;
     write_bytes(path, bytes)
 }
 
 /// Writes a module as [`write_binary`] does.
-pub fn write_module(path: &Path, module: &Module) -> Result<(), Failure> {
+pub fn write_module(path: &Path, module: &Module) -> Result<(), CommandFailure> {
     check_binary(path)?;
     write_by(path, |out| module.write_to(out))
 }
 
-fn check_binary(path: &Path) -> Result<(), Failure> {
+fn check_binary(path: &Path) -> Result<(), CommandFailure> {
     if is_standard(path) && io::stdout().is_terminal() {
         let text = "a binary is not written to a terminal: give a file with -o";
-        return Err(Failure::Usage(text.to_owned()));
+        return Err(CommandFailure::Usage(text.to_owned()));
     }
     Ok(())
 }
 
-fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), CommandFailure> {
     write_by(path, |out| out.write_all(bytes))
 }
 
 /// What writes the contents of a file.
-trait Contents: FnOnce(&mut dyn Write) -> io::Result<()> {}
+trait ContentWriter: FnOnce(&mut dyn Write) -> io::Result<()> {}
 
-impl<F: FnOnce(&mut dyn Write) -> io::Result<()>> Contents for F {}
+impl<F: FnOnce(&mut dyn Write) -> io::Result<()>> ContentWriter for F {}
 
-fn write_by(path: &Path, contents: impl Contents) -> Result<(), Failure> {
+fn write_by(path: &Path, contents: impl ContentWriter) -> Result<(), CommandFailure> {
     if is_standard(path) {
         let mut out = io::stdout().lock();
         contents(&mut out)?;
@@ -138,8 +140,8 @@ fn write_by(path: &Path, contents: impl Contents) -> Result<(), Failure> {
     replace(path, contents).map_err(|e| cannot_write(path, &e))
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::message(format!("cannot write {}: {error}", path.display()))
+fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::message(format!("cannot write {}: {error}", path.display()))
 }
 
 /// Whether a path is a device or a pipe, which is written to and not replaced.
@@ -147,11 +149,11 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-fn replace(path: &Path, contents: impl Contents) -> io::Result<()> {
+fn replace(path: &Path, contents: impl ContentWriter) -> io::Result<()> {
     if is_special(path) {
         return contents(&mut OpenOptions::new().write(true).open(path)?);
     }
-    let mut staged = Staged {
+    let mut staged = StagedOutput {
         path,
         held: Vec::new(),
         beside: None,
@@ -165,18 +167,18 @@ fn replace(path: &Path, contents: impl Contents) -> io::Result<()> {
 const LITTLE: usize = 64 << 10;
 
 /// What a file will have: held here, or where it is much in a file beside.
-struct Staged<'p> {
+struct StagedOutput<'p> {
     path: &'p Path,
     held: Vec<u8>,
-    beside: Option<(Temporary, PathBuf)>,
+    beside: Option<(TemporaryFile, PathBuf)>,
 }
 
-impl Staged<'_> {
+impl StagedOutput<'_> {
     /// Goes on in a file beside.
     fn spill(&mut self) -> io::Result<()> {
         // A link keeps pointing where it does.
         let path = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
-        let mut temporary = Temporary::create(&path)?;
+        let mut temporary = TemporaryFile::create(&path)?;
         temporary.file.write_all(&self.held)?;
         self.held = Vec::new();
         self.beside = Some((temporary, path));
@@ -208,7 +210,7 @@ impl Staged<'_> {
     }
 }
 
-impl Write for Staged<'_> {
+impl Write for StagedOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.beside.is_none() && self.held.len() + bytes.len() > LITTLE {
             self.spill()?;
@@ -225,14 +227,14 @@ impl Write for Staged<'_> {
 }
 
 /// A file beside the one that it will replace; removed unless renamed.
-struct Temporary {
+struct TemporaryFile {
     path: PathBuf,
     file: File,
     is_renamed: bool,
 }
 
-impl Temporary {
-    fn create(path: &Path) -> io::Result<Temporary> {
+impl TemporaryFile {
+    fn create(path: &Path) -> io::Result<TemporaryFile> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         for attempt in 0..100 {
             let mut hidden = std::ffi::OsString::from(".");
@@ -245,7 +247,7 @@ impl Temporary {
                 .open(&beside)
             {
                 Ok(file) => {
-                    return Ok(Temporary {
+                    return Ok(TemporaryFile {
                         path: beside,
                         file,
                         is_renamed: false,
@@ -266,7 +268,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_renamed {
             let _ = fs::remove_file(&self.path);
@@ -275,7 +277,7 @@ impl Drop for Temporary {
 }
 
 /// Fails where a file could not be written later on, without touching it.
-pub fn check_writable(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), CommandFailure> {
     if fs::metadata(path).is_ok_and(|m| m.is_dir()) {
         let error = io::Error::from(io::ErrorKind::IsADirectory);
         return Err(cannot_write(path, &error));
@@ -284,7 +286,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if is_there || is_special(path) {
         return Ok(());
     }
-    Temporary::create(path)
+    TemporaryFile::create(path)
         .map(drop)
         .map_err(|e| cannot_write(path, &e))
 }

@@ -10,7 +10,7 @@ const HEADING: &str = "LLVM IR";
 
 /// How LLVM IR is translated. What is not given is not parsed either: that takes time at each start.
 #[derive(Args)]
-pub struct Llvm {
+pub struct LlvmArgs {
     /// Target triple instead of the module's own, such as spir64-unknown-unknown
     #[arg(help_heading = HEADING, long)]
     pub triple: Option<String>,
@@ -39,7 +39,7 @@ pub struct Llvm {
     pub allow_unknown: Vec<String>,
 }
 
-impl Llvm {
+impl LlvmArgs {
     /// The options of the library.
     pub fn options(&self) -> Options {
         Options {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// After which passes the module is printed.
 #[derive(Clone, Copy, Debug)]
-pub enum PrintAfter {
+pub enum PrintAfterPass {
     /// Each.
     All,
     /// Each that changed it.
@@ -14,15 +14,15 @@ pub enum PrintAfter {
     Pass(&'static Pass),
 }
 
-impl FromStr for PrintAfter {
+impl FromStr for PrintAfterPass {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "all" => Ok(PrintAfter::All),
-            "changed" => Ok(PrintAfter::Changed),
+            "all" => Ok(PrintAfterPass::All),
+            "changed" => Ok(PrintAfterPass::Changed),
             name => match Pass::by_name(name) {
-                Some(pass) => Ok(PrintAfter::Pass(pass)),
+                Some(pass) => Ok(PrintAfterPass::Pass(pass)),
                 None => Err(format!("no pass is named {name}")),
             },
         }

@@ -10,12 +10,12 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Shown from a second after its making until it is dropped.
-pub struct Progress {
+pub struct ProgressIndicator {
     bar: ProgressBar,
     waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Progress {
+impl ProgressIndicator {
     /// Something whose end is not known.
     pub fn spinner(message: &'static str) -> Self {
         let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
@@ -43,7 +43,7 @@ impl Progress {
         bar.set_message(message);
         // Where nothing would be shown, a process of one thread is the faster one.
         let waiting = stderr().is_terminal().then(|| show_later(bar.clone()));
-        Progress { bar, waiting }
+        ProgressIndicator { bar, waiting }
     }
 
     /// Says what is being done.
@@ -77,7 +77,7 @@ fn show_later(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
     (stop, waiter)
 }
 
-impl Drop for Progress {
+impl Drop for ProgressIndicator {
     fn drop(&mut self) {
         if let Some((stop, waiter)) = self.waiting.take() {
             drop(stop);

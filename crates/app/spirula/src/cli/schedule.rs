@@ -1,23 +1,23 @@
 //! The kind of device that tensor programs are scheduled for, and sizes of schedules.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use spirula::{FragmentShape, Matrices, Number, Profile};
-use spirula_runtime::{Device, DeviceInfo, DeviceKind, MatrixElement, MatrixShape};
+use spirula::{FragmentElement, FragmentShape, MatrixProfile, ScheduleProfile};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceKind, MatrixElement, MatrixShape};
 use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ScheduleDevice {
     Cpu,
     Gpu,
 }
 
 /// What is asked for: `gpu`, `gpu,tile=128`, `vector=1`. Without a kind it is that of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
-    kind: Option<Kind>,
+pub struct ScheduleSpec {
+    kind: Option<ScheduleDevice>,
     settings: Vec<(String, u64)>,
 }
 
@@ -26,15 +26,15 @@ pub struct Schedule {
 pub struct ScheduleParser;
 
 impl TypedValueParser for ScheduleParser {
-    type Value = Schedule;
+    type Value = ScheduleSpec;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&clap::Arg>,
         value: &OsStr,
-    ) -> Result<Schedule, clap::Error> {
-        let parser = StringValueParser::new().try_map(|text| text.parse::<Schedule>());
+    ) -> Result<ScheduleSpec, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text| text.parse::<ScheduleSpec>());
         parser.parse_ref(command, argument, value)
     }
 
@@ -48,15 +48,15 @@ impl TypedValueParser for ScheduleParser {
     }
 }
 
-impl FromStr for Schedule {
+impl FromStr for ScheduleSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut schedule = Schedule::default();
+        let mut schedule = ScheduleSpec::default();
         for (at, part) in text.split(',').enumerate() {
             match (at, part) {
-                (0, "cpu") => schedule.kind = Some(Kind::Cpu),
-                (0, "gpu") => schedule.kind = Some(Kind::Gpu),
+                (0, "cpu") => schedule.kind = Some(ScheduleDevice::Cpu),
+                (0, "gpu") => schedule.kind = Some(ScheduleDevice::Gpu),
                 _ => schedule.settings.push(setting(part)?),
             }
         }
@@ -66,7 +66,7 @@ impl FromStr for Schedule {
 
 fn setting(text: &str) -> Result<(String, u64), String> {
     let names = || {
-        let names: Vec<&str> = Profile::SETTINGS.iter().map(|s| s.name).collect();
+        let names: Vec<&str> = ScheduleProfile::SETTINGS.iter().map(|s| s.name).collect();
         format!("cpu, gpu or NAME=VALUE of {}", names.join(", "))
     };
     let (name, value) = text
@@ -74,22 +74,22 @@ fn setting(text: &str) -> Result<(String, u64), String> {
         .ok_or_else(|| format!("{text:?} is none of {}", names()))?;
     let value = value.parse();
     let value: u64 = value.map_err(|_| format!("the value in {text:?} is no number"))?;
-    if !Profile::SETTINGS.iter().any(|s| s.name == name) {
+    if !ScheduleProfile::SETTINGS.iter().any(|s| s.name == name) {
         return Err(format!("{name:?} is none of {}", names()));
     }
     // Whether a number is possible does not depend on the profile.
-    let mut profile = Profile::GPU;
+    let mut profile = ScheduleProfile::GPU;
     match profile.set(name, value) {
         true => Ok((name.to_owned(), value)),
         false => Err(format!("{text:?} is no power of two, or too large")),
     }
 }
 
-impl fmt::Display for Schedule {
+impl fmt::Display for ScheduleSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            Some(Kind::Cpu) => Some("cpu".to_owned()),
-            Some(Kind::Gpu) => Some("gpu".to_owned()),
+            Some(ScheduleDevice::Cpu) => Some("cpu".to_owned()),
+            Some(ScheduleDevice::Gpu) => Some("gpu".to_owned()),
             None => None,
         };
         let settings = self.settings.iter();
@@ -99,27 +99,27 @@ impl fmt::Display for Schedule {
     }
 }
 
-impl Schedule {
+impl ScheduleSpec {
     /// The sizes for it, where the device is not known.
-    pub fn profile(&self) -> Profile {
-        self.of(self.kind.unwrap_or(Kind::Cpu), None)
+    pub fn profile(&self) -> ScheduleProfile {
+        self.of(self.kind.unwrap_or(ScheduleDevice::Cpu), None)
     }
 
-    fn of(&self, kind: Kind, device: Option<&DeviceInfo>) -> Profile {
+    fn of(&self, kind: ScheduleDevice, device: Option<&DeviceInfo>) -> ScheduleProfile {
         let mut profile = match kind {
-            Kind::Cpu => Profile::CPU,
-            Kind::Gpu => Profile::GPU,
+            ScheduleDevice::Cpu => ScheduleProfile::CPU,
+            ScheduleDevice::Gpu => ScheduleProfile::GPU,
         };
         match kind {
-            Kind::Gpu => {
+            ScheduleDevice::Gpu => {
                 profile.matrices = device.and_then(matrices);
                 let shuffling = device.filter(|device| device.has_shuffles);
                 profile.look_back &= device.is_none_or(|device| device.has_forward_progress);
                 profile.subgroup = shuffling.map_or(1, |device| device.subgroup_size.into());
             }
-            Kind::Cpu => {
+            ScheduleDevice::Cpu => {
                 let is_dense = device.is_some_and(|device| device.has_dense_matrices);
-                profile.dense = is_dense.then_some(Profile::DENSE);
+                profile.dense = is_dense.then_some(ScheduleProfile::DENSE);
                 profile.wide = device.map_or(profile.wide, |_| WIDE);
             }
         }
@@ -137,22 +137,22 @@ impl Schedule {
 const WIDE: u64 = 1024;
 
 /// What is asked for, or what suits the device of a name.
-pub fn profile(asked: Option<&Schedule>, device: &str) -> Profile {
-    let plain = Schedule::default();
+pub fn profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
+    let plain = ScheduleSpec::default();
     let asked = asked.unwrap_or(&plain);
-    let info = Device::find(device).ok();
+    let info = ComputeDevice::find(device).ok();
     let suits = || match info.as_ref().map(|info| info.kind) {
-        Some(DeviceKind::Gpu) => Kind::Gpu,
-        _ => Kind::Cpu,
+        Some(DeviceKind::Gpu) => ScheduleDevice::Gpu,
+        _ => ScheduleDevice::Cpu,
     };
     asked.of(asked.kind.unwrap_or_else(suits), info.as_ref())
 }
 
 /// What a device multiplies matrices with.
-fn matrices(device: &DeviceInfo) -> Option<Matrices> {
+fn matrices(device: &DeviceInfo) -> Option<MatrixProfile> {
     let shapes = device.matrices.iter().filter_map(shape);
     let memory = device.limits.workgroup_memory;
-    Matrices::new(device.subgroup_size.into(), memory, shapes)
+    MatrixProfile::new(device.subgroup_size.into(), memory, shapes)
 }
 
 fn shape(of: &MatrixShape) -> Option<FragmentShape> {
@@ -164,14 +164,14 @@ fn shape(of: &MatrixShape) -> Option<FragmentShape> {
     })
 }
 
-fn number(element: MatrixElement) -> Option<Number> {
+fn number(element: MatrixElement) -> Option<FragmentElement> {
     match element {
-        MatrixElement::F16 => Some(Number::F16),
-        MatrixElement::Bf16 => Some(Number::Bf16),
-        MatrixElement::F32 => Some(Number::F32),
-        MatrixElement::I8 => Some(Number::I8),
-        MatrixElement::U8 => Some(Number::U8),
-        MatrixElement::I32 => Some(Number::I32),
+        MatrixElement::F16 => Some(FragmentElement::F16),
+        MatrixElement::Bf16 => Some(FragmentElement::Bf16),
+        MatrixElement::F32 => Some(FragmentElement::F32),
+        MatrixElement::I8 => Some(FragmentElement::I8),
+        MatrixElement::U8 => Some(FragmentElement::U8),
+        MatrixElement::I32 => Some(FragmentElement::I32),
         _ => None,
     }
 }
@@ -187,15 +187,15 @@ mod tests {
             "cpu,vector=1",
             "gpu,matrix-rows=64,matrix-fragment=160816",
         ] {
-            let schedule: Schedule = text.parse().unwrap();
+            let schedule: ScheduleSpec = text.parse().unwrap();
             assert_eq!(schedule.to_string(), text);
         }
-        let profile = "gpu,flat=64".parse::<Schedule>().unwrap().profile();
+        let profile = "gpu,flat=64".parse::<ScheduleSpec>().unwrap().profile();
         assert_eq!(profile.flat, 64);
         for text in [
             "", "tpu", "gpu,flat", "flat=3", "flat=x", "flat=0", "gpu,cpu",
         ] {
-            assert!(text.parse::<Schedule>().is_err(), "{text}");
+            assert!(text.parse::<ScheduleSpec>().is_err(), "{text}");
         }
     }
 }

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 /// `X`, `X,Y` or `X,Y,Z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sizes(Vec<u64>);
+pub struct LaunchSizeArg(Vec<u64>);
 
-impl Sizes {
+impl LaunchSizeArg {
     /// Number of sizes that are given.
     pub fn dimensions(&self) -> u32 {
         self.0.len() as u32
@@ -20,7 +20,7 @@ impl Sizes {
     }
 }
 
-impl FromStr for Sizes {
+impl FromStr for LaunchSizeArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -30,7 +30,7 @@ impl FromStr for Sizes {
         });
         let sizes: Vec<_> = parts.collect::<Result<_, _>>()?;
         match sizes.len() {
-            1..=3 => Ok(Sizes(sizes)),
+            1..=3 => Ok(LaunchSizeArg(sizes)),
             n => Err(format!("{n} sizes are given, there are 3 dimensions")),
         }
     }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn one_to_three() {
-        let three = |text: &str| text.parse::<Sizes>().map(|s| s.three(1));
+        let three = |text: &str| text.parse::<LaunchSizeArg>().map(|s| s.three(1));
         assert_eq!(three("8"), Ok([8, 1, 1]));
         assert_eq!(three("8, 4"), Ok([8, 4, 1]));
         assert_eq!(three("8x4x2"), Ok([8, 4, 2]));

@@ -4,31 +4,31 @@ use std::str::FromStr;
 
 /// After which stages of StableHLO the result is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PrintAfter {
+pub enum PrintAfterStage {
     /// Each.
     All,
     /// The one with this name.
     Stage(String),
 }
 
-impl PrintAfter {
+impl PrintAfterStage {
     /// Whether a stage is meant.
     pub fn is(&self, stage: &str) -> bool {
         match self {
-            PrintAfter::All => true,
-            PrintAfter::Stage(name) => name == stage,
+            PrintAfterStage::All => true,
+            PrintAfterStage::Stage(name) => name == stage,
         }
     }
 }
 
-impl FromStr for PrintAfter {
+impl FromStr for PrintAfterStage {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "all" => Ok(PrintAfter::All),
+            "all" => Ok(PrintAfterStage::All),
             name if spirula::stages().any(|(stage, _)| stage == name) => {
-                Ok(PrintAfter::Stage(name.to_owned()))
+                Ok(PrintAfterStage::Stage(name.to_owned()))
             }
             name => Err(format!("no stage is named {name}")),
         }

@@ -1,12 +1,12 @@
 //! `spirula as`.
 
-use crate::cli::args::As;
-use crate::cli::{Failure, Outcome, files};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::cli::args::AsArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
 /// Assembles a text.
-pub fn run(args: &As) -> Outcome {
+pub fn run(args: &AsArgs) -> CommandResult {
     super::grammar::add(&args.grammar)?;
     let input = files::read(&args.path)?;
     let options = text::ParseOptions {
@@ -15,18 +15,21 @@ pub fn run(args: &As) -> Outcome {
     };
     match assemble(&input.bytes, &options) {
         Ok(words) => files::write_binary(&args.output, &binary::to_bytes(&words)),
-        Err(diagnostics) => Err(Failure::diagnostics(input, diagnostics)),
+        Err(diagnostics) => Err(CommandFailure::diagnostics(input, diagnostics)),
     }
 }
 
-fn assemble(bytes: &[u8], options: &text::ParseOptions) -> Result<Vec<u32>, Vec<Diagnostic>> {
+fn assemble(bytes: &[u8], options: &text::ParseOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     if binary::is_spirv(bytes) {
-        let error = Diagnostic::error(Place::Unknown, "the input is a SPIR-V binary already");
+        let error = SourceDiagnostic::error(
+            SourceLocation::Unknown,
+            "the input is a SPIR-V binary already",
+        );
         return Err(vec![error.with_hint("spirula dis disassembles it")]);
     }
     let source = std::str::from_utf8(bytes).map_err(|e| {
-        let place = Place::Byte(e.valid_up_to() as u64);
-        vec![Diagnostic::error(place, "the text is not UTF-8 here")]
+        let place = SourceLocation::Byte(e.valid_up_to() as u64);
+        vec![SourceDiagnostic::error(place, "the text is not UTF-8 here")]
     })?;
     text::parse(source, options)
 }

@@ -1,33 +1,37 @@
 //! `spirula bench`.
 
-use crate::bench::{Clock, Effort, Record, Summary, Workload, measure, microseconds, plot};
-use crate::cli::args::Bench;
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, failure, files, schedule};
-use crate::test::{Outcome as Ended, Suites, find, session};
+use crate::bench::{
+    BenchBudget, BenchClock, BenchRecord, BenchWorkload, MeanEstimate, measure, microseconds, plot,
+};
+use crate::cli::args::BenchArgs;
+use crate::cli::progress::ProgressIndicator;
+use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
+use crate::test::{SuiteCache, TestOutcome as Ended, find, session};
 use spirula_opt::Pipeline;
-use spirula_runtime::{Device, DeviceOptions, KernelTime};
+use spirula_runtime::{ComputeDevice, DeviceOptions, KernelTime};
 use std::cmp::Reverse;
 use std::path::Path;
 use std::time::Duration;
 
 /// What the measurements are compared with.
-enum Other {
+enum BenchBaseline {
     /// Those of another device.
-    Device(Box<session::Options>),
+    Device(Box<session::TestEnvironment>),
     /// Earlier ones.
-    Record(Record),
+    Record(BenchRecord),
 }
 
 /// Measures the programs of folders.
-pub fn run(args: &Bench) -> Outcome {
+pub fn run(args: &BenchArgs) -> CommandResult {
     for path in [&args.json, &args.plot].into_iter().flatten() {
         files::check_writable(path)?;
     }
     let options = options(args, &args.device)?;
     let other = match (&args.against, &args.compare) {
-        (Some(device), _) => Some(Other::Device(Box::new(self::options(args, device)?))),
-        (None, Some(path)) => Some(Other::Record(read(path)?)),
+        (Some(device), _) => Some(BenchBaseline::Device(Box::new(self::options(
+            args, device,
+        )?))),
+        (None, Some(path)) => Some(BenchBaseline::Record(read(path)?)),
         (None, None) => None,
     };
     let cases = find(
@@ -36,18 +40,18 @@ pub fn run(args: &Bench) -> Outcome {
         args.filter.as_deref(),
         args.limit,
     );
-    let cases = cases.map_err(Failure::message)?;
-    let effort = Effort {
+    let cases = cases.map_err(CommandFailure::message)?;
+    let effort = BenchBudget {
         runs: args.runs.into(),
         time: Duration::from_millis(500),
         most: Duration::from_secs(args.timeout),
         clock: match args.processor_time {
-            true => Clock::Processor,
-            false => Clock::Wall,
+            true => BenchClock::Processor,
+            false => BenchClock::Wall,
         },
     };
-    let (mut suites, mut table) = (Suites::default(), Table::default());
-    let progress = Progress::bar("measuring", cases.len() as u64);
+    let (mut suites, mut table) = (SuiteCache::default(), BenchTable::default());
+    let progress = ProgressIndicator::bar("measuring", cases.len() as u64);
     for case in &cases {
         let suite = suites.of(&case.folder);
         match suite.and_then(|suite| suite.workload(&case.name, &options)) {
@@ -62,7 +66,7 @@ pub fn run(args: &Bench) -> Outcome {
         files::write_text(path, &table.record.to_json())?;
     }
     if let Some(path) = &args.plot {
-        let svg = plot(&table.record).map_err(Failure::message)?;
+        let svg = plot(&table.record).map_err(CommandFailure::message)?;
         files::write_text(path, &svg)?;
     }
     files::write_text(Path::new("-"), &table.text())?;
@@ -72,21 +76,21 @@ pub fn run(args: &Bench) -> Outcome {
         failure::tell_line("note", &text, Some(hint));
     }
     if table.failed > 0 {
-        Err(Failure::Told)
+        Err(CommandFailure::Told)
     } else {
         Ok(())
     }
 }
 
-fn options(args: &Bench, device: &str) -> Result<session::Options, Failure> {
+fn options(args: &BenchArgs, device: &str) -> Result<session::TestEnvironment, CommandFailure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
         times: args.profile,
         ..DeviceOptions::default()
     };
     // A device that is not there is told once.
-    Device::open(device, &options).map_err(|e| Failure::message(e.to_string()))?;
-    Ok(session::Options {
+    ComputeDevice::open(device, &options).map_err(|e| CommandFailure::message(e.to_string()))?;
+    Ok(session::TestEnvironment {
         device: device.to_owned(),
         options,
         lifted: false,
@@ -97,30 +101,30 @@ fn options(args: &Bench, device: &str) -> Result<session::Options, Failure> {
     })
 }
 
-fn read(path: &Path) -> Result<Record, Failure> {
+fn read(path: &Path) -> Result<BenchRecord, CommandFailure> {
     let input = files::read(path)?;
-    let record = Record::parse(&input.bytes);
-    record.map_err(|e| Failure::message(format!("{} has no measurements: {e}", input.name)))
+    let record = BenchRecord::parse(&input.bytes);
+    record.map_err(|e| CommandFailure::message(format!("{} has no measurements: {e}", input.name)))
 }
 
 /// What was measured; each line of it is printed at once.
 #[derive(Default)]
-struct Table {
-    record: Record,
+struct BenchTable {
+    record: BenchRecord,
     /// Sum of the logarithms of how many times as fast as the other, and of how many.
     ratios: (f64, u32),
     failed: usize,
     unsupported: usize,
 }
 
-impl Table {
+impl BenchTable {
     fn measure(
         &mut self,
-        workload: &Workload,
-        options: &session::Options,
-        other: Option<&Other>,
-        effort: Effort,
-    ) -> Outcome {
+        workload: &BenchWorkload,
+        options: &session::TestEnvironment,
+        other: Option<&BenchBaseline>,
+        effort: BenchBudget,
+    ) -> CommandResult {
         let (program, dataset) = (&workload.program, &workload.dataset);
         let title = format!("{program} {dataset}");
         let measured = match measure(workload, options, effort) {
@@ -131,13 +135,15 @@ impl Table {
             }
         };
         let times = microseconds(&measured.times);
-        let summary = Summary::of(&times);
+        let summary = MeanEstimate::of(&times);
         let before = match other {
-            Some(Other::Record(record)) => record.times(program, dataset).map(Summary::of),
-            Some(Other::Device(other)) => {
+            Some(BenchBaseline::Record(record)) => {
+                record.times(program, dataset).map(MeanEstimate::of)
+            }
+            Some(BenchBaseline::Device(other)) => {
                 let measured = measure(workload, other, effort);
                 let times = measured.ok().map(|measured| microseconds(&measured.times));
-                times.map(|times| Summary::of(&times))
+                times.map(|times| MeanEstimate::of(&times))
             }
             None => None,
         };
@@ -158,7 +164,7 @@ impl Table {
             .try_for_each(|k| say(&of_kernel(k, runs)))
     }
 
-    fn refuse(&mut self, title: &str, why: Ended) -> Outcome {
+    fn refuse(&mut self, title: &str, why: Ended) -> CommandResult {
         match why {
             Ended::Unsupported(_) => self.unsupported += 1,
             _ => self.failed += 1,
@@ -189,6 +195,6 @@ fn of_kernel(kernel: &KernelTime, runs: usize) -> String {
     format!("  kernel {name}: {share:.1} us a run, {count:.1} launches of {each:.2} us")
 }
 
-fn say(line: &str) -> Outcome {
+fn say(line: &str) -> CommandResult {
     files::write_text(Path::new("-"), &format!("{line}\n"))
 }

@@ -1,12 +1,12 @@
 //! `spirula cfg`.
 
 use super::module::read_module;
-use crate::cli::args::Cfg;
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::args::CfgArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::draw::Graphviz;
 
 /// Draws the control flow of a module's functions.
-pub fn run(args: &Cfg) -> Outcome {
+pub fn run(args: &CfgArgs) -> CommandResult {
     let input = files::read(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;
     let drawing = Graphviz {
@@ -17,6 +17,6 @@ pub fn run(args: &Cfg) -> Outcome {
     };
     match drawing.draw(&module) {
         Ok(text) => files::write_text(&args.dot, &text),
-        Err(error) => Err(Failure::diagnostics(input, vec![error])),
+        Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
     }
 }

@@ -1,91 +1,104 @@
 //! `spirula compile`.
 
-use crate::cli::args::{Compile, Emit, Form, How};
-use crate::cli::files::Input;
-use crate::cli::progress::Progress;
+use crate::cli::args::{CompileArgs, EmitFormat, LoweringArgs, SpirvFileFormat};
+use crate::cli::files::InputFile;
+use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::say_line;
-use crate::cli::schedule::Schedule;
-use crate::cli::{Failure, Outcome, failure, files};
-use spirula::{CompileOptions, Known, Output, Scheduled, Tuning};
-use spirula_program::{Program, archive};
+use crate::cli::schedule::ScheduleSpec;
+use crate::cli::{CommandFailure, CommandResult, failure, files};
+use spirula::{CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ScheduledProgram};
+use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
 use std::path::{Path, PathBuf};
 
 /// Compiles the input and writes what comes of it.
-pub fn run(args: &Compile) -> Outcome {
+pub fn run(args: &CompileArgs) -> CommandResult {
     let input = files::read(&args.from.path)?;
     let emit = args.emit.unwrap_or_else(|| emit(&args.output));
-    if emit == Emit::Kernel {
+    if emit == EmitFormat::Kernel {
         return kernels(args, input);
     }
     match emit {
-        Emit::Tensor => return scheduled(args, input, Scheduled::print),
-        Emit::Dot => return scheduled(args, input, Scheduled::draw),
+        EmitFormat::Tensor => return scheduled(args, input, ScheduledProgram::print),
+        EmitFormat::Dot => return scheduled(args, input, ScheduledProgram::draw),
         _ => {}
     }
-    let progress = Progress::spinner("compiling");
+    let progress = ProgressIndicator::spinner("compiling");
     let options = tuned(args)?;
     let compiled = spirula::read(&input.bytes).and_then(|read| {
         read.compile_watched(&options, &mut |stage, text| show(args, stage, text))
     });
     let compiled = match compiled {
         Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::compile(input, error)),
     };
     drop(progress);
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
-        Output::Module(module) => of_module(args, input, &module, emit),
-        Output::Program(program) => of_program(args, input, &program, emit),
+        CompileOutput::Module(module) => of_module(args, input, &module, emit),
+        CompileOutput::Program(program) => of_program(args, input, &program, emit),
     }
 }
 
-fn of_module(args: &Compile, input: Input, module: &Module, emit: Emit) -> Outcome {
+fn of_module(
+    args: &CompileArgs,
+    input: InputFile,
+    module: &Module,
+    emit: EmitFormat,
+) -> CommandResult {
     let only_programs = |what: &str| {
         let text = format!("{what} is for programs, the input is a module");
-        Err(Failure::Usage(text))
+        Err(CommandFailure::Usage(text))
     };
     match emit {
         _ if args.kernel.is_some() => only_programs("--kernel"),
-        Emit::Tensor | Emit::Kernel | Emit::Dot | Emit::Spb => only_programs("this form"),
-        Emit::Ll => write_lifted(input, module, &args.output),
-        Emit::Spv => write(input, module, &args.output, Some(Form::Spv)),
-        Emit::Spvasm => write(input, module, &args.output, Some(Form::Spvasm)),
+        EmitFormat::Tensor | EmitFormat::Kernel | EmitFormat::Dot | EmitFormat::Spb => {
+            only_programs("this form")
+        }
+        EmitFormat::Ll => write_lifted(input, module, &args.output),
+        EmitFormat::Spv => write(input, module, &args.output, Some(SpirvFileFormat::Spv)),
+        EmitFormat::Spvasm => write(input, module, &args.output, Some(SpirvFileFormat::Spvasm)),
     }
 }
 
-fn of_program(args: &Compile, input: Input, program: &Program, emit: Emit) -> Outcome {
+fn of_program(
+    args: &CompileArgs,
+    input: InputFile,
+    program: &CompiledProgram,
+    emit: EmitFormat,
+) -> CommandResult {
     let form = match emit {
-        Emit::Spb if args.kernel.is_some() => {
+        EmitFormat::Spb if args.kernel.is_some() => {
             let text = "--kernel chooses a module, a program is written as a whole";
-            return Err(Failure::Usage(text.to_owned()));
+            return Err(CommandFailure::Usage(text.to_owned()));
         }
-        Emit::Spb => {
-            let bytes = archive::write(program).map_err(|e| Failure::message(e.to_string()))?;
+        EmitFormat::Spb => {
+            let bytes =
+                archive::write(program).map_err(|e| CommandFailure::message(e.to_string()))?;
             return files::write_binary(&args.output, &bytes);
         }
-        Emit::Tensor | Emit::Kernel | Emit::Dot | Emit::Ll => {
+        EmitFormat::Tensor | EmitFormat::Kernel | EmitFormat::Dot | EmitFormat::Ll => {
             let text = "--emit ll is for modules, the input is a program";
-            return Err(Failure::Usage(text.to_owned()));
+            return Err(CommandFailure::Usage(text.to_owned()));
         }
-        Emit::Spv => Form::Spv,
-        Emit::Spvasm => Form::Spvasm,
+        EmitFormat::Spv => SpirvFileFormat::Spv,
+        EmitFormat::Spvasm => SpirvFileFormat::Spvasm,
     };
     let chosen = choose(program, args.kernel)?;
     write_kernels(input, program, &chosen, &args.output, form)
 }
 
 /// Writes a module as the LLVM assembly that it is lifted to.
-fn write_lifted(input: Input, module: &Module, output: &Path) -> Outcome {
+fn write_lifted(input: InputFile, module: &Module, output: &Path) -> CommandResult {
     match spirula_llvm::lift(module) {
         Ok(lifted) => files::write_text(output, &spirula_llvm::print(&lifted)),
-        Err(all) => Err(Failure::diagnostics(input, all)),
+        Err(all) => Err(CommandFailure::diagnostics(input, all)),
     }
 }
 
 /// Prints what a stage left, if that is asked for.
-fn show(args: &Compile, stage: &str, text: &dyn Fn() -> String) {
+fn show(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String) {
     if args
         .print_after
         .as_ref()
@@ -96,28 +109,32 @@ fn show(args: &Compile, stage: &str, text: &dyn Fn() -> String) {
 }
 
 /// Writes the imperative IR that the input passes through.
-fn kernels(args: &Compile, input: Input) -> Outcome {
+fn kernels(args: &CompileArgs, input: InputFile) -> CommandResult {
     let options = tuned(args)?;
     let kernels = spirula::read(&input.bytes)
         .and_then(|read| read.into_kernels(&options, &mut |stage, text| show(args, stage, text)));
     match kernels {
         Ok(kernels) => files::write_text(&args.output, &spirula_kernel::print(&kernels.program)),
-        Err(error) => Err(Failure::compile(input, error)),
+        Err(error) => Err(CommandFailure::compile(input, error)),
     }
 }
 
 /// Writes a text for the dispatches of a tensor program.
-fn scheduled(args: &Compile, input: Input, text: fn(&Scheduled) -> String) -> Outcome {
+fn scheduled(
+    args: &CompileArgs,
+    input: InputFile,
+    text: fn(&ScheduledProgram) -> String,
+) -> CommandResult {
     let options = tuned(args)?;
     let scheduled = spirula::read(&input.bytes).and_then(|read| read.scheduled(&options));
     match scheduled {
         Ok(scheduled) => files::write_text(&args.output, &text(&scheduled)),
-        Err(error) => Err(Failure::compile(input, error)),
+        Err(error) => Err(CommandFailure::compile(input, error)),
     }
 }
 
 /// The options of the compilation with what tuning found.
-fn tuned(args: &Compile) -> Result<CompileOptions, Failure> {
+fn tuned(args: &CompileArgs) -> Result<CompileOptions, CommandFailure> {
     Ok(CompileOptions {
         tuning: args.how.tuning()?,
         ..options(&args.how, args.entry.as_deref())
@@ -125,14 +142,19 @@ fn tuned(args: &Compile) -> Result<CompileOptions, Failure> {
 }
 
 /// Writes a module in the form that was asked for, or that the output's name asks for.
-pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -> Outcome {
+pub fn write(
+    input: InputFile,
+    module: &Module,
+    output: &Path,
+    form: Option<SpirvFileFormat>,
+) -> CommandResult {
     match form.unwrap_or_else(|| by_name(output)) {
-        Form::Spv => files::write_module(output, module),
-        Form::Spvasm => {
+        SpirvFileFormat::Spv => files::write_module(output, module),
+        SpirvFileFormat::Spvasm => {
             let words = module.to_words();
             match text::Disassembly::new(&words, text::PrintOptions::default()) {
                 Ok(text) => files::write_displayed(output, &text),
-                Err(error) => Err(Failure::diagnostics(input, vec![error])),
+                Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
             }
         }
     }
@@ -140,38 +162,41 @@ pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -
 
 /// The options of a compilation from those of the command line; `entry` is the function of a
 /// StableHLO module.
-pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
+pub fn options(how: &LoweringArgs, entry: Option<&str>) -> CompileOptions {
     CompileOptions {
         target: how.target_env,
         llvm: how.llvm.options(),
         function: entry.map(str::to_owned),
-        known: Known::default(),
+        known: KnownArguments::default(),
         profile: how
             .schedule
             .as_ref()
-            .map(Schedule::profile)
+            .map(ScheduleSpec::profile)
             .unwrap_or_default(),
-        tuning: Tuning::default(),
+        tuning: DispatchTuning::default(),
     }
 }
 
 /// The kernels of a program that are meant, by number. None of them may have been refused.
-fn choose(program: &Program, asked: Option<usize>) -> Result<Vec<usize>, Failure> {
+fn choose(program: &CompiledProgram, asked: Option<usize>) -> Result<Vec<usize>, CommandFailure> {
     let count = program.kernels.len();
     let chosen = match asked {
         Some(number) if number >= count => {
             let text = format!("the program has no kernel {number}");
-            return Err(Failure::hinted(text, format!("it has {count} kernels")));
+            return Err(CommandFailure::hinted(
+                text,
+                format!("it has {count} kernels"),
+            ));
         }
         Some(number) => vec![number],
         None => (0..count).collect(),
     };
     if chosen.is_empty() {
-        return Err(Failure::message("the program has no kernels"));
+        return Err(CommandFailure::message("the program has no kernels"));
     }
     for number in &chosen {
         if let Some(why) = &program.kernels[*number].refusal {
-            return Err(Failure::message(format!("kernel {number}: {why}")));
+            return Err(CommandFailure::message(format!("kernel {number}: {why}")));
         }
     }
     Ok(chosen)
@@ -180,18 +205,18 @@ fn choose(program: &Program, asked: Option<usize>) -> Result<Vec<usize>, Failure
 /// Writes kernels: one to the output itself, several to numbered files, or to standard output one
 /// after the other as assembly.
 fn write_kernels(
-    input: Input,
-    program: &Program,
+    input: InputFile,
+    program: &CompiledProgram,
     chosen: &[usize],
     output: &Path,
-    form: Form,
-) -> Outcome {
+    form: SpirvFileFormat,
+) -> CommandResult {
     let several = chosen.len() > 1;
-    if several && files::is_standard(output) && form == Form::Spv {
+    if several && files::is_standard(output) && form == SpirvFileFormat::Spv {
         let text = format!("the program has {} kernels, each a module", chosen.len());
         let hint = "give a file with -o for numbered files beside it, choose one with --kernel N, \
                     or see them all with --emit spvasm";
-        return Err(Failure::hinted(text, hint));
+        return Err(CommandFailure::hinted(text, hint));
     }
     let mut listing = String::new();
     for &number in chosen {
@@ -200,13 +225,13 @@ fn write_kernels(
             true => numbered(output, number),
             false => output.to_owned(),
         };
-        if form == Form::Spv {
+        if form == SpirvFileFormat::Spv {
             files::write_binary(&path, &spirula_spirv::binary::to_bytes(words))?;
             continue;
         }
         let text = match text::print(words, &text::PrintOptions::default()) {
             Ok(text) => text,
-            Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+            Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
         };
         match files::is_standard(output) && several {
             true => listing += &format!("; Kernel {number}\n{text}"),
@@ -231,27 +256,27 @@ fn numbered(output: &Path, number: usize) -> PathBuf {
 }
 
 /// Ends of names, and the forms that they ask for.
-const ENDS: &[(&str, Emit)] = &[
-    ("spvasm", Emit::Spvasm),
-    ("tensor", Emit::Tensor),
-    ("kernel", Emit::Kernel),
-    ("ll", Emit::Ll),
-    ("dot", Emit::Dot),
-    ("spb", Emit::Spb),
+const ENDS: &[(&str, EmitFormat)] = &[
+    ("spvasm", EmitFormat::Spvasm),
+    ("tensor", EmitFormat::Tensor),
+    ("kernel", EmitFormat::Kernel),
+    ("ll", EmitFormat::Ll),
+    ("dot", EmitFormat::Dot),
+    ("spb", EmitFormat::Spb),
 ];
 
 /// The form that an output's name asks for.
-fn emit(output: &Path) -> Emit {
+fn emit(output: &Path) -> EmitFormat {
     let found = ENDS
         .iter()
         .find(|(end, _)| files::has_extension(output, end));
-    found.map_or(Emit::Spv, |(_, emit)| *emit)
+    found.map_or(EmitFormat::Spv, |(_, emit)| *emit)
 }
 
-fn by_name(output: &Path) -> Form {
+fn by_name(output: &Path) -> SpirvFileFormat {
     match emit(output) {
-        Emit::Spvasm => Form::Spvasm,
-        _ => Form::Spv,
+        EmitFormat::Spvasm => SpirvFileFormat::Spvasm,
+        _ => SpirvFileFormat::Spv,
     }
 }
 
@@ -269,11 +294,11 @@ mod tests {
     #[test]
     fn names_ask_for_forms() {
         let form = |text: &str| emit(Path::new(text));
-        assert_eq!(form("-"), Emit::Spv);
-        assert_eq!(form("x.spvasm"), Emit::Spvasm);
-        assert_eq!(form("x.tensor"), Emit::Tensor);
-        assert_eq!(form("x.kernel"), Emit::Kernel);
-        assert_eq!(form("x.ll"), Emit::Ll);
-        assert_eq!(form("x.spb"), Emit::Spb);
+        assert_eq!(form("-"), EmitFormat::Spv);
+        assert_eq!(form("x.spvasm"), EmitFormat::Spvasm);
+        assert_eq!(form("x.tensor"), EmitFormat::Tensor);
+        assert_eq!(form("x.kernel"), EmitFormat::Kernel);
+        assert_eq!(form("x.ll"), EmitFormat::Ll);
+        assert_eq!(form("x.spb"), EmitFormat::Spb);
     }
 }

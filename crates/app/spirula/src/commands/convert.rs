@@ -3,24 +3,24 @@
 use super::compile::write;
 use super::module::read_module;
 use crate::cli::allow::ceiling;
-use crate::cli::args::Convert;
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::args::ConvertArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::recompute::recompute;
 
 /// Gives a module another version, or has it declare what it needs.
-pub fn run(args: &Convert) -> Outcome {
+pub fn run(args: &ConvertArgs) -> CommandResult {
     let input = files::read(&args.from.path)?;
     let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
     if let Some(version) = args.to_version
         && let Err(error) = to_version(&mut module, version)
     {
-        return Err(Failure::diagnostics(input, vec![error.into()]));
+        return Err(CommandFailure::diagnostics(input, vec![error.into()]));
     }
     if (args.minimal || !args.allow.is_empty())
         && let Err(error) = recompute(&mut module, &ceiling(&args.allow))
     {
-        return Err(Failure::diagnostics(input, vec![*error]));
+        return Err(CommandFailure::diagnostics(input, vec![*error]));
     }
     write(input, &module, &args.output, args.emit)
 }

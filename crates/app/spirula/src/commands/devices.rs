@@ -1,15 +1,17 @@
 //! `spirula devices`.
 
-use crate::cli::args::Devices;
-use crate::cli::{Failure, Outcome, cache, failure, files};
-use spirula_runtime::probe::{self, Verdict};
-use spirula_runtime::{Device, DeviceInfo, DeviceOptions, devices};
+use crate::cli::args::DevicesArgs;
+use crate::cli::{CommandFailure, CommandResult, cache, failure, files};
+use spirula_runtime::probe::{self, ProbeVerdict};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, devices};
 use std::fmt::Write;
 use std::path::Path;
 
 /// Lists the devices, the default first, and probes them if that is asked for.
-pub fn run(args: &Devices) -> Outcome {
-    let named = |name: &String| Device::find(name).map_err(|e| Failure::message(e.to_string()));
+pub fn run(args: &DevicesArgs) -> CommandResult {
+    let named = |name: &String| {
+        ComputeDevice::find(name).map_err(|e| CommandFailure::message(e.to_string()))
+    };
     let all = match args.names.is_empty() {
         true => devices(),
         false => args.names.iter().map(named).collect::<Result<_, _>>()?,
@@ -27,23 +29,24 @@ pub fn run(args: &Devices) -> Outcome {
 }
 
 /// Runs the probes and keeps what they find; a failure where the device gets something wrong.
-fn probed(info: &DeviceInfo, text: &mut String) -> Outcome {
-    let failed = |e: spirula_runtime::Error| Failure::message(format!("{}: {e}", info.id));
-    let device = Device::open(&info.id, &DeviceOptions::default());
+fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
+    let failed =
+        |e: spirula_runtime::DeviceError| CommandFailure::message(format!("{}: {e}", info.id));
+    let device = ComputeDevice::open(&info.id, &DeviceOptions::default());
     let found = device
         .and_then(|mut device| probe::probe(&mut device))
         .map_err(failed)?;
-    if found.iter().all(|f| f.verdict == Verdict::Lacking) {
+    if found.iter().all(|f| f.verdict == ProbeVerdict::Lacking) {
         *text += &row("probed", "not: probes are shaders, which it does not run");
         return Ok(());
     }
     let mut outcome = Ok(());
     for finding in &found {
         let told = match &finding.verdict {
-            Verdict::Right => "right".to_owned(),
-            Verdict::Lacking => "not there".to_owned(),
-            Verdict::Wrong(why) => {
-                outcome = Err(Failure::Told);
+            ProbeVerdict::Right => "right".to_owned(),
+            ProbeVerdict::Lacking => "not there".to_owned(),
+            ProbeVerdict::Wrong(why) => {
+                outcome = Err(CommandFailure::Told);
                 format!("WRONG: {why}")
             }
         };

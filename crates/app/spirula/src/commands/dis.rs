@@ -1,13 +1,13 @@
 //! `spirula dis`.
 
-use crate::cli::args::Dis;
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::args::DisArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
 use spirula::InputKind;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
 /// Disassembles a module, also one that is not valid.
-pub fn run(args: &Dis) -> Outcome {
+pub fn run(args: &DisArgs) -> CommandResult {
     super::grammar::add(&args.grammar)?;
     let input = files::read(&args.path)?;
     let options = text::PrintOptions {
@@ -17,21 +17,21 @@ pub fn run(args: &Dis) -> Outcome {
     };
     let words = match is_module(&input.bytes).and_then(|()| binary::words(&input.bytes)) {
         Ok(words) => words,
-        Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+        Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
     };
     match text::Disassembly::new(&words, options) {
         Ok(text) => files::write_displayed(&args.output, &text),
-        Err(error) => Err(Failure::diagnostics(input, vec![error])),
+        Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
     }
 }
 
-fn is_module(bytes: &[u8]) -> Result<(), Diagnostic> {
+fn is_module(bytes: &[u8]) -> Result<(), SourceDiagnostic> {
     match spirula::detect(bytes)? {
         InputKind::SpirvBinary => Ok(()),
         other => {
             let message = format!("the input is {}, not a SPIR-V binary", other.name());
             let hint = "spirula compile --emit spvasm translates LLVM IR to assembly";
-            Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
+            Err(SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint))
         }
     }
 }

@@ -1,13 +1,13 @@
 //! `--grammar`: instructions of the user's own.
 
-use crate::cli::args::Grammar;
-use crate::cli::{Failure, Outcome, files};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::cli::args::GrammarArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::Additions;
 use std::path::Path;
 
 /// Adds what files describe to the grammar, before anything is read by it.
-pub fn add(args: &Grammar) -> Outcome {
+pub fn add(args: &GrammarArgs) -> CommandResult {
     for file in &args.grammar {
         let (name, path) = match file.split_once('=') {
             Some((name, path)) => (Some(name), path),
@@ -15,18 +15,18 @@ pub fn add(args: &Grammar) -> Outcome {
         };
         let input = files::read(Path::new(path))?;
         if let Err(fault) = register(&input.bytes, name) {
-            return Err(Failure::diagnostics(input, vec![fault]));
+            return Err(CommandFailure::diagnostics(input, vec![fault]));
         }
     }
     Ok(())
 }
 
-fn register(bytes: &[u8], name: Option<&str>) -> Result<(), Diagnostic> {
+fn register(bytes: &[u8], name: Option<&str>) -> Result<(), SourceDiagnostic> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
-        let place = Place::Byte(e.valid_up_to() as u64);
-        Diagnostic::error(place, "the grammar is no UTF-8")
+        let place = SourceLocation::Byte(e.valid_up_to() as u64);
+        SourceDiagnostic::error(place, "the grammar is no UTF-8")
     })?;
     let additions = Additions::from_json(text, name)?;
     let added = additions.register();
-    added.map_err(|e| Diagnostic::error(Place::Unknown, e.to_string()))
+    added.map_err(|e| SourceDiagnostic::error(SourceLocation::Unknown, e.to_string()))
 }

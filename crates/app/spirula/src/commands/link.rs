@@ -2,16 +2,16 @@
 
 use super::compile::write;
 use super::module::read_module;
-use crate::cli::args::Link;
-use crate::cli::files::Input;
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, files};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::cli::args::LinkArgs;
+use crate::cli::files::InputFile;
+use crate::cli::progress::ProgressIndicator;
+use crate::cli::{CommandFailure, CommandResult, files};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::link::{EntryNames, LinkError, Options, link};
 
 /// Links the inputs and writes the module.
-pub fn run(args: &Link) -> Outcome {
-    let progress = Progress::spinner("linking");
+pub fn run(args: &LinkArgs) -> CommandResult {
+    let progress = ProgressIndicator::spinner("linking");
     let mut inputs = Vec::new();
     let mut modules = Vec::new();
     for path in &args.paths {
@@ -44,21 +44,21 @@ pub fn run(args: &Link) -> Outcome {
 }
 
 /// The failure, shown where the instruction stands that is at fault.
-fn refused(mut inputs: Vec<Input>, error: &LinkError) -> Failure {
+fn refused(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
     let text = error.describe(|module| inputs[module].name.clone());
     let place = match error {
         LinkError::Convert { error, .. } => error.place,
-        LinkError::Import { error, .. } => Diagnostic::from(error.clone()).place,
-        _ => Place::Unknown,
+        LinkError::Import { error, .. } => SourceDiagnostic::from(error.clone()).place,
+        _ => SourceLocation::Unknown,
     };
     match (error.module(), place) {
-        (Some(module), place) if place != Place::Unknown => {
-            let fault = Diagnostic::error(place, text);
-            Failure::diagnostics(inputs.swap_remove(module), vec![fault])
+        (Some(module), place) if place != SourceLocation::Unknown => {
+            let fault = SourceDiagnostic::error(place, text);
+            CommandFailure::diagnostics(inputs.swap_remove(module), vec![fault])
         }
         _ => match error.hint() {
-            Some(hint) => Failure::hinted(text, hint),
-            None => Failure::message(text),
+            Some(hint) => CommandFailure::hinted(text, hint),
+            None => CommandFailure::message(text),
         },
     }
 }

@@ -18,116 +18,116 @@ mod test;
 mod tune;
 mod val;
 
-use crate::cli::{Outcome, args, passes, stages};
+use crate::cli::{CommandResult, args, passes, stages};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
 use std::env;
 use std::ffi::OsStr;
 
 /// A command.
-struct Command {
+struct CliCommand {
     name: &'static str,
     /// What it does, in a line.
     about: &'static str,
     /// Adds what it takes, which is done only once it is asked for: most of the time that a small module
     /// takes is the start of the process.
     arguments: fn(clap::Command) -> clap::Command,
-    run: fn(&mut ArgMatches) -> Outcome,
+    run: fn(&mut ArgMatches) -> CommandResult,
 }
 
 /// All commands, in the order of the help.
-const COMMANDS: &[Command] = &[
-    Command {
+const COMMANDS: &[CliCommand] = &[
+    CliCommand {
         name: "compile",
         about: "Compile an input to SPIR-V: a module, or those of a program's kernels",
-        arguments: arguments::<args::Compile>,
+        arguments: arguments::<args::CompileArgs>,
         run: |given| compile::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "opt",
         about: "Optimise a SPIR-V module",
-        arguments: arguments::<args::Opt>,
+        arguments: arguments::<args::OptArgs>,
         run: |given| opt::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "dis",
         about: "Disassemble a SPIR-V module",
-        arguments: arguments::<args::Dis>,
+        arguments: arguments::<args::DisArgs>,
         run: |given| dis::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "as",
         about: "Assemble SPIR-V assembly into a module",
-        arguments: arguments::<args::As>,
+        arguments: arguments::<args::AsArgs>,
         run: |given| assemble::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "val",
         about: "Verify a SPIR-V module",
-        arguments: arguments::<args::Val>,
+        arguments: arguments::<args::ValArgs>,
         run: |given| val::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "link",
         about: "Link modules into one",
-        arguments: arguments::<args::Link>,
+        arguments: arguments::<args::LinkArgs>,
         run: |given| link::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "convert",
         about: "Give a module another version of SPIR-V, or have it declare only what it needs",
-        arguments: arguments::<args::Convert>,
+        arguments: arguments::<args::ConvertArgs>,
         run: |given| convert::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "cfg",
         about: "Draw the control flow of a module's functions",
-        arguments: arguments::<args::Cfg>,
+        arguments: arguments::<args::CfgArgs>,
         run: |given| cfg::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "reduce",
         about: "Shrink a module that a command fails on",
-        arguments: arguments::<args::Reduce>,
+        arguments: arguments::<args::ReduceArgs>,
         run: |given| reduce::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "devices",
         about: "List the devices that kernels can run on, or find out what they get wrong",
-        arguments: arguments::<args::Devices>,
+        arguments: arguments::<args::DevicesArgs>,
         run: |given| devices::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "info",
         about: "Show the entry points of a module or program and what they take",
-        arguments: arguments::<args::Info>,
+        arguments: arguments::<args::InfoArgs>,
         run: |given| info::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "run",
         about: "Run a kernel or a program and show, save or check what it computes",
-        arguments: arguments::<args::Run>,
+        arguments: arguments::<args::RunArgs>,
         run: |given| run::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "tune",
         about: "Find sizes for the schedules of a tensor program by trying them on a device",
-        arguments: arguments::<args::Tune>,
+        arguments: arguments::<args::TuneArgs>,
         run: |given| tune::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "test",
         about: "Run folders of tests, whose kind is found from their content",
-        arguments: arguments::<args::Test>,
+        arguments: arguments::<args::TestArgs>,
         run: |given| test::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "bench",
         about: "Measure the programs in folders of tests",
-        arguments: arguments::<args::Bench>,
+        arguments: arguments::<args::BenchArgs>,
         run: |given| bench::run(&read(given)),
     },
-    Command {
+    CliCommand {
         name: "test-worker",
         about: "Run tests for a parent process",
         arguments: arguments::<args::TestWorker>,
@@ -136,19 +136,19 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Makes a text.
-type Text = fn() -> String;
+type HelpTextFn = fn() -> String;
 
 /// Most columns of the help.
 const WIDTH: usize = 100;
 
 /// What the long help of a command ends with, where that is made of tables.
-const EXPLAINED: &[(&str, Text)] = &[("compile", stages::help), ("opt", passes::help)];
+const EXPLAINED: &[(&str, HelpTextFn)] = &[("compile", stages::help), ("opt", passes::help)];
 
 /// The command by which a process runs tests for another one.
 const SERVANT: &str = "test-worker";
 
 /// Runs the command that the arguments of the process name.
-pub fn run() -> Outcome {
+pub fn run() -> CommandResult {
     let name = env::args_os().nth(1);
     let named = COMMANDS
         .iter()
@@ -165,7 +165,7 @@ pub fn run() -> Outcome {
 
 /// What the process was given after the name of a command. The others are not built for that, and
 /// the tables of its long help only where that is asked for.
-fn given(command: &Command) -> ArgMatches {
+fn given(command: &CliCommand) -> ArgMatches {
     let given = || env::args_os().skip(1);
     let name = || format!("spirula {}", command.name);
     let alone = (command.arguments)(command.built()).bin_name(name());
@@ -178,7 +178,7 @@ fn given(command: &Command) -> ArgMatches {
     }
 }
 
-impl Command {
+impl CliCommand {
     /// The command without its arguments.
     fn built(&self) -> clap::Command {
         clap::Command::new(self.name)

@@ -1,10 +1,10 @@
 //! The input of commands that take a module: read, verified, brought to SPIR-V.
 
 use super::compile::options;
-use crate::cli::args::{How, InputValidation};
-use crate::cli::files::Input;
-use crate::cli::{Failure, failure};
-use spirula_diagnostics::Diagnostic;
+use crate::cli::args::{InputValidation, LoweringArgs};
+use crate::cli::files::InputFile;
+use crate::cli::{CommandFailure, failure};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::verify;
 
@@ -13,33 +13,33 @@ use spirula_spirv::verify;
 /// # Errors
 /// The input is malformed, breaks a rule, or becomes no module.
 pub fn read_module(
-    input: Input,
-    how: &How,
+    input: InputFile,
+    how: &LoweringArgs,
     validation: Option<&InputValidation>,
-) -> Result<(Input, Module), Failure> {
+) -> Result<(InputFile, Module), CommandFailure> {
     let read = match spirula::read(&input.bytes) {
         Ok(read) => read,
-        Err(error) => return Err(Failure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::compile(input, error)),
     };
-    if let spirula::Input::Spirv(_, module) = &read
+    if let spirula::CompileInput::Spirv(_, module) = &read
         && validation.is_some_and(|validation| !validation.skip_validation)
         && let Err(faults) = verify(module)
     {
-        return Err(Failure::diagnostics(input, faults));
+        return Err(CommandFailure::diagnostics(input, faults));
     }
     let compiled = match read.compile(&options(how, None)) {
         Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::compile(input, error)),
     };
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.into_module() {
         Ok(module) => Ok((input, module)),
-        Err(error) => Err(Failure::compile(input, error)),
+        Err(error) => Err(CommandFailure::compile(input, error)),
     }
 }
 
 /// Verifies a module for any consumer: the environment's rules are for its output.
-fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
+fn verify(module: &Module) -> Result<(), Vec<SourceDiagnostic>> {
     let options = verify::Options {
         scalar_block_layout: true,
         ..verify::Options::default()

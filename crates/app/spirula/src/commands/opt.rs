@@ -2,21 +2,21 @@
 
 use super::compile::write;
 use super::module::read_module;
-use crate::cli::args::Opt;
-use crate::cli::passes::PrintAfter;
+use crate::cli::args::OptArgs;
+use crate::cli::passes::PrintAfterPass;
 use crate::cli::say::{say, say_line};
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_opt::{Error, Observer, Options, Outcome as Done, Pass, Pipeline, optimise};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
 use std::time::{Duration, Instant};
 
 /// Optimises the input and writes the module.
-pub fn run(args: &Opt) -> Outcome {
+pub fn run(args: &OptArgs) -> CommandResult {
     super::grammar::add(&args.grammar)?;
     let input = files::read(&args.from.path)?;
     let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
-    let mut watcher = Watcher {
+    let mut watcher = PassReporter {
         print_after: args.print_after,
         began: Instant::now(),
         times: Vec::new(),
@@ -27,8 +27,8 @@ pub fn run(args: &Opt) -> Outcome {
     };
     let report = match optimise(&mut module, &pipeline(args)?, &mut settings) {
         Ok(report) => report,
-        Err(Error::Module(error)) => return Err(Failure::diagnostics(input, vec![*error])),
-        Err(error) => return Err(Failure::message(error.to_string())),
+        Err(Error::Module(error)) => return Err(CommandFailure::diagnostics(input, vec![*error])),
+        Err(error) => return Err(CommandFailure::message(error.to_string())),
     };
     if args.statistics || report.skipped {
         say!("{report}");
@@ -41,10 +41,10 @@ pub fn run(args: &Opt) -> Outcome {
     write(input, &module, &args.output, args.emit)
 }
 
-fn pipeline(args: &Opt) -> Result<Pipeline, Failure> {
+fn pipeline(args: &OptArgs) -> Result<Pipeline, CommandFailure> {
     let preset = || format!("O{}", args.level).parse();
     let chosen = args.passes.clone().map_or_else(preset, Ok);
-    let mut pipeline = chosen.map_err(|e| Failure::Usage(e.to_string()))?;
+    let mut pipeline = chosen.map_err(|e| CommandFailure::Usage(e.to_string()))?;
     if let Some(strip) = Pass::by_name("strip-debug").filter(|_| args.strip_debug) {
         pipeline.push_front(strip);
     }
@@ -52,13 +52,13 @@ fn pipeline(args: &Opt) -> Result<Pipeline, Failure> {
 }
 
 /// Prints and measures.
-struct Watcher {
-    print_after: Option<PrintAfter>,
+struct PassReporter {
+    print_after: Option<PrintAfterPass>,
     began: Instant,
     times: Vec<(&'static str, Duration)>,
 }
 
-impl Observer for Watcher {
+impl Observer for PassReporter {
     fn before(&mut self, _pass: &Pass, _module: &Module) {
         self.began = Instant::now();
     }
@@ -67,9 +67,9 @@ impl Observer for Watcher {
         self.times.push((pass.name, self.began.elapsed()));
         let shown = match self.print_after {
             None => false,
-            Some(PrintAfter::All) => true,
-            Some(PrintAfter::Changed) => outcome.changed(),
-            Some(PrintAfter::Pass(only)) => only.name == pass.name,
+            Some(PrintAfterPass::All) => true,
+            Some(PrintAfterPass::Changed) => outcome.changed(),
+            Some(PrintAfterPass::Pass(only)) => only.name == pass.name,
         };
         if shown {
             say_line!("; after {}", pass.name);

@@ -2,11 +2,11 @@
 
 use super::compile::write;
 use super::module::read_module;
-use crate::cli::args::Reduce;
-use crate::cli::files::Input;
-use crate::cli::progress::Progress;
+use crate::cli::args::ReduceArgs;
+use crate::cli::files::InputFile;
+use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::say_line;
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::binary;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reduce::{Options, reduce};
@@ -18,14 +18,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Shrinks the input while the command fails on it.
-pub fn run(args: &Reduce) -> Outcome {
+pub fn run(args: &ReduceArgs) -> CommandResult {
     files::check_writable(&args.output)?;
     let input = files::read(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;
-    let mut trial = Trial::new(args)?;
+    let mut trial = ReduceTrial::new(args)?;
     let first = trial.run(&module.to_words())?;
     let wanted = trial.wanted(args, &first)?;
-    let progress = Progress::spinner("reducing");
+    let progress = ProgressIndicator::spinner("reducing");
     let mut settings = Options::default();
     settings.attempts = args.attempts.unwrap_or(settings.attempts);
     if let Some(target) = args.how.target_env {
@@ -33,7 +33,7 @@ pub fn run(args: &Reduce) -> Outcome {
     }
     let mut error = None;
     let mut attempts = 0;
-    let mut best = Best::default();
+    let mut best = BestModuleWriter::default();
     let is_interesting = |words: &[u32]| {
         attempts += 1;
         // After a failure to run it, no candidate is kept.
@@ -65,7 +65,7 @@ pub fn run(args: &Reduce) -> Outcome {
     }
     let Some(small) = small else {
         let text = "the command does not fail in the same way twice";
-        return Err(Failure::message(text));
+        return Err(CommandFailure::message(text));
     };
     let count = |module: &Module| module.all_insts().count();
     say_line!(
@@ -81,12 +81,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The best module so far, which is written now and then: whoever stops the command has it.
 #[derive(Default)]
-struct Best {
+struct BestModuleWriter {
     written: Option<Instant>,
 }
 
-impl Best {
-    fn keep(&mut self, args: &Reduce, input: &Input, words: &[u32]) -> Outcome {
+impl BestModuleWriter {
+    fn keep(&mut self, args: &ReduceArgs, input: &InputFile, words: &[u32]) -> CommandResult {
         let is_recent = self.written.is_some_and(|at| at.elapsed() < PAUSE);
         if is_recent || files::is_standard(&args.output) {
             return Ok(());
@@ -100,7 +100,7 @@ impl Best {
 }
 
 /// What a command did.
-struct Found {
+struct TrialOutput {
     /// Exit code; none where a signal ended it.
     code: Option<i32>,
     /// What it printed on standard output and standard error.
@@ -108,13 +108,13 @@ struct Found {
 }
 
 /// What a candidate's command has to do.
-struct Wanted {
+struct TrialCriterion {
     code: Option<Option<i32>>,
     text: Option<String>,
 }
 
-impl Wanted {
-    fn is_met(&self, found: &Option<Found>) -> bool {
+impl TrialCriterion {
+    fn is_met(&self, found: &Option<TrialOutput>) -> bool {
         let Some(found) = found else { return false };
         let prints = |text: &String| {
             let text = text.as_bytes();
@@ -132,18 +132,18 @@ fn names_place(arg: &OsStr) -> bool {
 }
 
 /// The command with the files that it works on, which are removed at the end.
-struct Trial<'a> {
+struct ReduceTrial<'a> {
     command: &'a [OsString],
     timeout: Duration,
     candidate: PathBuf,
     printed: PathBuf,
 }
 
-impl<'a> Trial<'a> {
-    fn new(args: &'a Reduce) -> Result<Self, Failure> {
+impl<'a> ReduceTrial<'a> {
+    fn new(args: &'a ReduceArgs) -> Result<Self, CommandFailure> {
         let folder = std::env::temp_dir();
         let path = |end: &str| folder.join(format!("spirula-reduce-{}{end}", std::process::id()));
-        let trial = Trial {
+        let trial = ReduceTrial {
             command: &args.command,
             timeout: Duration::from_secs(args.timeout),
             candidate: path(".spv"),
@@ -156,14 +156,14 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs the command on a module; nothing comes of one that takes too long.
-    fn run(&mut self, words: &[u32]) -> Result<Option<Found>, Failure> {
+    fn run(&mut self, words: &[u32]) -> Result<Option<TrialOutput>, CommandFailure> {
         let write =
             |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(|e| cannot_write(path, &e));
         write(&self.candidate, &binary::to_bytes(words))?;
         let out = File::create(&self.printed).map_err(|e| cannot_write(&self.printed, &e))?;
         let err = out.try_clone()?;
         let [program, rest @ ..] = self.command else {
-            return Err(Failure::Usage("there is no command".to_owned()));
+            return Err(CommandFailure::Usage("there is no command".to_owned()));
         };
         let mut process = Command::new(program);
         process.args(rest.iter().map(|arg| self.placed(arg)));
@@ -173,7 +173,7 @@ impl<'a> Trial<'a> {
         process.stdin(Stdio::null()).stdout(out).stderr(err);
         let mut child = process.spawn().map_err(|e| {
             let name = program.to_string_lossy();
-            Failure::message(format!("cannot run {name}: {e}"))
+            CommandFailure::message(format!("cannot run {name}: {e}"))
         })?;
         let began = Instant::now();
         let mut pause = Duration::from_micros(200);
@@ -191,7 +191,7 @@ impl<'a> Trial<'a> {
         };
         let printed = fs::read(&self.printed)?;
         let code = status.code();
-        Ok(Some(Found { code, printed }))
+        Ok(Some(TrialOutput { code, printed }))
     }
 
     /// An argument with the module's path wherever `{}` stands in it.
@@ -206,12 +206,19 @@ impl<'a> Trial<'a> {
     }
 
     /// What candidates have to do: what was asked for, or else end as the input did.
-    fn wanted(&self, args: &Reduce, first: &Option<Found>) -> Result<Wanted, Failure> {
+    fn wanted(
+        &self,
+        args: &ReduceArgs,
+        first: &Option<TrialOutput>,
+    ) -> Result<TrialCriterion, CommandFailure> {
         let Some(found) = first else {
             let text = format!("the command takes longer than {} s", args.timeout);
-            return Err(Failure::hinted(text, "--timeout SECONDS gives it more"));
+            return Err(CommandFailure::hinted(
+                text,
+                "--timeout SECONDS gives it more",
+            ));
         };
-        let wanted = Wanted {
+        let wanted = TrialCriterion {
             code: match (args.exit, &args.keeps_printing) {
                 (Some(code), _) => Some(Some(code)),
                 (None, Some(_)) => None,
@@ -224,13 +231,13 @@ impl<'a> Trial<'a> {
             let code = found.code.map_or("a signal".to_owned(), |c| c.to_string());
             let text = format!("the command does not fail on the input: it ended with {code}");
             let hint = "--exit CODE or --keeps-printing TEXT say what is to be kept";
-            return Err(Failure::hinted(text, hint));
+            return Err(CommandFailure::hinted(text, hint));
         }
         Ok(wanted)
     }
 }
 
-impl Drop for Trial<'_> {
+impl Drop for ReduceTrial<'_> {
     fn drop(&mut self) {
         for path in [&self.candidate, &self.printed] {
             // There is nobody to tell.
@@ -239,6 +246,6 @@ impl Drop for Trial<'_> {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::message(format!("cannot write {}: {error}", path.display()))
+fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::message(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,15 +1,17 @@
 //! `spirula test`.
 
-use crate::cli::args::{Test, TestWorker};
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, failure, files, schedule};
-use crate::test::{self, AllowList, Case, Options, Report, find, run_all, session, worker};
-use spirula_runtime::{Device, DeviceOptions};
+use crate::cli::args::{TestArgs, TestWorker};
+use crate::cli::progress::ProgressIndicator;
+use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
+use crate::test::{
+    self, AllowList, TestCase, TestReport, TestRunOptions, find, run_all, session, worker,
+};
+use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::path::Path;
 use std::time::Duration;
 
 /// Runs folders of tests.
-pub fn run(args: &Test) -> Outcome {
+pub fn run(args: &TestArgs) -> CommandResult {
     let allowed = match &args.allow {
         Some(path) => read_list(path)?,
         None => AllowList::default(),
@@ -18,29 +20,29 @@ pub fn run(args: &Test) -> Outcome {
         files::check_writable(path)?;
     }
     // A device that is not there is told once, and not by every test.
-    Device::open(&args.device, &DeviceOptions::default())
-        .map_err(|e| Failure::message(e.to_string()))?;
+    ComputeDevice::open(&args.device, &DeviceOptions::default())
+        .map_err(|e| CommandFailure::message(e.to_string()))?;
     let cases = find(
         &args.paths,
         |suite| suite.names(),
         args.filter.as_deref(),
         args.limit,
     );
-    let cases = cases.map_err(Failure::message)?;
-    let progress = Progress::bar("testing", cases.len() as u64);
+    let cases = cases.map_err(CommandFailure::message)?;
+    let progress = ProgressIndicator::bar("testing", cases.len() as u64);
     // Said at once, too, for who does not wait for the end.
-    let done = |case: &Case, outcome: &test::Outcome| {
-        if let test::Outcome::Failed(reason) = outcome {
+    let done = |case: &TestCase, outcome: &test::TestOutcome| {
+        if let test::TestOutcome::Failed(reason) = outcome {
             progress.line(&format!("failed: {}: {reason}", case.id));
         }
         progress.step();
     };
     let outcomes = run_all(&cases, &options(args), &done);
     drop(progress);
-    let report = Report::new(&args.device, cases, outcomes);
+    let report = TestReport::new(&args.device, cases, outcomes);
     if let Some(path) = &args.json {
-        let json =
-            serde_json::to_string_pretty(&report).map_err(|e| Failure::message(e.to_string()))?;
+        let json = serde_json::to_string_pretty(&report)
+            .map_err(|e| CommandFailure::message(e.to_string()))?;
         files::write_text(path, &(json + "\n"))?;
     }
     let outdated: Vec<_> = report.outdated(&allowed).collect();
@@ -62,16 +64,20 @@ pub fn run(args: &Test) -> Outcome {
         }
     }
     files::write_text(Path::new("-"), &(text + &report.to_string()))?;
-    if is_bad { Err(Failure::Told) } else { Ok(()) }
+    if is_bad {
+        Err(CommandFailure::Told)
+    } else {
+        Ok(())
+    }
 }
 
-fn read_list(path: &Path) -> Result<AllowList, Failure> {
+fn read_list(path: &Path) -> Result<AllowList, CommandFailure> {
     let input = files::read(path)?;
     let list = AllowList::parse(&String::from_utf8_lossy(&input.bytes));
-    list.map_err(|e| Failure::message(format!("{}: {e}", input.name)))
+    list.map_err(|e| CommandFailure::message(format!("{}: {e}", input.name)))
 }
 
-fn options(args: &Test) -> Options {
+fn options(args: &TestArgs) -> TestRunOptions {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut worker = vec![
         "test-worker".to_owned(),
@@ -98,7 +104,7 @@ fn options(args: &Test) -> Options {
             worker.extend([name.to_owned(), path.display().to_string()]);
         }
     }
-    Options {
+    TestRunOptions {
         jobs: args.jobs.map_or(processors, usize::from),
         timeout: Duration::from_secs(args.timeout),
         worker,
@@ -106,8 +112,8 @@ fn options(args: &Test) -> Options {
 }
 
 /// Runs tests for a parent process.
-pub fn serve(args: &TestWorker) -> Outcome {
-    let options = session::Options {
+pub fn serve(args: &TestWorker) -> CommandResult {
+    let options = session::TestEnvironment {
         device: args.device.clone(),
         options: DeviceOptions {
             threads: Some(args.threads.into()),

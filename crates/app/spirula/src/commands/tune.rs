@@ -5,27 +5,30 @@
 
 use super::compile::options;
 use super::run::{default_arguments, known_shapes, program};
-use crate::cli::args::Tune;
-use crate::cli::progress::Progress;
+use crate::cli::args::TuneArgs;
+use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::say_line;
-use crate::cli::{Failure, Outcome, cache, files, schedule};
-use spirula::{CompileOptions, Known, Output, Profile, Scheduled, Setting, Tuning};
-use spirula_program::{Program, Session, Value};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use crate::cli::{CommandFailure, CommandResult, cache, files, schedule};
+use spirula::{
+    CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ProfileSetting, ScheduleProfile,
+    ScheduledProgram,
+};
+use spirula_program::{CompiledProgram, ProgramSession, ProgramValue};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use std::time::Duration;
 
 /// What is known of a dispatch.
-struct Dispatch {
+struct TunedDispatch {
     signature: String,
-    strategy: spirula::Strategy,
-    profile: Profile,
+    strategy: spirula::ScheduleStrategy,
+    profile: ScheduleProfile,
     /// What does better than the profile.
     settings: Vec<(String, u64)>,
     before: Duration,
     best: Duration,
 }
 
-impl Dispatch {
+impl TunedDispatch {
     fn with(&self, name: &str, value: u64) -> Vec<(String, u64)> {
         let mut settings = self.settings.clone();
         settings.retain(|(known, _)| known != name);
@@ -35,12 +38,12 @@ impl Dispatch {
 }
 
 /// Tunes the schedules of a program and writes what was found.
-pub fn run(args: &Tune) -> Outcome {
+pub fn run(args: &TuneArgs) -> CommandResult {
     let input = files::read(&args.from.path)?;
-    let mut tuner = match Tuner::new(args, &input.bytes) {
+    let mut tuner = match ScheduleTuner::new(args, &input.bytes) {
         Ok(tuner) => tuner,
-        Err(Refused::Compile(error)) => return Err(Failure::compile(input, *error)),
-        Err(Refused::Told(failure)) => return Err(failure),
+        Err(TuneError::Compile(error)) => return Err(CommandFailure::compile(input, *error)),
+        Err(TuneError::Told(failure)) => return Err(failure),
     };
     tuner.search()?;
     let device = tuner.device()?.info().name.clone();
@@ -59,40 +62,40 @@ pub fn run(args: &Tune) -> Outcome {
 }
 
 /// Why nothing could be tuned.
-enum Refused {
+enum TuneError {
     Compile(Box<spirula::CompileError>),
-    Told(Failure),
+    Told(CommandFailure),
 }
 
-struct Tuner<'a> {
-    args: &'a Tune,
+struct ScheduleTuner<'a> {
+    args: &'a TuneArgs,
     bytes: &'a [u8],
     options: CompileOptions,
-    values: Vec<Value>,
-    dispatches: Vec<Dispatch>,
+    values: Vec<ProgramValue>,
+    dispatches: Vec<TunedDispatch>,
 }
 
-impl<'a> Tuner<'a> {
-    fn new(args: &'a Tune, bytes: &'a [u8]) -> Result<Self, Refused> {
-        let refused = |error| Refused::Compile(Box::new(error));
+impl<'a> ScheduleTuner<'a> {
+    fn new(args: &'a TuneArgs, bytes: &'a [u8]) -> Result<Self, TuneError> {
+        let refused = |error| TuneError::Compile(Box::new(error));
         let options = CompileOptions {
-            known: Known {
+            known: KnownArguments {
                 shapes: known_shapes(&args.arg),
-                ..Known::default()
+                ..KnownArguments::default()
             },
             profile: schedule::profile(args.how.schedule.as_ref(), &args.device),
-            tuning: args.how.tuning().map_err(Refused::Told)?,
+            tuning: args.how.tuning().map_err(TuneError::Told)?,
             ..options(&args.how, args.entry.as_deref())
         };
         let read = spirula::read(bytes).map_err(refused)?;
         let scheduled = read.scheduled(&options).map_err(refused)?;
         let compiled = read.compile(&options).map_err(refused)?;
         let tensors = compiled.tensors.unwrap_or_default();
-        let Output::Program(program) = &compiled.output else {
+        let CompileOutput::Program(program) = &compiled.output else {
             let text = "only tensor programs have schedules";
-            return Err(Refused::Told(Failure::Usage(text.to_owned())));
+            return Err(TuneError::Told(CommandFailure::Usage(text.to_owned())));
         };
-        let mut tuner = Tuner {
+        let mut tuner = ScheduleTuner {
             args,
             bytes,
             options,
@@ -101,13 +104,13 @@ impl<'a> Tuner<'a> {
         };
         let limit = tuner
             .device()
-            .map_err(Refused::Told)?
+            .map_err(TuneError::Told)?
             .info()
             .limits
             .buffer_size;
         let entry = program.entries.first();
-        let entry =
-            entry.ok_or_else(|| Refused::Told(Failure::message("there is no entry point")))?;
+        let entry = entry
+            .ok_or_else(|| TuneError::Told(CommandFailure::message("there is no entry point")))?;
         let given = match args.arg.is_empty() {
             true => default_arguments(&tensors),
             false => Ok(args.arg.clone()),
@@ -115,22 +118,23 @@ impl<'a> Tuner<'a> {
         let values = given.and_then(|given| {
             program::make_values(&given, args.seed, entry, Some(&tensors), limit)
         });
-        tuner.values = values.map_err(Refused::Told)?;
+        tuner.values = values.map_err(TuneError::Told)?;
         Ok(tuner)
     }
 
-    fn device(&self) -> Result<Device, Failure> {
+    fn device(&self) -> Result<ComputeDevice, CommandFailure> {
         let options = DeviceOptions {
             times: true,
             cache: cache::folder(),
             timeout: Some(Duration::from_secs(self.args.timeout)),
             ..DeviceOptions::default()
         };
-        Device::open(&self.args.device, &options).map_err(|e| Failure::message(e.to_string()))
+        ComputeDevice::open(&self.args.device, &options)
+            .map_err(|e| CommandFailure::message(e.to_string()))
     }
 
     /// What was found so far, with a value for one setting of all dispatches that it matters to.
-    fn tuning(&self, tried: Option<(&Setting, u64)>) -> Tuning {
+    fn tuning(&self, tried: Option<(&ProfileSetting, u64)>) -> DispatchTuning {
         let mut tuning = self.options.tuning.clone();
         for dispatch in &self.dispatches {
             let settings = match tried {
@@ -146,19 +150,20 @@ impl<'a> Tuner<'a> {
         tuning
     }
 
-    fn search(&mut self) -> Outcome {
+    fn search(&mut self) -> CommandResult {
         let times = self.times(self.options.tuning.clone());
-        let times = times.map_err(|text| Failure::message(format!("without tuning: {text}")))?;
+        let times =
+            times.map_err(|text| CommandFailure::message(format!("without tuning: {text}")))?;
         for (dispatch, time) in self.dispatches.iter_mut().zip(times) {
             (dispatch.before, dispatch.best) = (time, time);
         }
-        let settings = Profile::SETTINGS.iter();
+        let settings = ScheduleProfile::SETTINGS.iter();
         let tried = settings.flat_map(|s| s.tried.iter().map(move |value| (s, *value)));
-        let tried: Vec<(&Setting, u64)> = tried.collect();
-        let progress = Progress::bar("tuning", tried.len() as u64);
+        let tried: Vec<(&ProfileSetting, u64)> = tried.collect();
+        let progress = ProgressIndicator::bar("tuning", tried.len() as u64);
         for (setting, value) in tried {
             progress.step();
-            let is_new = |d: &Dispatch| {
+            let is_new = |d: &TunedDispatch| {
                 let mut own = d.profile.of(d.strategy);
                 own.any(|(s, current)| s.name == setting.name && current != value)
             };
@@ -181,14 +186,14 @@ impl<'a> Tuner<'a> {
     }
 
     /// The shortest time of each dispatch.
-    fn times(&self, tuning: Tuning) -> Result<Vec<Duration>, String> {
+    fn times(&self, tuning: DispatchTuning) -> Result<Vec<Duration>, String> {
         let options = CompileOptions {
             tuning,
             ..self.options.clone()
         };
         let read = spirula::read(self.bytes).map_err(|e| e.to_string())?;
         let compiled = read.compile(&options).map_err(|e| e.to_string())?;
-        let Output::Program(program) = compiled.output else {
+        let CompileOutput::Program(program) = compiled.output else {
             return Err("it is no program".to_owned());
         };
         let mut best = vec![Duration::MAX; self.dispatches.len()];
@@ -201,11 +206,11 @@ impl<'a> Tuner<'a> {
         Ok(best)
     }
 
-    fn once(&self, program: &Program) -> Result<Vec<Duration>, String> {
+    fn once(&self, program: &CompiledProgram) -> Result<Vec<Duration>, String> {
         let mut device = self.device().map_err(|_| "the device is gone".to_owned())?;
         let machine = DeviceMachine::new(&mut device);
         let entry = program.entries.first().map(|e| e.name.as_str());
-        let called = Session::new(program, machine)
+        let called = ProgramSession::new(program, machine)
             .and_then(|mut session| session.call(entry.unwrap_or_default(), &self.values));
         called.map_err(|e| e.to_string())?;
         let mut times = vec![Duration::ZERO; self.dispatches.len()];
@@ -219,9 +224,9 @@ impl<'a> Tuner<'a> {
     }
 }
 
-fn dispatches(scheduled: &Scheduled) -> Vec<Dispatch> {
+fn dispatches(scheduled: &ScheduledProgram) -> Vec<TunedDispatch> {
     let all = scheduled.dispatches.iter();
-    all.map(|dispatch| Dispatch {
+    all.map(|dispatch| TunedDispatch {
         signature: scheduled.signature(dispatch),
         strategy: dispatch.strategy,
         profile: dispatch.profile,

@@ -1,20 +1,22 @@
 //! `spirula val`.
 
-use crate::cli::args::Val;
-use crate::cli::{Failure, Outcome, files};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::cli::args::ValArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::verify::{self, Options, Rule};
 use spirula_spirv::{binary, text};
 use std::path::Path;
 
 /// Verifies a module, or explains a rule.
-pub fn run(args: &Val) -> Outcome {
+pub fn run(args: &ValArgs) -> CommandResult {
     super::grammar::add(&args.grammar)?;
     if let Some(number) = args.explain {
         return explain(number);
     }
     let Some(path) = &args.path else {
-        return Err(Failure::Usage("there is no module to verify".to_owned()));
+        return Err(CommandFailure::Usage(
+            "there is no module to verify".to_owned(),
+        ));
     };
     let input = files::read(path)?;
     let mut options = Options {
@@ -27,18 +29,18 @@ pub fn run(args: &Val) -> Outcome {
     let verified = words(&input.bytes, &options).and_then(|w| verify::words(w, &options));
     match verified {
         Ok(_) => Ok(()),
-        Err(faults) => Err(Failure::diagnostics(input, faults)),
+        Err(faults) => Err(CommandFailure::diagnostics(input, faults)),
     }
 }
 
 /// The words of a binary, or of a text: of the version that its header comment says, or else the environment's.
-fn words(bytes: &[u8], options: &Options) -> Result<Vec<u32>, Vec<Diagnostic>> {
+fn words(bytes: &[u8], options: &Options) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     if binary::is_spirv(bytes) {
         return binary::words(bytes).map_err(|d| vec![d]);
     }
     let source = std::str::from_utf8(bytes).map_err(|e| {
-        let place = Place::Byte(e.valid_up_to() as u64);
-        vec![Diagnostic::error(
+        let place = SourceLocation::Byte(e.valid_up_to() as u64);
+        vec![SourceDiagnostic::error(
             place,
             "the input is neither a SPIR-V binary nor a text",
         )]
@@ -50,11 +52,11 @@ fn words(bytes: &[u8], options: &Options) -> Result<Vec<u32>, Vec<Diagnostic>> {
     text::parse(source, &options)
 }
 
-fn explain(number: u8) -> Outcome {
+fn explain(number: u8) -> CommandResult {
     let Some(rule) = Rule::by_number(number) else {
         let message = format!("there is no rule {number}");
         let hint = format!("rules have the numbers 1 to {}", Rule::ALL.len());
-        return Err(Failure::hinted(message, hint));
+        return Err(CommandFailure::hinted(message, hint));
     };
     let text = format!("{rule}\n{}\n", rule.text());
     files::write_text(Path::new("-"), &text)

@@ -4,14 +4,16 @@
 //! in `out`, one after the other. Modules lie in `modules/`, in the folder or beside it.
 
 use super::session::{self, download, expect, number, read, read_json, typed_scalar};
-use super::{Loaded, MANIFEST, Outcome, Suite};
-use crate::values::compare::Tolerance;
+use super::{MANIFEST, SuiteResult, TestOutcome, TestSuite};
+use crate::values::compare::ArrayTolerance;
 use crate::values::hex;
 use rand_mt::Mt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use spirula_runtime::data::{Element, Fill, Number, generate};
-use spirula_runtime::{Bound, Buffer, Device, Inputs, Launch, Size};
+use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -19,16 +21,16 @@ use std::path::{Path, PathBuf};
 const ENTRY: &str = "main";
 
 #[derive(Deserialize)]
-struct Manifest {
-    tests: Vec<Test>,
+struct ComputeManifest {
+    tests: Vec<ComputeTest>,
 }
 
 #[derive(Deserialize)]
-struct Test {
+struct ComputeTest {
     id: String,
     module: String,
     buffers: Vec<BufferSpec>,
-    dispatches: Vec<Dispatch>,
+    dispatches: Vec<ComputeDispatch>,
     out: Vec<usize>,
     tol: f64,
     #[serde(default)]
@@ -47,19 +49,19 @@ struct BufferSpec {
 }
 
 #[derive(Deserialize)]
-struct Dispatch {
+struct ComputeDispatch {
     groups: [u32; 3],
     #[serde(default)]
     push: Vec<Map<String, Value>>,
 }
 
-struct Folder {
+struct ComputeSuite {
     path: PathBuf,
-    tests: Vec<Test>,
+    tests: Vec<ComputeTest>,
 }
 
 /// Loads a folder whose manifest lists tests with dispatches.
-pub fn load(path: &Path) -> Option<Loaded> {
+pub fn load(path: &Path) -> Option<SuiteResult> {
     if !path.join("golden").is_dir() || !path.join(MANIFEST).is_file() {
         return None;
     }
@@ -69,22 +71,24 @@ pub fn load(path: &Path) -> Option<Loaded> {
     };
     let first = value.get("tests").and_then(|t| t.get(0));
     first.and_then(|t| t.get("dispatches"))?;
-    let manifest: Result<Manifest, _> = serde_json::from_value(value);
-    let folder = manifest.map_err(|e| e.to_string()).map(|manifest| Folder {
-        path: path.to_owned(),
-        tests: manifest.tests,
-    });
-    Some(folder.map(|f| Box::new(f) as Box<dyn Suite>))
+    let manifest: Result<ComputeManifest, _> = serde_json::from_value(value);
+    let folder = manifest
+        .map_err(|e| e.to_string())
+        .map(|manifest| ComputeSuite {
+            path: path.to_owned(),
+            tests: manifest.tests,
+        });
+    Some(folder.map(|f| Box::new(f) as Box<dyn TestSuite>))
 }
 
-impl Suite for Folder {
+impl TestSuite for ComputeSuite {
     fn names(&self) -> Vec<String> {
         self.tests.iter().map(|t| t.id.clone()).collect()
     }
 
-    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.id == name);
-        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
         let bytes = read(&self.module(&test.module))?;
         let module = session.module(&bytes)?;
         let mut device = session.open()?;
@@ -92,18 +96,18 @@ impl Suite for Folder {
         let spec = spec.collect::<Result<Vec<_>, _>>()?;
         let kernel = device.create_kernel(&module, ENTRY, &spec)?;
         let buffers = test.buffers.iter().enumerate().map(|(i, b)| {
-            let element: Element = b.r#type.parse().map_err(Outcome::failed)?;
+            let element: ElementType = b.r#type.parse().map_err(TestOutcome::failed)?;
             let buffer = device.upload(&contents(element, b, i)?)?;
             Ok((element, buffer))
         });
-        let buffers = buffers.collect::<Result<Vec<_>, Outcome>>()?;
+        let buffers = buffers.collect::<Result<Vec<_>, TestOutcome>>()?;
         let bindings = bindings(&test.buffers, &buffers);
         for dispatch in &test.dispatches {
             let push = push_constants(&dispatch.push, &mut device, &buffers)?;
-            device.launch(&Launch {
+            device.launch(&KernelLaunch {
                 kernel,
-                size: Size::Groups(dispatch.groups),
-                inputs: Inputs::Resources {
+                size: IndexSpace::Groups(dispatch.groups),
+                inputs: LaunchInputs::Resources {
                     bindings: bindings.clone(),
                     push,
                 },
@@ -115,7 +119,7 @@ impl Suite for Folder {
     }
 }
 
-impl Folder {
+impl ComputeSuite {
     fn module(&self, name: &str) -> PathBuf {
         let own = self.path.join("modules").join(name);
         match own.is_file() {
@@ -125,10 +129,10 @@ impl Folder {
     }
 }
 
-fn specialisation((id, value): (&String, &Map<String, Value>)) -> Result<(u32, u64), Outcome> {
+fn specialisation((id, value): (&String, &Map<String, Value>)) -> Result<(u32, u64), TestOutcome> {
     let number = id
         .parse()
-        .map_err(|_| Outcome::failed(format!("{id} is no SpecId")))?;
+        .map_err(|_| TestOutcome::failed(format!("{id} is no SpecId")))?;
     let (_, mut bytes) = typed_scalar(value)?;
     bytes.resize(8, 0);
     let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
@@ -136,15 +140,15 @@ fn specialisation((id, value): (&String, &Map<String, Value>)) -> Result<(u32, u
 }
 
 /// Descriptors: buffers that share a binding are the elements of its array.
-fn bindings(specs: &[BufferSpec], buffers: &[(Element, Buffer)]) -> Vec<Bound> {
-    let mut out: Vec<Bound> = Vec::new();
+fn bindings(specs: &[BufferSpec], buffers: &[(ElementType, DeviceBuffer)]) -> Vec<LaunchBinding> {
+    let mut out: Vec<LaunchBinding> = Vec::new();
     for (spec, (_, buffer)) in specs.iter().zip(buffers) {
         let Some(binding) = spec.binding else {
             continue;
         };
-        let same = |b: &&Bound| (b.set, b.binding) == (spec.set, binding);
+        let same = |b: &&LaunchBinding| (b.set, b.binding) == (spec.set, binding);
         let index = out.iter().filter(same).count() as u32;
-        out.push(Bound {
+        out.push(LaunchBinding {
             set: spec.set,
             binding,
             index,
@@ -156,11 +160,11 @@ fn bindings(specs: &[BufferSpec], buffers: &[(Element, Buffer)]) -> Vec<Bound> {
 }
 
 /// Contents before the first dispatch of buffer number `i`.
-fn contents(element: Element, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, Outcome> {
-    let made = |fill: &Fill| generate(element, spec.n, fill).map_err(Outcome::failed);
-    let bad = || Outcome::failed(format!("unknown initial contents {}", spec.init));
+fn contents(element: ElementType, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, TestOutcome> {
+    let made = |fill: &BufferFill| generate(element, spec.n, fill).map_err(TestOutcome::failed);
+    let bad = || TestOutcome::failed(format!("unknown initial contents {}", spec.init));
     // Reserves the memory, or says that there is none.
-    let empty = || made(&Fill::Zeros);
+    let empty = || made(&BufferFill::Zeros);
     match &spec.init {
         Value::String(rule) => match rule.as_str() {
             "zero" => empty(),
@@ -172,14 +176,14 @@ fn contents(element: Element, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, Ou
         },
         Value::Array(list) => {
             let numbers = list.iter().map(|v| number(element, v));
-            made(&Fill::List(numbers.collect::<Result<_, _>>()?))
+            made(&BufferFill::List(numbers.collect::<Result<_, _>>()?))
         }
         Value::Object(object) => match object
             .get("iota")
             .and_then(Value::as_array)
             .map(Vec::as_slice)
         {
-            Some([start, step]) => made(&Fill::Ramp {
+            Some([start, step]) => made(&BufferFill::Ramp {
                 start: number(element, start)?,
                 step: number(element, step)?,
             }),
@@ -190,7 +194,7 @@ fn contents(element: Element, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, Ou
 }
 
 /// Random contents as NumPy's `RandomState(seed)` gives them.
-fn random(element: Element, count: usize, size: usize, rule: &str, seed: u32) -> Vec<u8> {
+fn random(element: ElementType, count: usize, size: usize, rule: &str, seed: u32) -> Vec<u8> {
     let mut generator = Mt::new(seed);
     let mut out = Vec::with_capacity(size);
     if element.is_float() {
@@ -203,7 +207,7 @@ fn random(element: Element, count: usize, size: usize, rule: &str, seed: u32) ->
             } else {
                 2.0 * u - 1.0
             };
-            element.encode(Number::Float(x), &mut out);
+            element.encode(ElementNumber::Float(x), &mut out);
         }
         return out;
     }
@@ -221,20 +225,20 @@ fn random(element: Element, count: usize, size: usize, rule: &str, seed: u32) ->
 
 fn push_constants(
     items: &[Map<String, Value>],
-    device: &mut Device,
-    buffers: &[(Element, Buffer)],
-) -> Result<Vec<u8>, Outcome> {
+    device: &mut ComputeDevice,
+    buffers: &[(ElementType, DeviceBuffer)],
+) -> Result<Vec<u8>, TestOutcome> {
     let mut out = Vec::new();
     for item in items {
         let (align, bytes) = if let Some(digits) = item.get("bytes") {
             (
                 1,
-                hex(digits.as_str().unwrap_or("?")).map_err(Outcome::failed)?,
+                hex(digits.as_str().unwrap_or("?")).map_err(TestOutcome::failed)?,
             )
         } else if let Some(number) = item.get("address") {
             let buffer = number.as_u64().and_then(|n| buffers.get(n as usize));
             let (_, buffer) =
-                buffer.ok_or_else(|| Outcome::failed(format!("no buffer {number}")))?;
+                buffer.ok_or_else(|| TestOutcome::failed(format!("no buffer {number}")))?;
             (8, device.address(*buffer)?.to_le_bytes().to_vec())
         } else {
             let (element, bytes) = typed_scalar(item)?;
@@ -247,24 +251,24 @@ fn push_constants(
 }
 
 fn check(
-    test: &Test,
-    device: &mut Device,
-    buffers: &[(Element, Buffer)],
+    test: &ComputeTest,
+    device: &mut ComputeDevice,
+    buffers: &[(ElementType, DeviceBuffer)],
     golden: &[u8],
-) -> Result<(), Outcome> {
-    let tolerance = Tolerance {
+) -> Result<(), TestOutcome> {
+    let tolerance = ArrayTolerance {
         absolute: test.tol,
         relative: test.tol,
-        ..Tolerance::default()
+        ..ArrayTolerance::default()
     };
     let mut rest = golden;
     for &i in &test.out {
         let (element, buffer) = *buffers
             .get(i)
-            .ok_or_else(|| Outcome::failed(format!("no buffer {i}")))?;
+            .ok_or_else(|| TestOutcome::failed(format!("no buffer {i}")))?;
         let got = download(device, buffer)?;
         let Some((want, after)) = rest.split_at_checked(got.len()) else {
-            return Err(Outcome::failed("the golden file is too short"));
+            return Err(TestOutcome::failed("the golden file is too short"));
         };
         rest = after;
         expect(
@@ -277,7 +281,7 @@ fn check(
     }
     match rest.is_empty() {
         true => Ok(()),
-        false => Err(Outcome::failed("the golden file is too long")),
+        false => Err(TestOutcome::failed("the golden file is too long")),
     }
 }
 
@@ -288,11 +292,11 @@ mod tests {
     /// First values of `numpy.random.RandomState(1)`: `random_sample`, `bytes`.
     #[test]
     fn random_contents_are_those_of_numpy() {
-        let bytes = random(Element::F64, 2, 16, "rand", 1);
-        let first = Element::F64.decode(&bytes).to_f64();
+        let bytes = random(ElementType::F64, 2, 16, "rand", 1);
+        let first = ElementType::F64.decode(&bytes).to_f64();
         assert_eq!(first, 2.0 * 0.417_022_004_702_574 - 1.0);
-        let bytes = random(Element::U32, 1, 4, "rand", 1);
+        let bytes = random(ElementType::U32, 1, 4, "rand", 1);
         assert_eq!(bytes, 1_791_095_845_u32.to_le_bytes());
-        assert_eq!(random(Element::U32, 1, 4, "mod256", 1), [0x25, 0, 0, 0]);
+        assert_eq!(random(ElementType::U32, 1, 4, "mod256", 1), [0x25, 0, 0, 0]);
     }
 }

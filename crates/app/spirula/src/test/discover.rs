@@ -1,6 +1,6 @@
 //! Finding tests in folders.
 
-use super::{KINDS, Loaded, MANIFEST, Outcome, Suite};
+use super::{KINDS, MANIFEST, SuiteResult, TestOutcome, TestSuite};
 use crate::cli::failure::tell_line;
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ const ONLY_READ: &str = "modules only read, as nothing says what they give";
 
 /// A test that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct TestCase {
     /// What it is called: the name of its folder, a slash, and its name there.
     pub id: String,
     /// The folder that has it.
@@ -24,7 +24,7 @@ pub struct Case {
 
 /// Loads a folder as the first kind that takes it, and whether that has the folders below, too;
 /// `None` when none does.
-fn load(folder: &Path) -> Option<(Loaded, bool)> {
+fn load(folder: &Path) -> Option<(SuiteResult, bool)> {
     let loaded = KINDS.iter().find_map(|kind| {
         let loaded = (kind.load)(folder)?;
         let loaded = loaded.map_err(|e| format!("{}: {}: {e}", folder.display(), kind.name));
@@ -39,15 +39,15 @@ fn load(folder: &Path) -> Option<(Loaded, bool)> {
     })
 }
 
-/// Which names of a folder are wanted: [`Suite::names`] or [`Suite::workloads`].
-pub type Names = fn(&dyn Suite) -> Vec<String>;
+/// Which names of a folder are wanted: [`TestSuite::names`] or [`TestSuite::workloads`].
+pub type TestSelector = fn(&dyn TestSuite) -> Vec<String>;
 
 /// All tests in and below a path, in order. A folder with a manifest is claimed by it: nothing else
 /// in or below it is a test.
 ///
 /// # Errors
 /// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
-fn discover(path: &Path, names: Names) -> Result<Vec<Case>, String> {
+fn discover(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, String> {
     let folder = match path.file_name() {
         Some(name) if name == MANIFEST => path.parent().unwrap_or(path),
         _ => path,
@@ -66,10 +66,10 @@ fn discover(path: &Path, names: Names) -> Result<Vec<Case>, String> {
 /// As [`discover`], and when nothing is left.
 pub fn find(
     paths: &[PathBuf],
-    names: Names,
+    names: TestSelector,
     filter: Option<&str>,
     limit: Option<usize>,
-) -> Result<Vec<Case>, String> {
+) -> Result<Vec<TestCase>, String> {
     let mut cases = Vec::new();
     for path in paths {
         cases.extend(discover(path, names)?);
@@ -93,7 +93,7 @@ fn note_tests(title: &str, count: usize, how: &str) {
     }
 }
 
-fn search(folder: &Path, names: Names, cases: &mut Vec<Case>) -> Result<(), String> {
+fn search(folder: &Path, names: TestSelector, cases: &mut Vec<TestCase>) -> Result<(), String> {
     if let Some((suite, claims_below)) = load(folder) {
         let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let title = whole
@@ -102,7 +102,7 @@ fn search(folder: &Path, names: Names, cases: &mut Vec<Case>) -> Result<(), Stri
         let suite = suite?;
         note_tests(&title, suite.left_out(), LEFT_OUT);
         note_tests(&title, suite.only_read(), ONLY_READ);
-        cases.extend(names(&*suite).into_iter().map(|name| Case {
+        cases.extend(names(&*suite).into_iter().map(|name| TestCase {
             id: format!("{title}/{name}"),
             folder: folder.to_owned(),
             name,
@@ -133,20 +133,20 @@ fn search(folder: &Path, names: Names, cases: &mut Vec<Case>) -> Result<(), Stri
 
 /// Folders of tests, each loaded when it is first asked for.
 #[derive(Default)]
-pub struct Suites {
-    loaded: BTreeMap<PathBuf, Box<dyn Suite>>,
+pub struct SuiteCache {
+    loaded: BTreeMap<PathBuf, Box<dyn TestSuite>>,
 }
 
-impl Suites {
+impl SuiteCache {
     /// The tests of a folder.
     ///
     /// # Errors
     /// When it has none, or its description is malformed.
-    pub fn of(&mut self, folder: &Path) -> Result<&dyn Suite, Outcome> {
+    pub fn of(&mut self, folder: &Path) -> Result<&dyn TestSuite, TestOutcome> {
         if !self.loaded.contains_key(folder) {
-            let suite = load(folder).ok_or_else(|| Outcome::failed("no folder of tests"))?;
+            let suite = load(folder).ok_or_else(|| TestOutcome::failed("no folder of tests"))?;
             let (suite, _) = suite;
-            let suite = suite.map_err(Outcome::failed)?;
+            let suite = suite.map_err(TestOutcome::failed)?;
             self.loaded.insert(folder.to_owned(), suite);
         }
         Ok(&*self.loaded[folder])

@@ -6,14 +6,17 @@
 //! come out. Initial contents are made by rule and verified against a hash.
 
 use super::session::{self, download, expect, number, read, read_json, typed_scalar};
-use super::{Loaded, MANIFEST, Outcome, Suite};
-use crate::values::compare::Tolerance;
+use super::{MANIFEST, SuiteResult, TestOutcome, TestSuite};
+use crate::values::compare::ArrayTolerance;
 use crate::values::hex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use spirula_runtime::data::{Element, Fill, Number, Order, generate};
-use spirula_runtime::{Argument, Buffer, Device, Inputs, Kernel, Launch, Size};
+use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, RandomOrder, generate};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchInputs,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,21 +24,21 @@ use std::path::{Path, PathBuf};
 const FORMAT: u64 = 2;
 
 #[derive(Deserialize)]
-struct Manifest {
-    tests: Vec<Program>,
+struct KernelManifest {
+    tests: Vec<KernelTest>,
 }
 
 #[derive(Deserialize)]
-struct Program {
+struct KernelTest {
     id: String,
     ir: Vec<String>,
     tol: Option<f64>,
-    kernels: Vec<Step>,
+    kernels: Vec<TestLaunch>,
 }
 
 /// One launch.
 #[derive(Deserialize)]
-struct Step {
+struct TestLaunch {
     name: String,
     global: Vec<u64>,
     local: Option<Vec<u32>>,
@@ -46,7 +49,7 @@ struct Step {
 
 /// What must come out of a program.
 #[derive(Deserialize)]
-struct Golden {
+struct GoldenOutput {
     buffers: BTreeMap<String, GoldenBuffer>,
 }
 
@@ -61,14 +64,14 @@ struct GoldenBuffer {
     scale: f64,
 }
 
-struct Folder {
+struct KernelSuite {
     path: PathBuf,
-    programs: Vec<Program>,
-    golden: BTreeMap<String, Golden>,
+    programs: Vec<KernelTest>,
+    golden: BTreeMap<String, GoldenOutput>,
 }
 
 /// Loads a folder whose manifest has the format above and a `golden.json` beside it.
-pub fn load(path: &Path) -> Option<Loaded> {
+pub fn load(path: &Path) -> Option<SuiteResult> {
     let golden = path.join("golden.json");
     if !golden.is_file() || !path.join(MANIFEST).is_file() {
         return None;
@@ -80,18 +83,18 @@ pub fn load(path: &Path) -> Option<Loaded> {
     if value.get("format").and_then(Value::as_u64) != Some(FORMAT) {
         return None;
     }
-    let folder = || -> Result<Folder, String> {
-        let manifest: Manifest = serde_json::from_value(value).map_err(|e| e.to_string())?;
-        Ok(Folder {
+    let folder = || -> Result<KernelSuite, String> {
+        let manifest: KernelManifest = serde_json::from_value(value).map_err(|e| e.to_string())?;
+        Ok(KernelSuite {
             path: path.to_owned(),
             programs: manifest.tests,
             golden: read_json(&golden)?,
         })
     };
-    Some(folder().map(|f| Box::new(f) as Box<dyn Suite>))
+    Some(folder().map(|f| Box::new(f) as Box<dyn TestSuite>))
 }
 
-impl Suite for Folder {
+impl TestSuite for KernelSuite {
     fn names(&self) -> Vec<String> {
         self.programs
             .iter()
@@ -99,23 +102,23 @@ impl Suite for Folder {
             .collect()
     }
 
-    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
-        let lists = |p: &&Program| p.ir.iter().any(|ir| ir == name);
+    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+        let lists = |p: &&KernelTest| p.ir.iter().any(|ir| ir == name);
         let program = self
             .programs
             .iter()
             .find(lists)
-            .ok_or_else(|| Outcome::failed("no such test"))?;
+            .ok_or_else(|| TestOutcome::failed("no such test"))?;
         let golden = self.golden.get(&program.id);
-        let golden = golden.ok_or_else(|| Outcome::failed("golden.json does not have it"))?;
+        let golden = golden.ok_or_else(|| TestOutcome::failed("golden.json does not have it"))?;
         let bytes = read(&self.path.join(name))?;
         let module = session.module(&bytes)?;
-        let mut run = Run {
+        let mut run = KernelTestRun {
             device: session.open()?,
             golden,
             buffers: BTreeMap::new(),
         };
-        let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
+        let mut kernels: BTreeMap<&str, DeviceKernel> = BTreeMap::new();
         for step in &program.kernels {
             // All kernels are compiled before anything runs: a refusal names what is missing.
             if !kernels.contains_key(step.name.as_str()) {
@@ -131,69 +134,69 @@ impl Suite for Folder {
 }
 
 /// A buffer of a test.
-struct Made {
-    buffer: Buffer,
-    element: Element,
+struct TestBuffer {
+    buffer: DeviceBuffer,
+    element: ElementType,
     initial: Vec<u8>,
     slack: u64,
 }
 
 /// A test under way.
-struct Run<'a> {
-    device: Device,
-    golden: &'a Golden,
-    buffers: BTreeMap<String, Made>,
+struct KernelTestRun<'a> {
+    device: ComputeDevice,
+    golden: &'a GoldenOutput,
+    buffers: BTreeMap<String, TestBuffer>,
 }
 
-impl Run<'_> {
-    fn step(&mut self, step: &Step, kernel: Kernel) -> Result<(), Outcome> {
+impl KernelTestRun<'_> {
+    fn step(&mut self, step: &TestLaunch, kernel: DeviceKernel) -> Result<(), TestOutcome> {
         let arguments = step.args.iter().map(|a| self.argument(a));
         let arguments = arguments.collect::<Result<_, _>>()?;
         let local = step.local.as_deref().map(|l| three(l, 1)).transpose()?;
-        let size = Size::Items {
+        let size = IndexSpace::Items {
             dimensions: step.global.len() as u32,
             global: three(&step.global, 1)?,
             local,
             offset: three(&step.offset, 0)?,
         };
-        self.device.launch(&Launch {
+        self.device.launch(&KernelLaunch {
             kernel,
             size,
-            inputs: Inputs::Arguments(arguments),
+            inputs: LaunchInputs::Arguments(arguments),
         })?;
         Ok(self.device.wait()?)
     }
 
-    fn argument(&mut self, arg: &Map<String, Value>) -> Result<Argument, Outcome> {
+    fn argument(&mut self, arg: &Map<String, Value>) -> Result<KernelArgument, TestOutcome> {
         if arg.contains_key("buf") {
-            return self.make(arg).map(Argument::Buffer);
+            return self.make(arg).map(KernelArgument::Buffer);
         }
         if let Some(name) = arg.get("ref") {
             let made = name.as_str().and_then(|n| self.buffers.get(n));
-            let made = made.ok_or_else(|| Outcome::failed(format!("no buffer {name}")))?;
-            return Ok(Argument::Buffer(made.buffer));
+            let made = made.ok_or_else(|| TestOutcome::failed(format!("no buffer {name}")))?;
+            return Ok(KernelArgument::Buffer(made.buffer));
         }
         if let Some(bytes) = arg.get("bytes") {
-            let bytes = hex(bytes.as_str().unwrap_or("?")).map_err(Outcome::failed)?;
-            return Ok(Argument::Bytes(bytes));
+            let bytes = hex(bytes.as_str().unwrap_or("?")).map_err(TestOutcome::failed)?;
+            return Ok(KernelArgument::Bytes(bytes));
         }
         if let Some(bytes) = arg.get("local") {
             let bytes = bytes.as_u64();
             return bytes
-                .map(Argument::Local)
+                .map(KernelArgument::Local)
                 .ok_or_else(|| malformed("local", arg));
         }
-        typed_scalar(arg).map(|(_, bytes)| Argument::Bytes(bytes))
+        typed_scalar(arg).map(|(_, bytes)| KernelArgument::Bytes(bytes))
     }
 
-    fn make(&mut self, arg: &Map<String, Value>) -> Result<Buffer, Outcome> {
+    fn make(&mut self, arg: &Map<String, Value>) -> Result<DeviceBuffer, TestOutcome> {
         let name = text(arg, "as")?;
         let golden = self.golden.buffers.get(name);
-        let golden =
-            golden.ok_or_else(|| Outcome::failed(format!("golden.json has no buffer {name}")))?;
+        let golden = golden
+            .ok_or_else(|| TestOutcome::failed(format!("golden.json has no buffer {name}")))?;
         let (element, initial) = initial(arg, golden)?;
         let buffer = self.device.upload(&initial)?;
-        let made = Made {
+        let made = TestBuffer {
             buffer,
             element,
             initial,
@@ -204,18 +207,18 @@ impl Run<'_> {
     }
 
     /// Compares every buffer that the golden results name.
-    fn check(&mut self, tol: f64, folder: &Path) -> Result<(), Outcome> {
+    fn check(&mut self, tol: f64, folder: &Path) -> Result<(), TestOutcome> {
         for (name, golden) in &self.golden.buffers {
             let made = self.buffers.get(name);
-            let made =
-                made.ok_or_else(|| Outcome::failed(format!("no launch makes the buffer {name}")))?;
+            let made = made
+                .ok_or_else(|| TestOutcome::failed(format!("no launch makes the buffer {name}")))?;
             let mut got = download(&mut self.device, made.buffer)?;
             let want = match (&golden.check, &golden.file, golden.same) {
                 (Some(check), _, _) if check == "none" => continue,
                 (_, _, true) => made.initial.clone(),
                 (_, Some(file), _) => read(&folder.join(file))?,
                 _ => {
-                    return Err(Outcome::failed(format!(
+                    return Err(TestOutcome::failed(format!(
                         "golden.json does not say what {name} holds"
                     )));
                 }
@@ -223,7 +226,7 @@ impl Run<'_> {
             if golden.check.as_deref() == Some("sorted") {
                 got = sorted(made.element, &got);
             }
-            let tolerance = Tolerance {
+            let tolerance = ArrayTolerance {
                 absolute: 0.0,
                 relative: tol,
                 scale: golden.scale,
@@ -241,24 +244,27 @@ impl Run<'_> {
     }
 }
 
-fn text<'a>(arg: &'a Map<String, Value>, key: &str) -> Result<&'a str, Outcome> {
+fn text<'a>(arg: &'a Map<String, Value>, key: &str) -> Result<&'a str, TestOutcome> {
     let text = arg.get(key).and_then(Value::as_str);
     text.ok_or_else(|| malformed(key, arg))
 }
 
 /// Type and initial contents of a new buffer, verified against their hash.
-fn initial(arg: &Map<String, Value>, golden: &GoldenBuffer) -> Result<(Element, Vec<u8>), Outcome> {
-    let element: Element = text(arg, "buf")?.parse().map_err(Outcome::failed)?;
+fn initial(
+    arg: &Map<String, Value>,
+    golden: &GoldenBuffer,
+) -> Result<(ElementType, Vec<u8>), TestOutcome> {
+    let element: ElementType = text(arg, "buf")?.parse().map_err(TestOutcome::failed)?;
     let count = arg.get("n").and_then(Value::as_u64);
     let count = count.and_then(|n| n.try_into().ok());
     let count: usize = count.ok_or_else(|| malformed("n", arg))?;
     let init = arg.get("init").ok_or_else(|| malformed("init", arg))?;
-    let bytes = generate(element, count, &fill(element, init)?).map_err(Outcome::failed)?;
+    let bytes = generate(element, count, &fill(element, init)?).map_err(TestOutcome::failed)?;
     let hash = Sha256::digest(&bytes);
     let hash: String = hash[..8].iter().map(|b| format!("{b:02x}")).collect();
     match hash == golden.initial {
         true => Ok((element, bytes)),
-        false => Err(Outcome::failed(format!(
+        false => Err(TestOutcome::failed(format!(
             "initial contents of {} hash to {hash}, not {}",
             Value::Object(arg.clone()),
             golden.initial
@@ -266,36 +272,36 @@ fn initial(arg: &Map<String, Value>, golden: &GoldenBuffer) -> Result<(Element, 
     }
 }
 
-fn malformed(key: &str, arg: &Map<String, Value>) -> Outcome {
-    Outcome::failed(format!(
+fn malformed(key: &str, arg: &Map<String, Value>) -> TestOutcome {
+    TestOutcome::failed(format!(
         "the manifest has no proper {key:?} in {}",
         Value::Object(arg.clone())
     ))
 }
 
-fn three<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], Outcome> {
+fn three<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], TestOutcome> {
     let mut out = [default; 3];
     let part = out.get_mut(..sizes.len());
-    part.ok_or_else(|| Outcome::failed("more than 3 dimensions"))?
+    part.ok_or_else(|| TestOutcome::failed("more than 3 dimensions"))?
         .copy_from_slice(sizes);
     Ok(out)
 }
 
 /// The elements, smallest first.
-fn sorted(element: Element, bytes: &[u8]) -> Vec<u8> {
+fn sorted(element: ElementType, bytes: &[u8]) -> Vec<u8> {
     let mut chunks: Vec<&[u8]> = bytes.chunks_exact(element.size()).collect();
     chunks.sort_by(|a, b| match (element.decode(a), element.decode(b)) {
-        (Number::Int(a), Number::Int(b)) => a.cmp(&b),
+        (ElementNumber::Int(a), ElementNumber::Int(b)) => a.cmp(&b),
         (a, b) => a.to_f64().total_cmp(&b.to_f64()),
     });
     chunks.concat()
 }
 
 /// The rule for initial contents.
-fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
-    let bad = || Outcome::failed(format!("unknown initial contents {init}"));
+fn fill(element: ElementType, init: &Value) -> Result<BufferFill, TestOutcome> {
+    let bad = || TestOutcome::failed(format!("unknown initial contents {init}"));
     if init == "zero" {
-        return Ok(Fill::Zeros);
+        return Ok(BufferFill::Zeros);
     }
     let object = init.as_object().ok_or_else(bad)?;
     let seed = object.get("seed").and_then(Value::as_u64);
@@ -308,7 +314,7 @@ fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
     let list = || value.as_array().ok_or_else(bad);
     let integers = |order| {
         let bounds: (i64, i64) = serde_json::from_value(value.clone()).map_err(|_| bad())?;
-        Ok(Fill::Integers {
+        Ok(BufferFill::Integers {
             low: bounds.0,
             high: bounds.1,
             seed: seed()?,
@@ -316,9 +322,9 @@ fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
         })
     };
     match form.as_str() {
-        "fill" => Ok(Fill::Value(number(element, value)?)),
+        "fill" => Ok(BufferFill::Value(number(element, value)?)),
         "iota" => match list()?.as_slice() {
-            [start, step] => Ok(Fill::Ramp {
+            [start, step] => Ok(BufferFill::Ramp {
                 start: number(element, start)?,
                 step: number(element, step)?,
             }),
@@ -326,20 +332,22 @@ fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
         },
         "values" => {
             let numbers = list()?.iter().map(|v| number(element, v));
-            Ok(Fill::List(numbers.collect::<Result<_, _>>()?))
+            Ok(BufferFill::List(numbers.collect::<Result<_, _>>()?))
         }
-        "text" => Ok(Fill::Repeat(text()?.as_bytes().to_vec())),
-        "hex" => Ok(Fill::Bytes(hex(text()?).map_err(Outcome::failed)?)),
-        "bits" => Ok(Fill::Bits { seed: seed()? }),
-        "randi" => integers(Order::AsDrawn),
-        "sorted" => integers(Order::Sorted),
-        "cumsum" => integers(Order::Summed),
+        "text" => Ok(BufferFill::Repeat(text()?.as_bytes().to_vec())),
+        "hex" => Ok(BufferFill::Bytes(
+            hex(text()?).map_err(TestOutcome::failed)?,
+        )),
+        "bits" => Ok(BufferFill::Bits { seed: seed()? }),
+        "randi" => integers(RandomOrder::AsDrawn),
+        "sorted" => integers(RandomOrder::Sorted),
+        "cumsum" => integers(RandomOrder::Summed),
         "rand" => {
             let bounds: (f64, f64) = serde_json::from_value(value.clone()).map_err(|_| bad())?;
             let diagonal = object
                 .get("diag")
                 .map(|d| serde_json::from_value(d.clone()));
-            Ok(Fill::Reals {
+            Ok(BufferFill::Reals {
                 low: bounds.0,
                 high: bounds.1,
                 seed: seed()?,
@@ -354,14 +362,14 @@ fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
 mod tests {
     use super::*;
 
-    fn made(element: Element, count: usize, init: &str) -> Vec<u8> {
+    fn made(element: ElementType, count: usize, init: &str) -> Vec<u8> {
         let init = serde_json::from_str(init).unwrap();
         generate(element, count, &fill(element, &init).unwrap()).unwrap()
     }
 
     #[test]
     fn initial_contents_by_each_rule() {
-        let bytes = |init| made(Element::I8, 4, init);
+        let bytes = |init| made(ElementType::I8, 4, init);
         assert_eq!(bytes("\"zero\""), [0; 4]);
         assert_eq!(bytes("{\"fill\": -1}"), [255; 4]);
         assert_eq!(bytes("{\"iota\": [1, 2]}"), [1, 3, 5, 7]);
@@ -381,11 +389,11 @@ mod tests {
         drawn.sort_unstable();
         assert_eq!(bytes("{\"sorted\": [0, 100], \"seed\": 1}"), drawn);
         let diagonal = made(
-            Element::F64,
+            ElementType::F64,
             4,
             "{\"rand\": [0, 0], \"seed\": 1, \"diag\": [2, 5]}",
         );
         assert_eq!(diagonal[..8], 5.0_f64.to_le_bytes());
-        assert!(fill(Element::I8, &Value::String("what".to_owned())).is_err());
+        assert!(fill(ElementType::I8, &Value::String("what".to_owned())).is_err());
     }
 }

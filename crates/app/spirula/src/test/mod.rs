@@ -16,16 +16,16 @@ mod stablehlo;
 pub mod worker;
 mod workers;
 
-pub use discover::{Case, Suites, find};
-pub use outcome::Outcome;
-pub use report::{AllowList, Report};
-pub use workers::{Options, run_all};
+pub use discover::{SuiteCache, TestCase, find};
+pub use outcome::TestOutcome;
+pub use report::{AllowList, TestReport};
+pub use workers::{TestRunOptions, run_all};
 
-use crate::bench::Workload;
+use crate::bench::BenchWorkload;
 use std::path::Path;
 
 /// A folder of tests, loaded.
-pub trait Suite {
+pub trait TestSuite {
     /// Names of its tests, in order, each once.
     fn names(&self) -> Vec<String>;
 
@@ -47,8 +47,8 @@ pub trait Suite {
     /// Does what takes time before a test runs and is none of its own, as having another compiler print a program.
     ///
     /// # Errors
-    /// As [`Suite::run`].
-    fn prepare(&self, _name: &str, _session: &session::Options) -> Result<(), Outcome> {
+    /// As [`TestSuite::run`].
+    fn prepare(&self, _name: &str, _session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         Ok(())
     }
 
@@ -56,57 +56,57 @@ pub trait Suite {
     ///
     /// # Errors
     /// When it failed, or needs something that is missing.
-    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome>;
+    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome>;
 
     /// What a test calls, to measure it; `None` of one that is not to be measured.
     ///
     /// # Errors
-    /// As [`Suite::run`], or when tests of this kind call no program.
+    /// As [`TestSuite::run`], or when tests of this kind call no program.
     fn workload(
         &self,
         _name: &str,
-        _session: &session::Options,
-    ) -> Result<Option<Workload>, Outcome> {
-        Err(Outcome::unsupported("measuring kernels by themselves"))
+        _session: &session::TestEnvironment,
+    ) -> Result<Option<BenchWorkload>, TestOutcome> {
+        Err(TestOutcome::unsupported("measuring kernels by themselves"))
     }
 }
 
 /// A folder of tests, or what is wrong with its description.
-pub type Loaded = Result<Box<dyn Suite>, String>;
+pub type SuiteResult = Result<Box<dyn TestSuite>, String>;
 
 /// A way of describing tests.
-pub struct Kind {
+pub struct SuiteKind {
     /// Name.
     pub name: &'static str,
     /// Loads a folder, `None` when it is not of this kind.
-    pub load: fn(&Path) -> Option<Loaded>,
+    pub load: fn(&Path) -> Option<SuiteResult>,
     /// Whether folders below one of this kind are a part of it.
     pub claims_below: bool,
 }
 
 /// All kinds. The first that takes a folder has it.
-pub const KINDS: &[Kind] = &[
-    Kind {
+pub const KINDS: &[SuiteKind] = &[
+    SuiteKind {
         name: "kernel manifest",
         load: kernel_manifest::load,
         claims_below: true,
     },
-    Kind {
+    SuiteKind {
         name: "compute manifest",
         load: compute_manifest::load,
         claims_below: true,
     },
-    Kind {
+    SuiteKind {
         name: "list of Futhark programs",
         load: futhark::load,
         claims_below: true,
     },
-    Kind {
+    SuiteKind {
         name: "sources of Futhark with test blocks",
         load: futhark::load_sources,
         claims_below: false,
     },
-    Kind {
+    SuiteKind {
         name: "StableHLO modules",
         load: stablehlo::load,
         claims_below: true,

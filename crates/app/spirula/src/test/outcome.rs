@@ -1,16 +1,16 @@
 //! How a test ends.
 
 use serde::{Deserialize, Serialize};
-use spirula::{CompileError, Stage};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::RunError;
-use spirula_runtime::Error;
+use spirula::{CompileError, CompileStage};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ProgramError;
+use spirula_runtime::DeviceError;
 use std::fmt;
 
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "outcome", content = "reason")]
-pub enum Outcome {
+pub enum TestOutcome {
     /// All results are as expected.
     Passed,
     /// Something is wrong: a result, an error, a crash, or the test itself.
@@ -19,23 +19,23 @@ pub enum Outcome {
     Unsupported(String),
 }
 
-impl Outcome {
+impl TestOutcome {
     /// Failed, with the reason in one line.
     pub fn failed(reason: impl ToString) -> Self {
-        Outcome::Failed(one_line(&reason.to_string()))
+        TestOutcome::Failed(one_line(&reason.to_string()))
     }
 
     /// Unsupported, with what is missing in one line.
     pub fn unsupported(reason: impl ToString) -> Self {
-        Outcome::Unsupported(one_line(&reason.to_string()))
+        TestOutcome::Unsupported(one_line(&reason.to_string()))
     }
 
     /// Unsupported for the first of these faults: without its place, so that tests that miss the
     /// same are counted together.
-    fn missing(faults: &[Diagnostic], error: &impl ToString) -> Self {
+    fn missing(faults: &[SourceDiagnostic], error: &impl ToString) -> Self {
         match faults.first() {
-            Some(first) => Outcome::unsupported(&first.message),
-            None => Outcome::unsupported(error.to_string()),
+            Some(first) => TestOutcome::unsupported(&first.message),
+            None => TestOutcome::unsupported(error.to_string()),
         }
     }
 }
@@ -44,42 +44,42 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-impl From<CompileError> for Outcome {
+impl From<CompileError> for TestOutcome {
     fn from(error: CompileError) -> Self {
         match error.stage {
-            Stage::Read => Outcome::failed(error),
-            Stage::Translate => Outcome::missing(&error.diagnostics, &error),
+            CompileStage::Read => TestOutcome::failed(error),
+            CompileStage::Translate => TestOutcome::missing(&error.diagnostics, &error),
         }
     }
 }
 
-impl From<Error> for Outcome {
-    fn from(error: Error) -> Self {
+impl From<DeviceError> for TestOutcome {
+    fn from(error: DeviceError) -> Self {
         match error {
-            Error::Unsupported(ref faults) => Outcome::missing(faults, &error),
-            other => Outcome::failed(other),
+            DeviceError::Unsupported(ref faults) => TestOutcome::missing(faults, &error),
+            other => TestOutcome::failed(other),
         }
     }
 }
 
 /// Of a run that should not have ended early.
-impl From<RunError<Error>> for Outcome {
-    fn from(error: RunError<Error>) -> Self {
+impl From<ProgramError<DeviceError>> for TestOutcome {
+    fn from(error: ProgramError<DeviceError>) -> Self {
         match error {
-            RunError::Unsupported(what) => Outcome::unsupported(what),
-            RunError::Machine(error) => error.into(),
-            RunError::Failed(..) | RunError::Invalid(_) => Outcome::failed(error),
+            ProgramError::Unsupported(what) => TestOutcome::unsupported(what),
+            ProgramError::Machine(error) => error.into(),
+            ProgramError::Failed(..) | ProgramError::Invalid(_) => TestOutcome::failed(error),
         }
     }
 }
 
 /// One line for reports.
-impl fmt::Display for Outcome {
+impl fmt::Display for TestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Passed => f.write_str("passed"),
-            Outcome::Failed(why) => write!(f, "failed: {why}"),
-            Outcome::Unsupported(what) => write!(f, "unsupported: {what}"),
+            TestOutcome::Passed => f.write_str("passed"),
+            TestOutcome::Failed(why) => write!(f, "failed: {why}"),
+            TestOutcome::Unsupported(what) => write!(f, "unsupported: {what}"),
         }
     }
 }

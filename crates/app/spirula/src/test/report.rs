@@ -1,6 +1,6 @@
 //! What came out of a run of tests.
 
-use super::{Case, Outcome};
+use super::{TestCase, TestOutcome};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ const SHOWN: usize = 3;
 
 /// The outcomes of a run.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct TestReport {
     /// Device on which the tests ran.
     device: String,
     /// Tests that passed.
@@ -21,34 +21,34 @@ pub struct Report {
     /// Tests that need something that is missing.
     unsupported: usize,
     /// Each test.
-    tests: Vec<Row>,
+    tests: Vec<TestReportRow>,
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct TestReportRow {
     id: String,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: TestOutcome,
     seconds: f64,
 }
 
-impl Report {
+impl TestReport {
     /// The outcomes of these tests, in the same order.
-    pub fn new(device: &str, cases: Vec<Case>, outcomes: Vec<(Outcome, Duration)>) -> Self {
+    pub fn new(device: &str, cases: Vec<TestCase>, outcomes: Vec<(TestOutcome, Duration)>) -> Self {
         let rows = cases.into_iter().zip(outcomes);
-        let tests: Vec<Row> = rows
-            .map(|(case, (outcome, time))| Row {
+        let tests: Vec<TestReportRow> = rows
+            .map(|(case, (outcome, time))| TestReportRow {
                 id: case.id,
                 outcome,
                 seconds: time.as_secs_f64(),
             })
             .collect();
-        let count = |f: fn(&Outcome) -> bool| tests.iter().filter(|t| f(&t.outcome)).count();
-        Report {
+        let count = |f: fn(&TestOutcome) -> bool| tests.iter().filter(|t| f(&t.outcome)).count();
+        TestReport {
             device: device.to_owned(),
-            passed: count(|o| matches!(o, Outcome::Passed)),
-            failed: count(|o| matches!(o, Outcome::Failed(_))),
-            unsupported: count(|o| matches!(o, Outcome::Unsupported(_))),
+            passed: count(|o| matches!(o, TestOutcome::Passed)),
+            failed: count(|o| matches!(o, TestOutcome::Failed(_))),
+            unsupported: count(|o| matches!(o, TestOutcome::Unsupported(_))),
             tests,
         }
     }
@@ -63,7 +63,7 @@ impl Report {
         let unsupported = self
             .tests
             .iter()
-            .filter(|t| matches!(t.outcome, Outcome::Unsupported(_)));
+            .filter(|t| matches!(t.outcome, TestOutcome::Unsupported(_)));
         unsupported
             .map(|t| t.id.as_str())
             .filter(|id| !list.ids.contains_key(*id))
@@ -71,7 +71,10 @@ impl Report {
 
     /// Tests that passed although a list says that they are not supported.
     pub fn outdated<'a>(&'a self, list: &'a AllowList) -> impl Iterator<Item = &'a str> {
-        let passed = self.tests.iter().filter(|t| t.outcome == Outcome::Passed);
+        let passed = self
+            .tests
+            .iter()
+            .filter(|t| t.outcome == TestOutcome::Passed);
         passed
             .map(|t| t.id.as_str())
             .filter(|id| list.ids.contains_key(*id))
@@ -79,14 +82,14 @@ impl Report {
 }
 
 /// What failed and why, what is missing and for how many tests, and the numbers in the last line.
-impl fmt::Display for Report {
+impl fmt::Display for TestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for test in &self.tests {
             match &test.outcome {
-                Outcome::Passed => {}
-                Outcome::Failed(reason) => writeln!(f, "FAILED {}: {reason}", test.id)?,
-                Outcome::Unsupported(what) => missing.entry(what).or_default().push(&test.id),
+                TestOutcome::Passed => {}
+                TestOutcome::Failed(reason) => writeln!(f, "FAILED {}: {reason}", test.id)?,
+                TestOutcome::Unsupported(what) => missing.entry(what).or_default().push(&test.id),
             }
         }
         // What is missing most often stands last, where it is seen.
@@ -100,7 +103,7 @@ impl fmt::Display for Report {
                 more => writeln!(f, " and {more} more")?,
             }
         }
-        let Report {
+        let TestReport {
             passed,
             failed,
             unsupported,
@@ -151,19 +154,19 @@ impl AllowList {
 mod tests {
     use super::*;
 
-    fn report() -> Report {
-        let case = |name: &str| Case {
+    fn report() -> TestReport {
+        let case = |name: &str| TestCase {
             id: format!("d/{name}"),
             folder: "d".into(),
             name: name.to_owned(),
         };
         let outcomes = [
-            Outcome::Passed,
-            Outcome::failed("wrong"),
-            Outcome::unsupported("OpFoo"),
+            TestOutcome::Passed,
+            TestOutcome::failed("wrong"),
+            TestOutcome::unsupported("OpFoo"),
         ];
         let outcomes = outcomes.map(|o| (o, Duration::ZERO)).to_vec();
-        Report::new("cpu", ["a", "b", "c"].map(case).to_vec(), outcomes)
+        TestReport::new("cpu", ["a", "b", "c"].map(case).to_vec(), outcomes)
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! What the kinds share: a device for a test, values out of JSON, and comparison.
 
-use super::Outcome;
-use crate::cli::args::Programs;
-use crate::values::compare::{Tolerance, compare};
+use super::TestOutcome;
+use crate::cli::args::ProgramArgs;
+use crate::values::compare::{ArrayTolerance, compare};
 use serde_json::{Map, Value};
-use spirula::{CompileOptions, Profile};
-use spirula_diagnostics::Diagnostic;
+use spirula::{CompileOptions, ScheduleProfile};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_opt::{Pipeline, optimise};
-use spirula_runtime::data::{Array, Element, Number};
-use spirula_runtime::{Buffer, Device, DeviceOptions};
+use spirula_runtime::data::{ElementArray, ElementNumber, ElementType};
+use spirula_runtime::{ComputeDevice, DeviceBuffer, DeviceOptions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use std::fs;
@@ -19,7 +19,7 @@ pub const CPU: &str = "cpu";
 
 /// On what tests run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TestEnvironment {
     /// Name of the device.
     pub device: String,
     /// How it is opened.
@@ -31,20 +31,20 @@ pub struct Options {
     /// What modules are optimised by before they run.
     pub passes: Pipeline,
     /// What tensor programs are scheduled for.
-    pub profile: Profile,
+    pub profile: ScheduleProfile,
     /// How programs come about, and what is left of them.
-    pub programs: Programs,
+    pub programs: ProgramArgs,
 }
 
-impl Options {
+impl TestEnvironment {
     /// A fresh device.
-    pub fn open(&self) -> Result<Device, Outcome> {
-        Ok(Device::open(&self.device, &self.options)?)
+    pub fn open(&self) -> Result<ComputeDevice, TestOutcome> {
+        Ok(ComputeDevice::open(&self.device, &self.options)?)
     }
 
     /// The same on another device.
-    pub fn on(&self, device: &str) -> Options {
-        Options {
+    pub fn on(&self, device: &str) -> TestEnvironment {
+        TestEnvironment {
             device: device.to_owned(),
             options: self.options.clone(),
             lifted: self.lifted,
@@ -56,29 +56,29 @@ impl Options {
     }
 
     /// The module that an input becomes.
-    pub fn module(&self, bytes: &[u8]) -> Result<Module, Outcome> {
+    pub fn module(&self, bytes: &[u8]) -> Result<Module, TestOutcome> {
         let options = CompileOptions {
             target: self.target,
             ..CompileOptions::default()
         };
         let mut module = spirula::compile(bytes, &options)?.into_module()?;
         if self.lifted {
-            let first = |all: Vec<Diagnostic>| {
+            let first = |all: Vec<SourceDiagnostic>| {
                 let first = all.first().map(|d| d.message.clone());
-                Outcome::failed(format!("lifting: {}", first.unwrap_or_default()))
+                TestOutcome::failed(format!("lifting: {}", first.unwrap_or_default()))
             };
             let text = spirula_llvm::print(&spirula_llvm::lift(&module).map_err(first)?);
             module = spirula::compile(text.as_bytes(), &options)?.into_module()?;
         }
         let mut settings = spirula_opt::Options::default();
-        optimise(&mut module, &self.passes, &mut settings).map_err(Outcome::failed)?;
+        optimise(&mut module, &self.passes, &mut settings).map_err(TestOutcome::failed)?;
         Ok(module)
     }
 }
 
 /// The contents of a file that a manifest names.
-pub fn read(path: &Path) -> Result<Vec<u8>, Outcome> {
-    fs::read(path).map_err(|e| Outcome::failed(format!("cannot read {}: {e}", path.display())))
+pub fn read(path: &Path) -> Result<Vec<u8>, TestOutcome> {
+    fs::read(path).map_err(|e| TestOutcome::failed(format!("cannot read {}: {e}", path.display())))
 }
 
 /// A manifest or another JSON file of a folder.
@@ -88,30 +88,30 @@ pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Strin
 }
 
 /// The number that a JSON value is, as its digits stand in the file.
-pub fn number(element: Element, value: &Value) -> Result<Number, Outcome> {
+pub fn number(element: ElementType, value: &Value) -> Result<ElementNumber, TestOutcome> {
     let text = match value {
         Value::Bool(b) => u8::from(*b).to_string(),
         Value::Number(n) => n.to_string(),
         Value::String(s) => s.clone(),
-        other => return Err(Outcome::failed(format!("{other} is no {element}"))),
+        other => return Err(TestOutcome::failed(format!("{other} is no {element}"))),
     };
     // Integers may be written as floats, and as unsigned ones of their width.
     let whole = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
     let parsed = element.parse(&text);
     let wide = |_| match whole() {
-        Some(x) if !element.is_float() => Ok(Number::Int(x as i128)),
-        _ => Err(Outcome::failed(format!("{text} is no {element}"))),
+        Some(x) if !element.is_float() => Ok(ElementNumber::Int(x as i128)),
+        _ => Err(TestOutcome::failed(format!("{text} is no {element}"))),
     };
     parsed.or_else(wide)
 }
 
 /// The bytes of a scalar written as `{"TYPE": VALUE}`.
-pub fn typed_scalar(object: &Map<String, Value>) -> Result<(Element, Vec<u8>), Outcome> {
+pub fn typed_scalar(object: &Map<String, Value>) -> Result<(ElementType, Vec<u8>), TestOutcome> {
     let (name, value) = object
         .iter()
         .next()
-        .ok_or_else(|| Outcome::failed("an empty value"))?;
-    let element: Element = name.parse().map_err(Outcome::failed)?;
+        .ok_or_else(|| TestOutcome::failed("an empty value"))?;
+    let element: ElementType = name.parse().map_err(TestOutcome::failed)?;
     let mut bytes = Vec::new();
     element.encode(number(element, value)?, &mut bytes);
     Ok((element, bytes))
@@ -120,14 +120,14 @@ pub fn typed_scalar(object: &Map<String, Value>) -> Result<(Element, Vec<u8>), O
 /// Compares a buffer with what it should hold; `title` is what it is called.
 pub fn expect(
     title: &str,
-    element: Element,
+    element: ElementType,
     got: Vec<u8>,
     want: Vec<u8>,
-    tolerance: Tolerance,
-) -> Result<(), Outcome> {
+    tolerance: ArrayTolerance,
+) -> Result<(), TestOutcome> {
     let array = |bytes: Vec<u8>| {
         let shape = vec![bytes.len() / element.size()];
-        Array::new(element, shape, bytes).map_err(Outcome::failed)
+        ElementArray::new(element, shape, bytes).map_err(TestOutcome::failed)
     };
     expect_array(title, &array(got)?, &array(want)?, tolerance)
 }
@@ -135,18 +135,18 @@ pub fn expect(
 /// Compares an array with what it should be.
 pub fn expect_array(
     title: &str,
-    got: &Array,
-    want: &Array,
-    tolerance: Tolerance,
-) -> Result<(), Outcome> {
+    got: &ElementArray,
+    want: &ElementArray,
+    tolerance: ArrayTolerance,
+) -> Result<(), TestOutcome> {
     match compare(got, want, tolerance) {
         Ok(None) => Ok(()),
-        Ok(Some(difference)) => Err(Outcome::failed(format!("{title}: {difference}"))),
-        Err(text) => Err(Outcome::failed(format!("{title}: {text}"))),
+        Ok(Some(difference)) => Err(TestOutcome::failed(format!("{title}: {difference}"))),
+        Err(text) => Err(TestOutcome::failed(format!("{title}: {text}"))),
     }
 }
 
 /// All of a buffer.
-pub fn download(device: &mut Device, buffer: Buffer) -> Result<Vec<u8>, Outcome> {
+pub fn download(device: &mut ComputeDevice, buffer: DeviceBuffer) -> Result<Vec<u8>, TestOutcome> {
     Ok(device.download(buffer)?)
 }

@@ -2,9 +2,9 @@
 //! it is prepared and its outcome, until the input ends. It is the first of a process group, which ends with the input:
 //! so does a compiler that it has started.
 
-use super::discover::Suites;
-use super::session::Options;
-use super::{Outcome, group};
+use super::discover::SuiteCache;
+use super::session::TestEnvironment;
+use super::{TestOutcome, group};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::thread;
 
 /// Which test to run.
 #[derive(Serialize, Deserialize)]
-pub struct Request {
+pub struct TestRequest {
     /// The folder that has it.
     pub folder: PathBuf,
     /// Its name there.
@@ -22,27 +22,31 @@ pub struct Request {
 
 /// What a worker says of a request.
 #[derive(Serialize, Deserialize)]
-pub enum Answer {
+pub enum TestResponse {
     /// The test begins now.
     Prepared,
     /// It has ended.
-    Ended(Outcome),
+    Ended(TestOutcome),
 }
 
 /// Serves requests.
-pub fn serve(options: &Options) -> io::Result<()> {
-    let mut suites = Suites::default();
+pub fn serve(options: &TestEnvironment) -> io::Result<()> {
+    let mut suites = SuiteCache::default();
     for line in requests() {
-        let outcome = match serde_json::from_str::<Request>(&line?) {
+        let outcome = match serde_json::from_str::<TestRequest>(&line?) {
             Ok(request) => attempt(&mut suites, &request, options)?,
-            Err(error) => Outcome::failed(error),
+            Err(error) => TestOutcome::failed(error),
         };
-        say(&Answer::Ended(outcome))?;
+        say(&TestResponse::Ended(outcome))?;
     }
     Ok(())
 }
 
-fn attempt(suites: &mut Suites, request: &Request, options: &Options) -> io::Result<Outcome> {
+fn attempt(
+    suites: &mut SuiteCache,
+    request: &TestRequest,
+    options: &TestEnvironment,
+) -> io::Result<TestOutcome> {
     let suite = match suites.of(&request.folder) {
         Ok(suite) => suite,
         Err(why) => return Ok(why),
@@ -50,12 +54,12 @@ fn attempt(suites: &mut Suites, request: &Request, options: &Options) -> io::Res
     if let Err(why) = suite.prepare(&request.name, options) {
         return Ok(why);
     }
-    say(&Answer::Prepared)?;
+    say(&TestResponse::Prepared)?;
     let outcome = suite.run(&request.name, options).err();
-    Ok(outcome.unwrap_or(Outcome::Passed))
+    Ok(outcome.unwrap_or(TestOutcome::Passed))
 }
 
-fn say(answer: &Answer) -> io::Result<()> {
+fn say(answer: &TestResponse) -> io::Result<()> {
     let answer = serde_json::to_string(answer)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{answer}")?;

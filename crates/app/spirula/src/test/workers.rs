@@ -1,7 +1,7 @@
 //! Running tests in child processes, several at a time, each with a limit of time.
 
-use super::worker::{Answer, Request};
-use super::{Case, Outcome, group};
+use super::worker::{TestRequest, TestResponse};
+use super::{TestCase, TestOutcome, group};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How tests are run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TestRunOptions {
     /// Child processes at a time.
     pub jobs: usize,
     /// Longest time of a test.
@@ -29,10 +29,10 @@ const TAIL: usize = 4096;
 
 /// Runs all tests; their outcomes and times in the same order. `done` is told of each as it ends.
 pub fn run_all(
-    cases: &[Case],
-    options: &Options,
-    done: &(dyn Fn(&Case, &Outcome) + Sync),
-) -> Vec<(Outcome, Duration)> {
+    cases: &[TestCase],
+    options: &TestRunOptions,
+    done: &(dyn Fn(&TestCase, &TestOutcome) + Sync),
+) -> Vec<(TestOutcome, Duration)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut worker = None;
@@ -63,16 +63,20 @@ pub fn run_all(
 }
 
 /// Runs a test in a worker, which is started where there is none and ended where it misbehaves.
-fn attempt(case: &Case, worker: &mut Option<Worker>, options: &Options) -> Outcome {
+fn attempt(
+    case: &TestCase,
+    worker: &mut Option<WorkerProcess>,
+    options: &TestRunOptions,
+) -> TestOutcome {
     let ready = match worker.take() {
         Some(ready) => Ok(ready),
-        None => Worker::start(&options.worker),
+        None => WorkerProcess::start(&options.worker),
     };
     let mut ready = match ready {
         Ok(ready) => ready,
-        Err(e) => return Outcome::failed(format!("no process to run it in: {e}")),
+        Err(e) => return TestOutcome::failed(format!("no process to run it in: {e}")),
     };
-    let request = Request {
+    let request = TestRequest {
         folder: case.folder.clone(),
         name: case.name.clone(),
     };
@@ -81,21 +85,21 @@ fn attempt(case: &Case, worker: &mut Option<Worker>, options: &Options) -> Outco
             *worker = Some(ready);
             outcome
         }
-        Err(Trouble::Late(limit)) => {
-            Outcome::failed(format!("it did not end within {} s", limit.as_secs()))
+        Err(WorkerFailure::Late(limit)) => {
+            TestOutcome::failed(format!("it did not end within {} s", limit.as_secs()))
         }
-        Err(Trouble::Gone) => ready.obituary(),
+        Err(WorkerFailure::Gone) => ready.obituary(),
     }
 }
 
-enum Trouble {
+enum WorkerFailure {
     /// No answer in so much time.
     Late(Duration),
     /// The process ended.
     Gone,
 }
 
-struct Worker {
+struct WorkerProcess {
     process: Child,
     requests: ChildStdin,
     answers: Receiver<String>,
@@ -103,8 +107,8 @@ struct Worker {
     errors: Option<JoinHandle<()>>,
 }
 
-impl Worker {
-    fn start(arguments: &[String]) -> io::Result<Worker> {
+impl WorkerProcess {
+    fn start(arguments: &[String]) -> io::Result<WorkerProcess> {
         let mut command = Command::new(std::env::current_exe()?);
         command
             .args(arguments)
@@ -128,7 +132,7 @@ impl Worker {
         let tail = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&tail);
         let errors = thread::spawn(move || keep_tail(stderr, &kept));
-        Ok(Worker {
+        Ok(WorkerProcess {
             process,
             requests,
             answers,
@@ -137,28 +141,32 @@ impl Worker {
         })
     }
 
-    fn ask(&mut self, request: &Request, timeout: Duration) -> Result<Outcome, Trouble> {
-        let mut line = serde_json::to_string(request).map_err(|_| Trouble::Gone)?;
+    fn ask(
+        &mut self,
+        request: &TestRequest,
+        timeout: Duration,
+    ) -> Result<TestOutcome, WorkerFailure> {
+        let mut line = serde_json::to_string(request).map_err(|_| WorkerFailure::Gone)?;
         line.push('\n');
         let sent = self.requests.write_all(line.as_bytes());
-        sent.map_err(|_| Trouble::Gone)?;
+        sent.map_err(|_| WorkerFailure::Gone)?;
         let mut limit = timeout.max(PREPARATION);
         loop {
             let answer = match self.answers.recv_timeout(limit) {
                 Ok(line) => serde_json::from_str(&line),
-                Err(RecvTimeoutError::Timeout) => return Err(Trouble::Late(limit)),
-                Err(RecvTimeoutError::Disconnected) => return Err(Trouble::Gone),
+                Err(RecvTimeoutError::Timeout) => return Err(WorkerFailure::Late(limit)),
+                Err(RecvTimeoutError::Disconnected) => return Err(WorkerFailure::Gone),
             };
             match answer {
-                Ok(Answer::Prepared) => limit = timeout,
-                Ok(Answer::Ended(outcome)) => return Ok(outcome),
-                Err(e) => return Ok(Outcome::failed(format!("a garbled answer: {e}"))),
+                Ok(TestResponse::Prepared) => limit = timeout,
+                Ok(TestResponse::Ended(outcome)) => return Ok(outcome),
+                Err(e) => return Ok(TestOutcome::failed(format!("a garbled answer: {e}"))),
             }
         }
     }
 
     /// How the process ended, and what it said last.
-    fn obituary(mut self) -> Outcome {
+    fn obituary(mut self) -> TestOutcome {
         let status = self.process.wait();
         if let Some(errors) = self.errors.take() {
             // The thread has no result; joining it waits for the end of the stream.
@@ -170,13 +178,13 @@ impl Worker {
             .map(|t| String::from_utf8_lossy(&t).into_owned());
         let said = tail.unwrap_or_default();
         match status {
-            Ok(status) => Outcome::failed(format!("crashed ({status}): {said}")),
-            Err(e) => Outcome::failed(format!("crashed ({e}): {said}")),
+            Ok(status) => TestOutcome::failed(format!("crashed ({status}): {said}")),
+            Err(e) => TestOutcome::failed(format!("crashed ({e}): {said}")),
         }
     }
 }
 
-impl Drop for Worker {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         group::end(&mut self.process);
         let _ = self.process.wait();

@@ -1,12 +1,12 @@
 //! Where and by how much an array differs from what is expected.
 
-use spirula_runtime::data::{Array, Number};
+use spirula_runtime::data::{ElementArray, ElementNumber};
 use std::fmt;
 
 /// How much floats may differ: by `absolute + relative * max(|want|, scale)`. Integers are equal,
 /// or differ by `slack` at most. NaN equals NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tolerance {
+pub struct ArrayTolerance {
     /// For floats of any size.
     pub absolute: f64,
     /// For floats, of their size.
@@ -19,7 +19,7 @@ pub struct Tolerance {
 
 /// How two arrays differ.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct ArrayDifference {
     /// Elements that differ by more than is tolerated.
     pub count: usize,
     /// Elements in all.
@@ -39,10 +39,10 @@ pub struct Difference {
 /// # Errors
 /// When type or number of elements differ.
 pub fn compare(
-    got: &Array,
-    want: &Array,
-    tolerance: Tolerance,
-) -> Result<Option<Difference>, String> {
+    got: &ElementArray,
+    want: &ElementArray,
+    tolerance: ArrayTolerance,
+) -> Result<Option<ArrayDifference>, String> {
     if got.element() != want.element() || got.count() != want.count() {
         return Err(format!(
             "{} was computed, {} is expected",
@@ -53,12 +53,12 @@ pub fn compare(
     if got.bytes() == want.bytes() {
         return Ok(None);
     }
-    let mut found: Option<Difference> = None;
+    let mut found: Option<ArrayDifference> = None;
     for (i, (g, w)) in got.numbers().zip(want.numbers()).enumerate() {
         let Some(by) = differ(g, w, tolerance) else {
             continue;
         };
-        let difference = found.get_or_insert_with(|| Difference {
+        let difference = found.get_or_insert_with(|| ArrayDifference {
             count: 0,
             of: got.count(),
             first: i,
@@ -75,9 +75,9 @@ pub fn compare(
 }
 
 /// By how much two numbers differ, where that is too much.
-fn differ(got: Number, want: Number, tolerance: Tolerance) -> Option<f64> {
+fn differ(got: ElementNumber, want: ElementNumber, tolerance: ArrayTolerance) -> Option<f64> {
     match (got, want) {
-        (Number::Int(g), Number::Int(w)) => {
+        (ElementNumber::Int(g), ElementNumber::Int(w)) => {
             let by = g.abs_diff(w);
             (by > u128::from(tolerance.slack)).then_some(by as f64)
         }
@@ -94,7 +94,7 @@ fn differ(got: Number, want: Number, tolerance: Tolerance) -> Option<f64> {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for ArrayDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (got, want) = &self.got_want;
         write!(
@@ -117,35 +117,37 @@ impl fmt::Display for Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_runtime::data::Element;
+    use spirula_runtime::data::ElementType;
 
-    fn floats(values: &[f32]) -> Array {
+    fn floats(values: &[f32]) -> ElementArray {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Array::new(Element::F32, vec![2, values.len() / 2], bytes).unwrap()
+        ElementArray::new(ElementType::F32, vec![2, values.len() / 2], bytes).unwrap()
     }
 
     #[test]
     fn differences_are_counted_and_placed() {
         let want = floats(&[1.0, 2.0, 3.0, 4.0]);
         let got = floats(&[1.0, 2.5, 3.0, 4.25]);
-        let difference = compare(&got, &want, Tolerance::default()).unwrap().unwrap();
+        let difference = compare(&got, &want, ArrayTolerance::default())
+            .unwrap()
+            .unwrap();
         assert_eq!(
             difference.to_string(),
             "2 of 4 elements differ; first at 1 [0, 1]: got 2.5, want 2; largest difference 5.000e-1"
         );
-        let loose = Tolerance {
+        let loose = ArrayTolerance {
             absolute: 0.3,
             relative: 0.1,
-            ..Tolerance::default()
+            ..ArrayTolerance::default()
         };
         assert_eq!(compare(&got, &want, loose), Ok(None));
     }
 
     #[test]
     fn nan_and_infinity() {
-        let loose = Tolerance {
+        let loose = ArrayTolerance {
             absolute: f64::MAX,
-            ..Tolerance::default()
+            ..ArrayTolerance::default()
         };
         let nan = floats(&[f32::NAN, 1.0]);
         let payload = floats(&[f32::from_bits(0x7fc0_0001), 1.0]);
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn other_types_are_no_comparison() {
-        let want = Array::new(Element::U32, vec![2], vec![0; 8]).unwrap();
-        assert!(compare(&floats(&[0.0, 0.0]), &want, Tolerance::default()).is_err());
+        let want = ElementArray::new(ElementType::U32, vec![2], vec![0; 8]).unwrap();
+        assert!(compare(&floats(&[0.0, 0.0]), &want, ArrayTolerance::default()).is_err());
     }
 }

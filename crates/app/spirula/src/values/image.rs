@@ -6,7 +6,9 @@
 //!   from 0 to 1.
 
 use clap::ValueEnum;
-use spirula_runtime::data::{Array, Class, Element, Number, Statistics};
+use spirula_runtime::data::{
+    ArrayStatistics, ElementArray, ElementClass, ElementNumber, ElementType,
+};
 
 /// How numbers become colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,7 +30,7 @@ pub enum ColourMap {
 }
 
 /// Whether an array has the shape of a picture.
-pub fn is_picture(array: &Array) -> bool {
+pub fn is_picture(array: &ElementArray) -> bool {
     array.count() > 0 && matches!(array.shape(), [_, _] | [_, _, 3 | 4])
 }
 
@@ -36,7 +38,7 @@ pub fn is_picture(array: &Array) -> bool {
 ///
 /// # Errors
 /// When the array has another shape, or is too large for a picture.
-pub fn png(array: &Array, map: ColourMap) -> Result<Vec<u8>, String> {
+pub fn png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, String> {
     if !is_picture(array) {
         let shape = array.shape_text();
         return Err(format!(
@@ -58,15 +60,15 @@ pub fn png(array: &Array, map: ColourMap) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-fn pixels(array: &Array, map: ColourMap) -> Result<(png::ColorType, Vec<u8>), String> {
+fn pixels(array: &ElementArray, map: ColourMap) -> Result<(png::ColorType, Vec<u8>), String> {
     match (array.shape(), map) {
         ([_, _, 3], _) => Ok((png::ColorType::Rgb, array.numbers().map(level).collect())),
         ([_, _, _], _) => Ok((png::ColorType::Rgba, array.numbers().map(level).collect())),
-        (_, ColourMap::Rgba | ColourMap::Auto) if array.element() == Element::U32 => {
+        (_, ColourMap::Rgba | ColourMap::Auto) if array.element() == ElementType::U32 => {
             Ok((png::ColorType::Rgba, array.bytes().to_vec()))
         }
         (_, ColourMap::Rgba) => Err(format!("the rgba map needs u32, not {}", array.element())),
-        (_, ColourMap::Auto) if array.element() == Element::U8 => {
+        (_, ColourMap::Auto) if array.element() == ElementType::U8 => {
             Ok((png::ColorType::Grayscale, array.bytes().to_vec()))
         }
         (_, map) => Ok((png::ColorType::Rgb, mapped(array, map))),
@@ -74,25 +76,28 @@ fn pixels(array: &Array, map: ColourMap) -> Result<(png::ColorType, Vec<u8>), St
 }
 
 /// A channel of a pixel.
-fn level(number: Number) -> u8 {
+fn level(number: ElementNumber) -> u8 {
     match number {
-        Number::Int(n) => n.clamp(0, 255) as u8,
-        Number::Float(x) => (x * 255.0 + 0.5).clamp(0.0, 255.0) as u8,
+        ElementNumber::Int(n) => n.clamp(0, 255) as u8,
+        ElementNumber::Float(x) => (x * 255.0 + 0.5).clamp(0.0, 255.0) as u8,
     }
 }
 
-fn mapped(array: &Array, map: ColourMap) -> Vec<u8> {
+fn mapped(array: &ElementArray, map: ColourMap) -> Vec<u8> {
     let gradient = match map {
         ColourMap::Magma => colorous::MAGMA,
         ColourMap::Inferno => colorous::INFERNO,
         ColourMap::Turbo => colorous::TURBO,
         _ => colorous::VIRIDIS,
     };
-    let range = match (array.element().class(), Statistics::compute(array).range) {
-        (Class::Bool, _) => (0.0, 1.0),
+    let range = match (
+        array.element().class(),
+        ArrayStatistics::compute(array).range,
+    ) {
+        (ElementClass::Bool, _) => (0.0, 1.0),
         (_, range) => range.map_or((0.0, 0.0), |(low, high)| (low.to_f64(), high.to_f64())),
     };
-    let pixel = |number: Number| {
+    let pixel = |number: ElementNumber| {
         // Halves, so that the span of all doubles is one.
         let span = range.1 / 2.0 - range.0 / 2.0;
         let t = (number.to_f64() / 2.0 - range.0 / 2.0) / span;
@@ -122,7 +127,7 @@ mod tests {
     #[test]
     fn pictures_of_each_kind() {
         let ramp = [0.0_f32, 1.0, 2.0, f32::NAN].map(f32::to_le_bytes).concat();
-        let ramp = Array::new(Element::F32, vec![2, 2], ramp).unwrap();
+        let ramp = ElementArray::new(ElementType::F32, vec![2, 2], ramp).unwrap();
         let (colour, pixels) = decode(&png(&ramp, ColourMap::Grey).unwrap());
         assert_eq!(
             (colour, pixels),
@@ -131,12 +136,12 @@ mod tests {
                 vec![0, 0, 0, 128, 128, 128, 255, 255, 255, 0, 0, 0]
             )
         );
-        let words = Array::new(Element::U32, vec![1, 1], vec![1, 2, 3, 4]).unwrap();
+        let words = ElementArray::new(ElementType::U32, vec![1, 1], vec![1, 2, 3, 4]).unwrap();
         assert_eq!(
             decode(&png(&words, ColourMap::Auto).unwrap()),
             (png::ColorType::Rgba, vec![1, 2, 3, 4])
         );
-        let bytes = Array::new(Element::U8, vec![1, 1, 3], vec![1, 2, 3]).unwrap();
+        let bytes = ElementArray::new(ElementType::U8, vec![1, 1, 3], vec![1, 2, 3]).unwrap();
         assert_eq!(
             decode(&png(&bytes, ColourMap::Auto).unwrap()),
             (png::ColorType::Rgb, vec![1, 2, 3])
@@ -148,7 +153,7 @@ mod tests {
     fn other_shapes_are_refused() {
         for shape in [vec![4], vec![1, 4, 1], vec![0, 4], vec![2, 2, 1, 1]] {
             let bytes = vec![0; shape.iter().product()];
-            let array = Array::new(Element::U8, shape, bytes).unwrap();
+            let array = ElementArray::new(ElementType::U8, shape, bytes).unwrap();
             assert!(png(&array, ColourMap::Auto).is_err());
         }
     }

@@ -1,27 +1,27 @@
 //! Between the arrays of this crate and the values of programs.
 
-use spirula_program::program::{EntrySize, EntryValue};
-use spirula_program::{Scalar, Value};
-use spirula_runtime::data::{Array, DataError, Element};
+use spirula_program::program::{EntrySize, EntryValueType};
+use spirula_program::{ProgramValue, ScalarType};
+use spirula_runtime::data::{DataError, ElementArray, ElementType};
 
 /// The types of programs with those of arrays: type, whether it has no sign, and the array's.
-const TYPES: &[(Scalar, bool, Element)] = &[
-    (Scalar::I8, false, Element::I8),
-    (Scalar::I16, false, Element::I16),
-    (Scalar::I32, false, Element::I32),
-    (Scalar::I64, false, Element::I64),
-    (Scalar::I8, true, Element::U8),
-    (Scalar::I16, true, Element::U16),
-    (Scalar::I32, true, Element::U32),
-    (Scalar::I64, true, Element::U64),
-    (Scalar::F16, false, Element::F16),
-    (Scalar::F32, false, Element::F32),
-    (Scalar::F64, false, Element::F64),
-    (Scalar::Bool, false, Element::Bool),
+const TYPES: &[(ScalarType, bool, ElementType)] = &[
+    (ScalarType::I8, false, ElementType::I8),
+    (ScalarType::I16, false, ElementType::I16),
+    (ScalarType::I32, false, ElementType::I32),
+    (ScalarType::I64, false, ElementType::I64),
+    (ScalarType::I8, true, ElementType::U8),
+    (ScalarType::I16, true, ElementType::U16),
+    (ScalarType::I32, true, ElementType::U32),
+    (ScalarType::I64, true, ElementType::U64),
+    (ScalarType::F16, false, ElementType::F16),
+    (ScalarType::F32, false, ElementType::F32),
+    (ScalarType::F64, false, ElementType::F64),
+    (ScalarType::Bool, false, ElementType::Bool),
 ];
 
 /// The array type of a program's type.
-pub fn element(ty: Scalar, unsigned: bool) -> Option<Element> {
+pub fn element(ty: ScalarType, unsigned: bool) -> Option<ElementType> {
     let row = TYPES.iter().find(|row| (row.0, row.1) == (ty, unsigned));
     row.map(|row| row.2)
 }
@@ -30,17 +30,17 @@ pub fn element(ty: Scalar, unsigned: bool) -> Option<Element> {
 ///
 /// # Errors
 /// When arrays lack its type, or it is damaged.
-pub fn to_array(value: &Value) -> Result<Array, DataError> {
+pub fn to_array(value: &ProgramValue) -> Result<ElementArray, DataError> {
     let name = value.type_name();
     let element = element(value.element, value.unsigned).ok_or(DataError::Element(name))?;
     let shape = value.shape.iter().map(|size| *size as usize).collect();
-    Array::new(element, shape, value.bytes.clone())
+    ElementArray::new(element, shape, value.bytes.clone())
 }
 
 /// An array as a value; `None` when programs lack its type.
-pub fn of_array(array: Array) -> Option<Value> {
+pub fn of_array(array: ElementArray) -> Option<ProgramValue> {
     let row = TYPES.iter().find(|row| row.2 == array.element())?;
-    Some(Value {
+    Some(ProgramValue {
         element: row.0,
         unsigned: row.1,
         shape: array.shape().iter().map(|size| *size as u64).collect(),
@@ -50,7 +50,7 @@ pub fn of_array(array: Array) -> Option<Value> {
 
 /// The type of a parameter or result as arguments write it, `?x3xf32`; a size that is not known is
 /// a question mark.
-pub fn type_text(value: Option<&EntryValue>) -> String {
+pub fn type_text(value: Option<&EntryValueType>) -> String {
     let Some(value) = value else {
         return "opaque".to_owned();
     };
@@ -59,7 +59,7 @@ pub fn type_text(value: Option<&EntryValue>) -> String {
         EntrySize::Scalar(_) => "?x".to_owned(),
     });
     let element = element(value.element, value.unsigned);
-    let name = element.map_or(value.element.name(), Element::name);
+    let name = element.map_or(value.element.name(), ElementType::name);
     sizes.chain([name.to_owned()]).collect()
 }
 
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn arrays_become_values_and_come_back() {
-        for element in Element::all() {
+        for element in ElementType::all() {
             let bytes = vec![1; 6 * element.size()];
-            let array = Array::new(element, vec![2, 3], bytes).unwrap();
+            let array = ElementArray::new(element, vec![2, 3], bytes).unwrap();
             let Some(value) = of_array(array.clone()) else {
-                assert_eq!(element, Element::BF16);
+                assert_eq!(element, ElementType::BF16);
                 continue;
             };
             assert_eq!(value.type_name(), element.name());

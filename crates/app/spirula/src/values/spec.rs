@@ -19,8 +19,10 @@
 //! ```
 
 use super::texels::{self, ImageSpec};
-use spirula_runtime::data::{Class, Element, Fill, Number, Order, extent};
-use spirula_runtime::{PipeShape, Sampler};
+use spirula_runtime::data::{
+    BufferFill, ElementClass, ElementNumber, ElementType, RandomOrder, extent,
+};
+use spirula_runtime::{PipeShape, SamplerState};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -28,14 +30,14 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgSpec {
     /// Which parameter it is for; the next one where this is not said.
-    pub place: Option<Place>,
+    pub place: Option<ArgTarget>,
     /// What is passed.
     pub value: ValueSpec,
 }
 
 /// Which parameter or descriptor an argument is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ArgTarget {
     /// By its name.
     Name(String),
     /// A descriptor.
@@ -53,15 +55,15 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueSpec {
     /// A scalar.
-    Scalar(Element, Number),
+    Scalar(ElementType, ElementNumber),
     /// An array of a type and shape.
     Array {
         /// Type of its elements.
-        element: Element,
+        element: ElementType,
         /// Sizes of its dimensions.
         shape: Vec<usize>,
         /// What is in it.
-        contents: Contents,
+        contents: ArrayContents,
     },
     /// An array as a `.npy` file has it.
     File(PathBuf),
@@ -72,7 +74,7 @@ pub enum ValueSpec {
     /// An image.
     Image(Box<ImageSpec>),
     /// A sampler.
-    Sampler(Sampler),
+    Sampler(SamplerState),
     /// An empty pipe.
     Pipe(PipeShape),
     /// The address of a buffer with these contents.
@@ -81,15 +83,15 @@ pub enum ValueSpec {
 
 /// What is in an array.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Contents {
+pub enum ArrayContents {
     /// Made by rule.
-    Fill(Fill),
+    Fill(BufferFill),
     /// These numbers; a single one stands in every element.
-    Numbers(Vec<Number>),
+    Numbers(Vec<ElementNumber>),
     /// Random between bounds (any bits where there are none), by a seed that may be left open.
     Random {
         /// Smallest, and bound above.
-        range: Option<(Number, Number)>,
+        range: Option<(ElementNumber, ElementNumber)>,
         /// Seed.
         seed: Option<u64>,
     },
@@ -111,20 +113,20 @@ impl FromStr for ArgSpec {
 }
 
 /// The part before a colon that stands before contents and file names.
-fn split_place(text: &str) -> Option<(Result<Place, String>, &str)> {
+fn split_place(text: &str) -> Option<(Result<ArgTarget, String>, &str)> {
     let end = text.find(['=', '@']).unwrap_or(text.len());
     let (place, _) = text[..end].split_once(':')?;
     Some((place.parse(), &text[place.len() + 1..]))
 }
 
-impl FromStr for Place {
+impl FromStr for ArgTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Some((set, rest)) = text.split_once(',') else {
             return match text.is_empty() {
                 true => Err("the name before ':' is empty".to_owned()),
-                false => Ok(Place::Name(text.to_owned())),
+                false => Ok(ArgTarget::Name(text.to_owned())),
             };
         };
         let (binding, index) = match rest.strip_suffix(']').and_then(|r| r.split_once('[')) {
@@ -132,7 +134,7 @@ impl FromStr for Place {
             None => (rest, "0"),
         };
         match (set.parse(), binding.parse(), index.parse()) {
-            (Ok(set), Ok(binding), Ok(index)) => Ok(Place::Binding {
+            (Ok(set), Ok(binding), Ok(index)) => Ok(ArgTarget::Binding {
                 set,
                 binding,
                 index,
@@ -184,11 +186,11 @@ impl FromStr for ValueSpec {
 }
 
 /// `4x3xf32`, or `f32` alone.
-fn shape(text: &str) -> Result<(Vec<usize>, Element), String> {
+fn shape(text: &str) -> Result<(Vec<usize>, ElementType), String> {
     let (sizes, name) = text
         .rsplit_once('x')
         .map_or((None, text), |(s, n)| (Some(s), n));
-    let element = name.parse::<Element>().map_err(|e| e.to_string())?;
+    let element = name.parse::<ElementType>().map_err(|e| e.to_string())?;
     let sizes = sizes.map_or(Ok(Vec::new()), |sizes| {
         let parse = |size: &str| {
             let parsed = size.parse::<usize>();
@@ -252,9 +254,9 @@ pub fn hex(digits: &str) -> Result<Vec<u8>, String> {
 }
 
 /// What is in an array of elements.
-pub(super) fn parse_contents(element: Element, text: &str) -> Result<Contents, String> {
+pub(super) fn parse_contents(element: ElementType, text: &str) -> Result<ArrayContents, String> {
     if let Some(path) = text.strip_prefix('@') {
-        return Ok(Contents::File(path.into()));
+        return Ok(ArrayContents::File(path.into()));
     }
     let text = text.trim();
     let (name, parts) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
@@ -263,17 +265,17 @@ pub(super) fn parse_contents(element: Element, text: &str) -> Result<Contents, S
     };
     let number = |text: &str| element.parse(text).map_err(|e| e.to_string());
     let whole = |n| match element.class() {
-        Class::Float => Number::Float(n as f64),
-        _ => Number::Int(n),
+        ElementClass::Float => ElementNumber::Float(n as f64),
+        _ => ElementNumber::Int(n),
     };
     match (name, parts.as_slice()) {
-        ("zeros", []) => Ok(Contents::Fill(Fill::Zeros)),
-        ("fill", [value]) => Ok(Contents::Fill(Fill::Value(number(value)?))),
-        ("iota", []) => Ok(Contents::Fill(Fill::Ramp {
+        ("zeros", []) => Ok(ArrayContents::Fill(BufferFill::Zeros)),
+        ("fill", [value]) => Ok(ArrayContents::Fill(BufferFill::Value(number(value)?))),
+        ("iota", []) => Ok(ArrayContents::Fill(BufferFill::Ramp {
             start: whole(0),
             step: whole(1),
         })),
-        ("iota", [start, step]) => Ok(Contents::Fill(Fill::Ramp {
+        ("iota", [start, step]) => Ok(ArrayContents::Fill(BufferFill::Ramp {
             start: number(start)?,
             step: number(step)?,
         })),
@@ -283,7 +285,7 @@ pub(super) fn parse_contents(element: Element, text: &str) -> Result<Contents, S
     }
 }
 
-fn random(element: Element, parts: &[&str]) -> Result<Contents, String> {
+fn random(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String> {
     let (bounds, seed) = match parts.split_last() {
         Some((last, before)) if last.starts_with("seed=") => {
             let seed = last["seed=".len()..].parse();
@@ -298,32 +300,37 @@ fn random(element: Element, parts: &[&str]) -> Result<Contents, String> {
         [low, high] => Some((number(low)?, number(high)?)),
         _ => return Err("random takes two bounds, or none".to_owned()),
     };
-    Ok(Contents::Random { range, seed })
+    Ok(ArrayContents::Random { range, seed })
 }
 
 /// Numbers between spaces, commas and brackets.
-fn numbers(element: Element, text: &str) -> Result<Contents, String> {
+fn numbers(element: ElementType, text: &str) -> Result<ArrayContents, String> {
     let words = text.split(|c: char| c.is_whitespace() || ",[]".contains(c));
     let words = words.filter(|w| !w.is_empty());
     let numbers = words.map(|w| element.parse(w).map_err(|e| e.to_string()));
     let numbers: Vec<_> = numbers.collect::<Result<_, _>>()?;
     match numbers.is_empty() {
         true => Err("there are no contents behind '='".to_owned()),
-        false => Ok(Contents::Numbers(numbers)),
+        false => Ok(ArrayContents::Numbers(numbers)),
     }
 }
 
-impl Contents {
+impl ArrayContents {
     /// The rule for an array, with a seed where none was given; none for files.
     ///
     /// # Errors
     /// When there are several numbers, and not as many as elements.
-    pub fn fill(&self, element: Element, count: usize, seed: u64) -> Result<Option<Fill>, String> {
+    pub fn fill(
+        &self,
+        element: ElementType,
+        count: usize,
+        seed: u64,
+    ) -> Result<Option<BufferFill>, String> {
         Ok(Some(match self {
-            Contents::Fill(fill) => fill.clone(),
-            Contents::Numbers(numbers) => match numbers.as_slice() {
-                [one] => Fill::Value(*one),
-                all if all.len() == count => Fill::List(all.to_vec()),
+            ArrayContents::Fill(fill) => fill.clone(),
+            ArrayContents::Numbers(numbers) => match numbers.as_slice() {
+                [one] => BufferFill::Value(*one),
+                all if all.len() == count => BufferFill::List(all.to_vec()),
                 all => {
                     return Err(format!(
                         "{} values are given for {count} elements",
@@ -331,36 +338,36 @@ impl Contents {
                     ));
                 }
             },
-            Contents::Random { range, seed: own } => {
+            ArrayContents::Random { range, seed: own } => {
                 let seed = own.unwrap_or(seed);
                 match (element.class(), range) {
-                    (Class::Float, range) => {
+                    (ElementClass::Float, range) => {
                         let (low, high) =
                             range.map_or((0.0, 1.0), |(a, b)| (a.to_f64(), b.to_f64()));
-                        Fill::Reals {
+                        BufferFill::Reals {
                             low,
                             high,
                             seed,
                             diagonal: None,
                         }
                     }
-                    (_, None) => Fill::Bits { seed },
+                    (_, None) => BufferFill::Bits { seed },
                     (_, Some((low, high))) => {
-                        let bound = |n: &Number| {
+                        let bound = |n: &ElementNumber| {
                             i64::try_from(n.to_int()).map_err(|_| {
                                 "random takes bounds of 64 bits with a sign".to_owned()
                             })
                         };
-                        Fill::Integers {
+                        BufferFill::Integers {
                             low: bound(low)?,
                             high: bound(high)?,
                             seed,
-                            order: Order::AsDrawn,
+                            order: RandomOrder::AsDrawn,
                         }
                     }
                 }
             }
-            Contents::File(_) => return Ok(None),
+            ArrayContents::File(_) => return Ok(None),
         }))
     }
 }
@@ -369,7 +376,7 @@ impl Contents {
 mod tests {
     use super::*;
 
-    fn array(text: &str) -> (Element, Vec<usize>, Contents) {
+    fn array(text: &str) -> (ElementType, Vec<usize>, ArrayContents) {
         match text.parse::<ArgSpec>().unwrap().value {
             ValueSpec::Array {
                 element,
@@ -395,16 +402,16 @@ mod tests {
     #[test]
     fn arrays() {
         let (element, shape, contents) = array("2x3xf32=[[1 2 3][4 5 6.5]]");
-        assert_eq!((element, shape), (Element::F32, vec![2, 3]));
-        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5].map(Number::Float);
-        assert_eq!(contents, Contents::Numbers(numbers.to_vec()));
-        assert_eq!(array("8xbf16").2, Contents::Fill(Fill::Zeros));
+        assert_eq!((element, shape), (ElementType::F32, vec![2, 3]));
+        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5].map(ElementNumber::Float);
+        assert_eq!(contents, ArrayContents::Numbers(numbers.to_vec()));
+        assert_eq!(array("8xbf16").2, ArrayContents::Fill(BufferFill::Zeros));
         assert_eq!(
             array("8xu8=@a=b:c.bin").2,
-            Contents::File("a=b:c.bin".into())
+            ArrayContents::File("a=b:c.bin".into())
         );
-        let random = Contents::Random {
-            range: Some((Number::Int(-3), Number::Int(4))),
+        let random = ArrayContents::Random {
+            range: Some((ElementNumber::Int(-3), ElementNumber::Int(4))),
             seed: Some(7),
         };
         assert_eq!(array("8xi32=random(-3, 4, seed=7)").2, random);
@@ -415,7 +422,7 @@ mod tests {
         let value = |text: &str| text.parse::<ArgSpec>().unwrap().value;
         assert_eq!(
             value("u8=0xff"),
-            ValueSpec::Scalar(Element::U8, Number::Int(255))
+            ValueSpec::Scalar(ElementType::U8, ElementNumber::Int(255))
         );
         assert_eq!(value("local=256xf32"), ValueSpec::Local(1024));
         assert_eq!(value("local=100"), ValueSpec::Local(100));
@@ -439,8 +446,8 @@ mod tests {
     #[test]
     fn places() {
         let place = |text: &str| text.parse::<ArgSpec>().unwrap().place;
-        assert_eq!(place("x:4xf32"), Some(Place::Name("x".to_owned())));
-        let binding = Place::Binding {
+        assert_eq!(place("x:4xf32"), Some(ArgTarget::Name("x".to_owned())));
+        let binding = ArgTarget::Binding {
             set: 1,
             binding: 2,
             index: 3,

@@ -1,16 +1,16 @@
 //! An array in a few lines for people.
 
-use spirula_runtime::data::{Array, Statistics};
+use spirula_runtime::data::{ArrayStatistics, ElementArray};
 use std::fmt::Write;
 
 /// Rows that are shown of an array with several.
 const ROWS: usize = 6;
 
 /// Type, shape, smallest and largest element, and the first `most` elements of the first rows.
-pub fn summary(array: &Array, most: usize) -> String {
+pub fn summary(array: &ElementArray, most: usize) -> String {
     let mut out = array.shape_text();
     let element = array.element();
-    let statistics = Statistics::compute(array);
+    let statistics = ArrayStatistics::compute(array);
     // Writing to a string does not fail.
     if let Some((low, high)) = statistics.range {
         let _ = write!(out, ", {} to {}", element.format(low), element.format(high));
@@ -45,12 +45,12 @@ pub fn summary(array: &Array, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_runtime::data::Element;
+    use spirula_runtime::data::ElementType;
 
     #[test]
     fn rows_and_columns_are_cut() {
         let bytes = (0..80).collect();
-        let array = Array::new(Element::U8, vec![8, 10], bytes).unwrap();
+        let array = ElementArray::new(ElementType::U8, vec![8, 10], bytes).unwrap();
         let text = summary(&array, 3);
         let rows = [
             "0 1 2", "10 11 12", "20 21 22", "30 31 32", "40 41 42", "50 51 52",
@@ -61,9 +61,9 @@ mod tests {
 
     #[test]
     fn scalars_and_empty_arrays() {
-        let scalar = Array::new(Element::I8, vec![], vec![255]).unwrap();
+        let scalar = ElementArray::new(ElementType::I8, vec![], vec![255]).unwrap();
         assert_eq!(summary(&scalar, 8), "i8, -1 to -1\n  -1\n");
-        let empty = Array::new(Element::I8, vec![3, 0], vec![]).unwrap();
+        let empty = ElementArray::new(ElementType::I8, vec![3, 0], vec![]).unwrap();
         assert_eq!(summary(&empty, 8), "3x0xi8\n");
     }
 }

@@ -1,18 +1,18 @@
 //! Between arrays and the tensors of StableHLO, whose types programs hold in fewer of their own.
 
 use super::program;
-use spirula_program::Value;
-use spirula_runtime::data::{Array, Element as Stored};
-use spirula_stablehlo::mlir::Float;
-use spirula_stablehlo::translate::{Element, Interface};
+use spirula_program::ProgramValue;
+use spirula_runtime::data::{ElementArray, ElementType as Stored};
+use spirula_stablehlo::mlir::MlirFloat;
+use spirula_stablehlo::translate::{InterfaceTensor, TensorElement};
 
 /// The array type in which a tensor's elements are given: that of their parts for complex numbers,
 /// of their bits for formats that arrays lack.
-pub fn array_element(element: Element) -> Option<Stored> {
+pub fn array_element(element: TensorElement) -> Option<Stored> {
     match element.part() {
-        Element::Float(Float::BF16) => Some(Stored::BF16),
-        Element::Float(float) if float.width() == 8 => Some(Stored::U8),
-        Element::Float(float) if float.width() < 8 => None,
+        TensorElement::Float(MlirFloat::BF16) => Some(Stored::BF16),
+        TensorElement::Float(float) if float.width() == 8 => Some(Stored::U8),
+        TensorElement::Float(float) if float.width() < 8 => None,
         part => program::element(part.storage(), part.is_unsigned()),
     }
 }
@@ -21,13 +21,13 @@ pub fn array_element(element: Element) -> Option<Stored> {
 ///
 /// # Errors
 /// When it is of another type.
-pub fn to_value(array: Array, parameter: &Interface) -> Result<Value, String> {
+pub fn to_value(array: ElementArray, parameter: &InterfaceTensor) -> Result<ProgramValue, String> {
     let element = parameter.element;
     if array_element(element) != Some(array.element()) {
         let (takes, given) = (title(parameter), array.element());
         return Err(format!("it takes {takes}, {given} is given"));
     }
-    Ok(Value {
+    Ok(ProgramValue {
         element: element.storage(),
         unsigned: element.is_unsigned(),
         shape: array.shape().iter().map(|size| *size as u64).collect(),
@@ -39,22 +39,22 @@ pub fn to_value(array: Array, parameter: &Interface) -> Result<Value, String> {
 ///
 /// # Errors
 /// When arrays lack its type.
-pub fn to_array(value: &Value, result: &Interface) -> Result<Array, String> {
+pub fn to_array(value: &ProgramValue, result: &InterfaceTensor) -> Result<ElementArray, String> {
     let stored = array_element(result.element);
     let stored = stored.ok_or_else(|| format!("arrays have no {}", result.element))?;
     let shape = value.shape.iter().map(|size| *size as usize).collect();
-    Array::new(stored, shape, value.bytes.clone()).map_err(|e| e.to_string())
+    ElementArray::new(stored, shape, value.bytes.clone()).map_err(|e| e.to_string())
 }
 
 /// The type of a parameter or result, `?x3xcomplex<f32>`; a size that is not known is a question
 /// mark.
-pub fn title(interface: &Interface) -> String {
+pub fn title(interface: &InterfaceTensor) -> String {
     let sizes = interface.shape.iter().map(|size| match size {
         Some(size) => format!("{size}x"),
         None => "?x".to_owned(),
     });
     let element = interface.element;
-    let stored = array_element(element).filter(|_| matches!(element, Element::Int { .. }));
+    let stored = array_element(element).filter(|_| matches!(element, TensorElement::Int { .. }));
     let name = stored.map_or_else(|| element.to_string(), |e| e.name().to_owned());
     sizes.chain([name]).collect()
 }

@@ -1,9 +1,11 @@
 //! Images and samplers as arguments.
 
-use super::Contents;
+use super::ArrayContents;
 use super::spec::parse_contents;
-use spirula_runtime::data::Element;
-use spirula_runtime::{Address, Dimensions, Filter, Format, ImageShape, Sampler};
+use spirula_runtime::data::ElementType;
+use spirula_runtime::{
+    ImageDimensions, ImageShape, SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
+};
 
 /// An image, not yet made.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,22 +13,22 @@ pub struct ImageSpec {
     /// What it is.
     pub shape: ImageShape,
     /// The sampler that it has where a descriptor takes both.
-    pub sampler: Sampler,
+    pub sampler: SamplerState,
     /// What its components are, as an array.
-    pub element: Element,
+    pub element: ElementType,
     /// Sizes of that array: layers, depth, height, width and components, where there are several.
     pub sizes: Vec<usize>,
     /// What is in it.
-    pub contents: Contents,
+    pub contents: ArrayContents,
 }
 
 /// Kinds of images: a name, how their texels lie, and how many sizes they have.
-const KINDS: &[(&str, Dimensions, usize)] = &[
-    ("image1d", Dimensions::D1, 1),
-    ("image2d", Dimensions::D2, 2),
-    ("image3d", Dimensions::D3, 3),
-    ("cube", Dimensions::Cube, 2),
-    ("texels", Dimensions::Buffer, 1),
+const KINDS: &[(&str, ImageDimensions, usize)] = &[
+    ("image1d", ImageDimensions::D1, 1),
+    ("image2d", ImageDimensions::D2, 2),
+    ("image3d", ImageDimensions::D3, 3),
+    ("cube", ImageDimensions::Cube, 2),
+    ("texels", ImageDimensions::Buffer, 1),
 ];
 
 /// Whether a text begins as an image does.
@@ -47,7 +49,7 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     let kind = KINDS.iter().find(|k| k.0 == name);
     let (_, dimensions, count) = *kind.ok_or_else(|| format!("{name:?} is no kind of image"))?;
     let mut arrayed = false;
-    let mut sampler = Sampler::default();
+    let mut sampler = SamplerState::default();
     for word in words {
         match word {
             "array" => arrayed = true,
@@ -59,14 +61,14 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
         parsed.map_err(|_| format!("{size:?} in {rest:?} is no size of a dimension"))
     };
     let mut sizes: Vec<u32> = sizes.split('x').map(parse).collect::<Result<_, _>>()?;
-    let has_layers = arrayed || dimensions == Dimensions::Cube;
+    let has_layers = arrayed || dimensions == ImageDimensions::Cube;
     let wanted = count + usize::from(has_layers);
     if sizes.len() != wanted {
         let given = sizes.len();
         return Err(format!("{name} takes {wanted} sizes, {given} are given"));
     }
     let (element, components) = format.stored();
-    let element: Element = element.parse().map_err(|e| format!("{e}"))?;
+    let element: ElementType = element.parse().map_err(|e| format!("{e}"))?;
     let mut array: Vec<usize> = sizes.iter().map(|n| *n as usize).collect();
     array.extend((components > 1).then_some(components as usize));
     let layers = if has_layers { sizes.remove(0) } else { 1 };
@@ -88,17 +90,17 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
 }
 
 /// The sampler of `sampler{+WORD}`.
-pub fn sampler(words: &str) -> Result<Sampler, String> {
-    let mut sampler = Sampler::default();
+pub fn sampler(words: &str) -> Result<SamplerState, String> {
+    let mut sampler = SamplerState::default();
     for word in words.split('+').skip(1) {
         set(&mut sampler, word)?;
     }
     Ok(sampler)
 }
 
-fn named(format: &str) -> Result<Format, String> {
-    Format::named(format).ok_or_else(|| {
-        let all: Vec<_> = Format::all().map(Format::name).collect();
+fn named(format: &str) -> Result<TexelFormat, String> {
+    TexelFormat::named(format).ok_or_else(|| {
+        let all: Vec<_> = TexelFormat::all().map(TexelFormat::name).collect();
         format!(
             "{format:?} is no format of images; there are: {}",
             all.join(", ")
@@ -107,14 +109,18 @@ fn named(format: &str) -> Result<Format, String> {
 }
 
 /// Does what a word asks of a sampler.
-fn set(sampler: &mut Sampler, word: &str) -> Result<(), String> {
+fn set(sampler: &mut SamplerState, word: &str) -> Result<(), String> {
     match word {
-        "nearest" => (sampler.magnify, sampler.minify) = (Filter::Nearest, Filter::Nearest),
-        "linear" => (sampler.magnify, sampler.minify) = (Filter::Linear, Filter::Linear),
-        "clamp" => sampler.address = [Address::ClampToEdge; 3],
-        "border" => sampler.address = [Address::Border; 3],
-        "repeat" => sampler.address = [Address::Repeat; 3],
-        "mirror" => sampler.address = [Address::Mirror; 3],
+        "nearest" => {
+            (sampler.magnify, sampler.minify) = (SamplerFilter::Nearest, SamplerFilter::Nearest)
+        }
+        "linear" => {
+            (sampler.magnify, sampler.minify) = (SamplerFilter::Linear, SamplerFilter::Linear)
+        }
+        "clamp" => sampler.address = [SamplerAddressing::ClampToEdge; 3],
+        "border" => sampler.address = [SamplerAddressing::Border; 3],
+        "repeat" => sampler.address = [SamplerAddressing::Repeat; 3],
+        "mirror" => sampler.address = [SamplerAddressing::Mirror; 3],
         "unnormalized" => sampler.normalized = false,
         _ => {
             return Err(format!(
@@ -142,9 +148,12 @@ mod tests {
     fn images() {
         let image = parsed("0,1:image2d+linear+repeat=3x4xrgba8=iota");
         assert_eq!(image.shape.size, [4, 3, 1]);
-        assert_eq!((image.element, image.sizes), (Element::U8, vec![3, 4, 4]));
-        assert_eq!(image.sampler.minify, Filter::Linear);
-        assert_eq!(image.sampler.address, [Address::Repeat; 3]);
+        assert_eq!(
+            (image.element, image.sizes),
+            (ElementType::U8, vec![3, 4, 4])
+        );
+        assert_eq!(image.sampler.minify, SamplerFilter::Linear);
+        assert_eq!(image.sampler.address, [SamplerAddressing::Repeat; 3]);
         let layers = parsed("image1d+array=5x7xr32f=@a=b.npy").shape;
         assert_eq!((layers.layers, layers.size), (5, [7, 1, 1]));
         assert_eq!(parsed("image3d=2x3x4xr16ui").sizes, [2, 3, 4]);
@@ -157,7 +166,7 @@ mod tests {
         let ValueSpec::Sampler(sampler) = value.value else {
             panic!("{value:?}");
         };
-        assert_eq!(sampler.address, [Address::Border; 3]);
+        assert_eq!(sampler.address, [SamplerAddressing::Border; 3]);
         assert!(!sampler.normalized);
     }
 

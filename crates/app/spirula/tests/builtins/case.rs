@@ -1,6 +1,6 @@
 //! Functions to call, what to call them with, and what has to come out.
 
-use crate::number::{Scalar, ulps};
+use crate::number::{OpenClScalar, ulps};
 use astro_float_num::BigFloat;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// What a lane of a result has to be.
 #[derive(Clone, Debug)]
-pub enum Expect {
+pub enum ExpectedLane {
     /// These bits.
     Bits(u64),
     /// The number that this is, rounded; any NaN, and either zero.
@@ -21,17 +21,17 @@ pub enum Expect {
     Any,
 }
 
-impl Expect {
+impl ExpectedLane {
     /// What is wrong with a lane, if anything is.
-    pub fn fault(&self, scalar: Scalar, bits: u64) -> Option<String> {
+    pub fn fault(&self, scalar: OpenClScalar, bits: u64) -> Option<String> {
         let got = scalar.float(bits);
         let right = match self {
-            Expect::Bits(want) => bits == want & scalar.mask(),
-            Expect::Value(want) => {
+            ExpectedLane::Bits(want) => bits == want & scalar.mask(),
+            ExpectedLane::Value(want) => {
                 let want = scalar.float(scalar.of(*want));
                 got == want || got.is_nan() && want.is_nan()
             }
-            Expect::Ulps(exact, limit) => {
+            ExpectedLane::Ulps(exact, limit) => {
                 let error = ulps(scalar, bits, exact);
                 if error <= *limit {
                     return None;
@@ -41,8 +41,8 @@ impl Expect {
                     "got {got:e}, exactly {exact:e}, which is {error:.2} ulps off"
                 ));
             }
-            Expect::Near(want, tolerance) => (got - want).abs() <= *tolerance,
-            Expect::Any => true,
+            ExpectedLane::Near(want, tolerance) => (got - want).abs() <= *tolerance,
+            ExpectedLane::Any => true,
         };
         match (right, scalar.is_float()) {
             (true, _) => None,
@@ -54,41 +54,41 @@ impl Expect {
 
 /// What stands for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arg {
+pub enum BuiltinArg {
     /// A value of so many lanes.
-    Value(Scalar, u32),
+    Value(OpenClScalar, u32),
     /// A constant of the call.
-    Const(Scalar, u64),
+    Const(OpenClScalar, u64),
     /// A pointer to so many elements that are read, in global memory.
-    Read(Scalar, u32),
+    Read(OpenClScalar, u32),
     /// A pointer to a private variable of so many lanes that is written.
-    Out(Scalar, u32),
+    Out(OpenClScalar, u32),
     /// A pointer to so many elements in global memory that are written.
-    Write(Scalar, u32),
+    Write(OpenClScalar, u32),
     /// A pointer to an element in global memory that is changed.
-    Change(Scalar),
+    Change(OpenClScalar),
     /// A pointer to a private variable that is changed.
-    Guess(Scalar),
+    Guess(OpenClScalar),
 }
 
 /// One lane after the other of each argument that is read, for one invocation.
-pub type Inputs = Vec<Vec<u64>>;
+pub type BuiltinInputs = Vec<Vec<u64>>;
 /// One lane after the other of each result.
-pub type Outputs = Vec<Vec<Expect>>;
+pub type BuiltinOutputs = Vec<Vec<ExpectedLane>>;
 
 /// What comes of all invocations.
-pub type Eval = Rc<dyn Fn(&[Inputs]) -> Vec<Outputs>>;
+pub type BuiltinEval = Rc<dyn Fn(&[BuiltinInputs]) -> Vec<BuiltinOutputs>>;
 
 /// One overload.
 #[derive(Clone)]
-pub struct Case {
+pub struct BuiltinCase {
     pub name: String,
-    pub args: Vec<Arg>,
-    pub result: Option<(Scalar, u32)>,
+    pub args: Vec<BuiltinArg>,
+    pub result: Option<(OpenClScalar, u32)>,
     /// By invocation: what it is called with.
-    pub inputs: Vec<Inputs>,
+    pub inputs: Vec<BuiltinInputs>,
     /// What comes of all invocations.
-    pub eval: Eval,
+    pub eval: BuiltinEval,
 }
 
 /// Invocations of every test: one workgroup.
@@ -98,21 +98,21 @@ pub const ITEMS: usize = 16;
 pub const LANES: [u32; 6] = [1, 2, 3, 4, 8, 16];
 
 /// What a function does lane by lane.
-pub type Lanewise = Rc<dyn Fn(&[u64]) -> Vec<Expect>>;
+pub type LanewiseEval = Rc<dyn Fn(&[u64]) -> Vec<ExpectedLane>>;
 
 /// The overloads of a function that works lane by lane, one for each width. `args` says of each
 /// argument its type and whether it is a scalar whatever the width is; `outs` are the result's
 /// type and those that pointers at the end lead to. Arguments are taken from `pool` in turn.
 pub fn lanewise(
     name: &str,
-    args: &[(Scalar, bool)],
-    outs: &[Scalar],
+    args: &[(OpenClScalar, bool)],
+    outs: &[OpenClScalar],
     lanes: &[u32],
     pool: &[Vec<u64>],
-    eval: Lanewise,
-) -> Vec<Case> {
-    let cached: RefCell<HashMap<Vec<u64>, Vec<Expect>>> = RefCell::default();
-    let eval: Lanewise = Rc::new(move |args: &[u64]| {
+    eval: LanewiseEval,
+) -> Vec<BuiltinCase> {
+    let cached: RefCell<HashMap<Vec<u64>, Vec<ExpectedLane>>> = RefCell::default();
+    let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
         if let Some(known) = cached.borrow().get(args) {
             return known.clone();
         }
@@ -122,14 +122,14 @@ pub fn lanewise(
     });
     let mut cases = Vec::new();
     for &width in lanes {
-        let mut all: Vec<Arg> = Vec::new();
+        let mut all: Vec<BuiltinArg> = Vec::new();
         for &(scalar, single) in args {
-            all.push(Arg::Value(scalar, if single { 1 } else { width }));
+            all.push(BuiltinArg::Value(scalar, if single { 1 } else { width }));
         }
-        all.extend(outs[1..].iter().map(|out| Arg::Out(*out, width)));
+        all.extend(outs[1..].iter().map(|out| BuiltinArg::Out(*out, width)));
         let inputs = (0..ITEMS).map(|item| {
             let tuple = |lane: usize| &pool[(item * width as usize + lane) % pool.len()];
-            let column = |(at, &(_, single)): (usize, &(Scalar, bool))| {
+            let column = |(at, &(_, single)): (usize, &(OpenClScalar, bool))| {
                 let count = if single { 1 } else { width as usize };
                 (0..count).map(|lane| tuple(lane)[at]).collect()
             };
@@ -137,7 +137,7 @@ pub fn lanewise(
         });
         let eval = eval.clone();
         let count = outs.len();
-        cases.push(Case {
+        cases.push(BuiltinCase {
             name: name.to_owned(),
             args: all,
             result: Some((outs[0], width)),
@@ -161,14 +161,14 @@ pub fn lanewise(
 }
 
 /// What each invocation does by itself.
-pub fn each(eval: impl Fn(&Inputs) -> Outputs + 'static) -> Eval {
+pub fn each(eval: impl Fn(&BuiltinInputs) -> BuiltinOutputs + 'static) -> BuiltinEval {
     Rc::new(move |all| all.iter().map(&eval).collect())
 }
 
 /// Random numbers, always the same ones: Marsaglia, "Xorshift RNGs", 2003.
-pub struct Random(pub u64);
+pub struct XorshiftRandom(pub u64);
 
-impl Random {
+impl XorshiftRandom {
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -182,7 +182,7 @@ impl Random {
     }
 
     /// An integer: the ends of the range, and others of every magnitude.
-    pub fn int(&mut self, scalar: Scalar) -> u64 {
+    pub fn int(&mut self, scalar: OpenClScalar) -> u64 {
         let (low, high) = scalar.range();
         let ends = [0, 1, -1, 2, low, low + 1, high, high - 1];
         let value = match self.next() % 24 {
@@ -197,7 +197,7 @@ impl Random {
     }
 
     /// A finite float within bounds: of every magnitude, and evenly spread.
-    pub fn float(&mut self, scalar: Scalar, low: f64, high: f64) -> u64 {
+    pub fn float(&mut self, scalar: OpenClScalar, low: f64, high: f64) -> u64 {
         for _ in 0..1000 {
             let value = match self.next() % 4 {
                 0 if low > -1e6 && high < 1e6 => low + self.unit() * (high - low),

@@ -1,25 +1,28 @@
 //! Conversions in every rounding mode, and loads and stores of vectors.
 
-use crate::case::{Arg, Case, Expect, ITEMS, LANES, Lanewise, Random, each, lanewise};
-use crate::number::{FLOATS, INTS, Mode, Scalar, to_int};
+use crate::case::{
+    BuiltinArg, BuiltinCase, ExpectedLane, ITEMS, LANES, LanewiseEval, XorshiftRandom, each,
+    lanewise,
+};
+use crate::number::{FLOATS, INTS, OpenClScalar, RoundingDirection, to_int};
 use std::rc::Rc;
 
-use Scalar::{F16, F32, F64, Int};
+use OpenClScalar::{F16, F32, F64, Int};
 
 /// Numbers that a conversion is tried with.
 const POOL: usize = 64;
 
-const MODES: [(&str, Option<Mode>); 5] = [
+const MODES: [(&str, Option<RoundingDirection>); 5] = [
     ("", None),
-    ("_rte", Some(Mode::Even)),
-    ("_rtz", Some(Mode::Zero)),
-    ("_rtp", Some(Mode::Up)),
-    ("_rtn", Some(Mode::Down)),
+    ("_rte", Some(RoundingDirection::Even)),
+    ("_rtz", Some(RoundingDirection::Zero)),
+    ("_rtp", Some(RoundingDirection::Up)),
+    ("_rtn", Some(RoundingDirection::Down)),
 ];
 
 /// Numbers of a type that are hard to convert, and random ones.
-fn pool(from: Scalar) -> Vec<Vec<u64>> {
-    let mut random = Random(0xdead_beef_1234_5678);
+fn pool(from: OpenClScalar) -> Vec<Vec<u64>> {
+    let mut random = XorshiftRandom(0xdead_beef_1234_5678);
     let mut all: Vec<Vec<u64>> = Vec::new();
     if from.is_float() {
         let edges = [
@@ -71,33 +74,39 @@ fn pool(from: Scalar) -> Vec<Vec<u64>> {
 }
 
 /// What a conversion has to give.
-fn converted(from: Scalar, to: Scalar, saturates: bool, mode: Option<Mode>, bits: u64) -> Expect {
+fn converted(
+    from: OpenClScalar,
+    to: OpenClScalar,
+    saturates: bool,
+    mode: Option<RoundingDirection>,
+    bits: u64,
+) -> ExpectedLane {
     let value = from.exact(bits);
     if to.is_float() {
-        let rounded = to.rounded(value, mode.unwrap_or(Mode::Even));
+        let rounded = to.rounded(value, mode.unwrap_or(RoundingDirection::Even));
         return match to.float(rounded).is_nan() {
-            true => Expect::Value(f64::NAN),
-            false => Expect::Bits(rounded),
+            true => ExpectedLane::Value(f64::NAN),
+            false => ExpectedLane::Bits(rounded),
         };
     }
-    let Some(whole) = to_int(value, mode.unwrap_or(Mode::Zero)) else {
+    let Some(whole) = to_int(value, mode.unwrap_or(RoundingDirection::Zero)) else {
         return if saturates {
-            Expect::Bits(0)
+            ExpectedLane::Bits(0)
         } else {
-            Expect::Any
+            ExpectedLane::Any
         };
     };
     let (low, high) = to.range();
     match (saturates, from.is_float()) {
-        (true, _) => Expect::Bits(to.saturated(whole)),
+        (true, _) => ExpectedLane::Bits(to.saturated(whole)),
         // What does not fit is undefined then.
-        (false, true) if whole < low || whole > high => Expect::Any,
-        (false, _) => Expect::Bits(to.wrapped(whole)),
+        (false, true) if whole < low || whole > high => ExpectedLane::Any,
+        (false, _) => ExpectedLane::Bits(to.wrapped(whole)),
     }
 }
 
 /// Conversions between all types.
-pub fn conversions(from: Scalar) -> Vec<Case> {
+pub fn conversions(from: OpenClScalar) -> Vec<BuiltinCase> {
     let pool = pool(from);
     let mut cases = Vec::new();
     for to in INTS.into_iter().chain(FLOATS) {
@@ -114,7 +123,7 @@ pub fn conversions(from: Scalar) -> Vec<Case> {
                     };
                     let sat = if saturates { "_sat" } else { "" };
                     let name = format!("convert_{}{count}{sat}{suffix}", to.name());
-                    let eval: Lanewise = Rc::new(move |args: &[u64]| {
+                    let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
                         vec![converted(from, to, saturates, mode, args[0])]
                     });
                     let args = [(from, false)];
@@ -130,7 +139,7 @@ pub fn conversions(from: Scalar) -> Vec<Case> {
 const OFFSET: u64 = 1;
 
 /// Loads and stores of vectors at an offset.
-pub fn vectors() -> Vec<Case> {
+pub fn vectors() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS.into_iter().chain(FLOATS) {
         for &lanes in &LANES[1..] {
@@ -158,7 +167,7 @@ pub fn vectors() -> Vec<Case> {
             for (suffix, mode) in MODES {
                 for from in [F32, F64] {
                     let name = format!("{kind}{count}{suffix}");
-                    let mode = mode.unwrap_or(Mode::Even);
+                    let mode = mode.unwrap_or(RoundingDirection::Even);
                     cases.push(store(&name, from, F16, lanes, step, Some(mode)));
                 }
             }
@@ -167,8 +176,8 @@ pub fn vectors() -> Vec<Case> {
     cases
 }
 
-fn load(name: &str, from: Scalar, to: Scalar, lanes: u32, step: u32) -> Case {
-    let mut random = Random(21);
+fn load(name: &str, from: OpenClScalar, to: OpenClScalar, lanes: u32, step: u32) -> BuiltinCase {
+    let mut random = XorshiftRandom(21);
     let room = 2 * step;
     let inputs = (0..ITEMS).map(|_| {
         let lane = |_| match from.is_float() {
@@ -177,25 +186,35 @@ fn load(name: &str, from: Scalar, to: Scalar, lanes: u32, step: u32) -> Case {
         };
         vec![(0..room).map(lane).collect::<Vec<u64>>()]
     });
-    Case {
+    BuiltinCase {
         name: name.to_owned(),
-        args: vec![Arg::Const(Int(64, false), OFFSET), Arg::Read(from, room)],
+        args: vec![
+            BuiltinArg::Const(Int(64, false), OFFSET),
+            BuiltinArg::Read(from, room),
+        ],
         result: Some((to, lanes)),
         inputs: inputs.collect(),
         eval: each(move |args| {
             let start = OFFSET as usize * step as usize;
             let lanes = args[0][start..].iter().take(lanes as usize);
             let expect = lanes.map(|bits| match from == to {
-                true => Expect::Bits(*bits),
-                false => Expect::Value(from.float(*bits)),
+                true => ExpectedLane::Bits(*bits),
+                false => ExpectedLane::Value(from.float(*bits)),
             });
             vec![expect.collect()]
         }),
     }
 }
 
-fn store(name: &str, from: Scalar, to: Scalar, lanes: u32, step: u32, mode: Option<Mode>) -> Case {
-    let mut random = Random(22);
+fn store(
+    name: &str,
+    from: OpenClScalar,
+    to: OpenClScalar,
+    lanes: u32,
+    step: u32,
+    mode: Option<RoundingDirection>,
+) -> BuiltinCase {
+    let mut random = XorshiftRandom(22);
     let inputs = (0..ITEMS).map(|_| {
         let lane = |_| match from.is_float() {
             true => random.float(from, -1e4, 1e4),
@@ -203,27 +222,27 @@ fn store(name: &str, from: Scalar, to: Scalar, lanes: u32, step: u32, mode: Opti
         };
         vec![(0..lanes).map(lane).collect::<Vec<u64>>()]
     });
-    Case {
+    BuiltinCase {
         name: name.to_owned(),
         args: vec![
-            Arg::Value(from, lanes),
-            Arg::Const(Int(64, false), OFFSET),
-            Arg::Write(to, 2 * step),
+            BuiltinArg::Value(from, lanes),
+            BuiltinArg::Const(Int(64, false), OFFSET),
+            BuiltinArg::Write(to, 2 * step),
         ],
         result: None,
         inputs: inputs.collect(),
         eval: each(move |args| {
             // What is not written keeps what the buffer had before.
-            let mut all = vec![Expect::Bits(0xa5a5_a5a5_a5a5_a5a5); 2 * step as usize];
+            let mut all = vec![ExpectedLane::Bits(0xa5a5_a5a5_a5a5_a5a5); 2 * step as usize];
             for (lane, bits) in args[0].iter().enumerate() {
                 let stored = match mode {
                     Some(mode) => to.rounded(from.exact(*bits), mode),
                     None => *bits,
                 };
-                all[OFFSET as usize * step as usize + lane] = Expect::Bits(stored);
+                all[OFFSET as usize * step as usize + lane] = ExpectedLane::Bits(stored);
             }
             if lanes == 3 && step == 4 {
-                all[7] = Expect::Any;
+                all[7] = ExpectedLane::Any;
             }
             vec![all]
         }),

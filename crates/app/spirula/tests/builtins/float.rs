@@ -1,15 +1,15 @@
 //! Functions of floats, with the errors that OpenCL C's table of relative errors allows (full
 //! profile; section 7.4 of its specification).
 
-use crate::case::{Case, Expect, LANES, Lanewise, Random, lanewise};
-use crate::number::{Mode, Scalar};
+use crate::case::{BuiltinCase, ExpectedLane, LANES, LanewiseEval, XorshiftRandom, lanewise};
+use crate::number::{OpenClScalar, RoundingDirection};
 use crate::reference::{P, RM, Reference, big};
 use crate::relation;
 use astro_float_num::BigFloat;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use Scalar::{F16, F32, F64, Int};
+use OpenClScalar::{F16, F32, F64, Int};
 
 /// Tuples of arguments that a function is tried with.
 const POOL: usize = 48;
@@ -17,18 +17,18 @@ const POOL: usize = 48;
 const MAX: f64 = 1e300;
 
 /// The type of an argument, and between what it is.
-type Bounds = (Scalar, f64, f64);
+type ArgumentRange = (OpenClScalar, f64, f64);
 
 /// A function of one argument: its name, limits for half, float and double, the arguments, and the
 /// exact value.
-type Unary = (
+type UnaryBuiltin = (
     &'static str,
     [f64; 3],
     (f64, f64),
     fn(&mut Reference, f64) -> BigFloat,
 );
 
-const UNARY: &[Unary] = &[
+const UNARY: &[UnaryBuiltin] = &[
     ("acos", [2.0, 4.0, 4.0], (-1.0, 1.0), Reference::acos),
     ("acosh", [2.0, 4.0, 4.0], (1.001, MAX), Reference::acosh),
     ("acospi", [2.0, 5.0, 5.0], (-1.0, 1.0), |r, x| {
@@ -101,9 +101,9 @@ const ROUGH: &[&str] = &[
 pub const ROUGH_LIMIT: f64 = 8192.0;
 
 /// Functions whose results are floats without any rounding.
-type Exactly = (&'static str, fn(f64) -> f64);
+type ExactUnary = (&'static str, fn(f64) -> f64);
 
-const EXACT: &[Exactly] = &[
+const EXACT: &[ExactUnary] = &[
     ("ceil", f64::ceil),
     ("fabs", f64::abs),
     ("floor", f64::floor),
@@ -114,7 +114,7 @@ const EXACT: &[Exactly] = &[
     ("logb", |x| libm::ilogb(x).into()),
 ];
 
-type Binary = (
+type BinaryBuiltin = (
     &'static str,
     [f64; 3],
     (f64, f64),
@@ -122,7 +122,7 @@ type Binary = (
     fn(&mut Reference, f64, f64) -> BigFloat,
 );
 
-const BINARY: &[Binary] = &[
+const BINARY: &[BinaryBuiltin] = &[
     (
         "atan2",
         [2.0, 6.0, 6.0],
@@ -198,7 +198,7 @@ const EXACT_BINARY: &[ExactBinary] = &[
 /// Those of them whose second argument may be a scalar.
 const WITH_SCALAR: &[&str] = &["fmax", "fmin", "max", "min"];
 
-fn limit(limits: [f64; 3], scalar: Scalar) -> f64 {
+fn limit(limits: [f64; 3], scalar: OpenClScalar) -> f64 {
     match scalar {
         F16 => limits[0],
         F32 => limits[1],
@@ -206,10 +206,10 @@ fn limit(limits: [f64; 3], scalar: Scalar) -> f64 {
     }
 }
 
-fn pool(bounds: &[Bounds]) -> Vec<Vec<u64>> {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+fn pool(bounds: &[ArgumentRange]) -> Vec<Vec<u64>> {
+    let mut random = XorshiftRandom(0x9e37_79b9_7f4a_7c15);
     let tuple = |_| {
-        let one = |&(scalar, low, high): &Bounds| match scalar {
+        let one = |&(scalar, low, high): &ArgumentRange| match scalar {
             Int(..) => {
                 let span = (high - low) as u64 + 1;
                 scalar.wrapped(i128::from(random.next() % span) + low as i128)
@@ -222,7 +222,7 @@ fn pool(bounds: &[Bounds]) -> Vec<Vec<u64>> {
 }
 
 /// Functions of floats lane by lane.
-pub fn elementary(scalar: Scalar) -> Vec<Case> {
+pub fn elementary(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     let reference = Rc::new(RefCell::new(Reference::new()));
     let mut cases = of_one(scalar, &reference);
     cases.extend(of_two(scalar, &reference));
@@ -236,15 +236,15 @@ pub fn elementary(scalar: Scalar) -> Vec<Case> {
 }
 
 /// [`UNARY`] and [`EXACT`].
-fn of_one(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+fn of_one(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     let args = [(scalar, false)];
     for &(name, limits, (low, high), exact) in UNARY {
         let of = |name: &str, limit: f64, (low, high): (f64, f64)| {
             let reference = reference.clone();
-            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+            let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
                 let exact = exact(&mut reference.borrow_mut(), scalar.float(args[0]));
-                vec![Expect::Ulps(exact, limit)]
+                vec![ExpectedLane::Ulps(exact, limit)]
             });
             let pool = pool(&[(scalar, low, high)]);
             lanewise(name, &args, &[scalar], &LANES, &pool, eval)
@@ -259,23 +259,23 @@ fn of_one(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
     }
     let pool = pool(&[(scalar, -MAX, MAX)]);
     for &(name, function) in EXACT {
-        let eval: Lanewise =
-            Rc::new(move |args: &[u64]| vec![Expect::Value(function(scalar.float(args[0])))]);
+        let eval: LanewiseEval =
+            Rc::new(move |args: &[u64]| vec![ExpectedLane::Value(function(scalar.float(args[0])))]);
         cases.extend(lanewise(name, &args, &[scalar], &LANES, &pool, eval));
     }
     cases
 }
 
 /// [`BINARY`].
-fn of_two(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+fn of_two(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for &(name, limits, first, second, exact) in BINARY {
         let of = |name: &str, limit: f64, first: (f64, f64), second: (f64, f64)| {
             let reference = reference.clone();
-            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+            let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
                 let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
                 let exact = exact(&mut reference.borrow_mut(), x, y);
-                vec![Expect::Ulps(exact, limit)]
+                vec![ExpectedLane::Ulps(exact, limit)]
             });
             let pool = pool(&[(scalar, first.0, first.1), (scalar, second.0, second.1)]);
             let args = [(scalar, false); 2];
@@ -291,13 +291,13 @@ fn of_two(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
 }
 
 /// [`EXACT_BINARY`].
-fn exact_of_two(scalar: Scalar) -> Vec<Case> {
+fn exact_of_two(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     let pool = pool(&[(scalar, -MAX, MAX), (scalar, -MAX, MAX)]);
     for &(name, function) in EXACT_BINARY {
-        let eval: Lanewise = Rc::new(move |args: &[u64]| {
+        let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
             let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
-            vec![Expect::Value(function(x, y))]
+            vec![ExpectedLane::Value(function(x, y))]
         });
         let of = |second_is_single, lanes| {
             let args = [(scalar, false), (scalar, second_is_single)];
@@ -312,20 +312,20 @@ fn exact_of_two(scalar: Scalar) -> Vec<Case> {
 }
 
 /// `half_divide`, `native_recip` and the like.
-fn divisions(scalar: Scalar) -> Vec<Case> {
+fn divisions(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     if scalar != F32 {
         return cases;
     }
     for prefix in ["half", "native"] {
         for (name, count) in [("divide", 2), ("recip", 1)] {
-            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+            let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
                 let x = big(scalar.float(args[0]));
                 let exact = match args.get(1) {
                     Some(y) => x.div(&big(scalar.float(*y)), P, RM),
                     None => big(1.0).div(&x, P, RM),
                 };
-                vec![Expect::Ulps(exact, ROUGH_LIMIT)]
+                vec![ExpectedLane::Ulps(exact, ROUGH_LIMIT)]
             });
             let pool = pool(&[(scalar, -1e6, 1e6), (scalar, -1e6, 1e6)]);
             let name = format!("{prefix}_{name}");
@@ -337,17 +337,19 @@ fn divisions(scalar: Scalar) -> Vec<Case> {
 }
 
 /// Functions that take or give integers.
-fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+fn with_integers(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
     let int = Int(32, true);
     let mut cases = Vec::new();
-    let ldexp: Lanewise = Rc::new(move |args: &[u64]| {
+    let ldexp: LanewiseEval = Rc::new(move |args: &[u64]| {
         let exact = scalar.exact(args[0]);
         let by = int.int(args[1]) as i32;
-        let crate::number::Exact::Finite(negative, mantissa, exponent) = exact else {
-            return vec![Expect::Any];
+        let crate::number::ExactValue::Finite(negative, mantissa, exponent) = exact else {
+            return vec![ExpectedLane::Any];
         };
-        let moved = crate::number::Exact::Finite(negative, mantissa, exponent + by);
-        vec![Expect::Bits(scalar.rounded(moved, Mode::Even))]
+        let moved = crate::number::ExactValue::Finite(negative, mantissa, exponent + by);
+        vec![ExpectedLane::Bits(
+            scalar.rounded(moved, RoundingDirection::Even),
+        )]
     });
     let pairs = pool(&[(scalar, -MAX, MAX), (int, -40.0, 40.0)]);
     for (single, lanes) in [(false, &LANES[..]), (true, &LANES[1..])] {
@@ -363,14 +365,14 @@ fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
     }
     let powers = limit([4.0, 16.0, 16.0], scalar);
     let of = reference.clone();
-    let pown: Lanewise = Rc::new(move |args: &[u64]| {
+    let pown: LanewiseEval = Rc::new(move |args: &[u64]| {
         let (x, n) = (scalar.float(args[0]), int.int(args[1]) as f64);
-        vec![Expect::Ulps(of.borrow_mut().pow(x, n), powers)]
+        vec![ExpectedLane::Ulps(of.borrow_mut().pow(x, n), powers)]
     });
     let of = reference.clone();
-    let rootn: Lanewise = Rc::new(move |args: &[u64]| {
+    let rootn: LanewiseEval = Rc::new(move |args: &[u64]| {
         let (x, n) = (scalar.float(args[0]), int.int(args[1]) as i32);
-        vec![Expect::Ulps(of.borrow_mut().rootn(x, n), powers)]
+        vec![ExpectedLane::Ulps(of.borrow_mut().rootn(x, n), powers)]
     });
     let positive = (scalar, 0.01, 100.0);
     for (name, eval, bounds) in [("pown", pown, -6.0), ("rootn", rootn, 1.0)] {
@@ -378,9 +380,9 @@ fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         let args = [(scalar, false), (int, false)];
         cases.extend(lanewise(name, &args, &[scalar], &LANES, &pool, eval));
     }
-    let ilogb: Lanewise = Rc::new(move |args: &[u64]| {
+    let ilogb: LanewiseEval = Rc::new(move |args: &[u64]| {
         let exponent = libm::ilogb(scalar.float(args[0]));
-        vec![Expect::Bits(int.wrapped(exponent.into()))]
+        vec![ExpectedLane::Bits(int.wrapped(exponent.into()))]
     });
     let one = pool(&[(scalar, -MAX, MAX)]);
     cases.extend(lanewise(
@@ -391,7 +393,7 @@ fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         &one,
         ilogb,
     ));
-    let nan: Lanewise = Rc::new(|_: &[u64]| vec![Expect::Value(f64::NAN)]);
+    let nan: LanewiseEval = Rc::new(|_: &[u64]| vec![ExpectedLane::Value(f64::NAN)]);
     let code = scalar.as_uint();
     let codes = pool(&[(code, 0.0, 100.0)]);
     cases.extend(lanewise(
@@ -402,7 +404,8 @@ fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         &codes,
         nan,
     ));
-    let next: Lanewise = Rc::new(move |args: &[u64]| vec![Expect::Bits(nextafter(scalar, args))]);
+    let next: LanewiseEval =
+        Rc::new(move |args: &[u64]| vec![ExpectedLane::Bits(nextafter(scalar, args))]);
     let two = pool(&[(scalar, -MAX, MAX), (scalar, -MAX, MAX)]);
     let args = [(scalar, false); 2];
     cases.extend(lanewise("nextafter", &args, &[scalar], &LANES, &two, next));
@@ -410,7 +413,7 @@ fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
 }
 
 /// The float behind `x` on the way to `y`.
-fn nextafter(scalar: Scalar, args: &[u64]) -> u64 {
+fn nextafter(scalar: OpenClScalar, args: &[u64]) -> u64 {
     let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
     match x.partial_cmp(&y) {
         Some(std::cmp::Ordering::Equal) | None => args[1],
@@ -422,38 +425,43 @@ fn nextafter(scalar: Scalar, args: &[u64]) -> u64 {
 }
 
 /// Functions of three arguments.
-fn of_three(scalar: Scalar) -> Vec<Case> {
+fn of_three(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     let floats = move |args: &[u64]| [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
     let units = move |digits: i32| libm::ldexp(1.0, digits - scalar.format().0 as i32);
-    let fma: Lanewise = Rc::new(move |args: &[u64]| {
+    let fma: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [a, b, c] = floats(args).map(big);
-        vec![Expect::Ulps(a.mul(&b, P, RM).add(&c, P, RM), 0.5)]
+        vec![ExpectedLane::Ulps(a.mul(&b, P, RM).add(&c, P, RM), 0.5)]
     });
-    let mad: Lanewise = Rc::new(move |args: &[u64]| {
+    let mad: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [a, b, c] = floats(args);
         let scale = (a * b).abs() + c.abs() + 1e-4;
-        vec![Expect::Near(a * b + c, scale * units(1))]
+        vec![ExpectedLane::Near(a * b + c, scale * units(1))]
     });
-    let clamp: Lanewise = Rc::new(move |args: &[u64]| {
+    let clamp: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [x, low, high] = floats(args);
-        vec![Expect::Value(x.max(low).min(high))]
+        vec![ExpectedLane::Value(x.max(low).min(high))]
     });
-    let mix: Lanewise = Rc::new(move |args: &[u64]| {
+    let mix: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [x, y, a] = floats(args);
-        vec![Expect::Near(
+        vec![ExpectedLane::Near(
             x + (y - x) * a,
             (x.abs() + y.abs()) * units(2),
         )]
     });
-    let smooth: Lanewise = Rc::new(move |args: &[u64]| {
+    let smooth: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [low, high, x] = floats(args);
         let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
-        vec![Expect::Near(t * t * (3.0 - 2.0 * t), units(5))]
+        vec![ExpectedLane::Near(t * t * (3.0 - 2.0 * t), units(5))]
     });
     let any = (scalar, -100.0, 100.0);
     let (low, high) = ((scalar, -10.0, -1.0), (scalar, 1.0, 10.0));
     // The arguments that may be single values beside vectors, where there is such an overload.
-    type Function = (&'static str, Lanewise, [Bounds; 3], Option<[bool; 3]>);
+    type Function = (
+        &'static str,
+        LanewiseEval,
+        [ArgumentRange; 3],
+        Option<[bool; 3]>,
+    );
     let functions: [Function; 5] = [
         ("fma", fma, [any; 3], None),
         ("mad", mad, [any; 3], None),
@@ -486,10 +494,10 @@ fn of_three(scalar: Scalar) -> Vec<Case> {
 }
 
 /// `step`.
-fn steps(scalar: Scalar) -> Vec<Case> {
-    let step: Lanewise = Rc::new(move |args: &[u64]| {
+fn steps(scalar: OpenClScalar) -> Vec<BuiltinCase> {
+    let step: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [edge, x] = [args[0], args[1]].map(|bits| scalar.float(bits));
-        vec![Expect::Value(if x < edge { 0.0 } else { 1.0 })]
+        vec![ExpectedLane::Value(if x < edge { 0.0 } else { 1.0 })]
     });
     let pool = pool(&[(scalar, -100.0, 100.0); 2]);
     let of = |single, lanes| {
@@ -502,17 +510,18 @@ fn steps(scalar: Scalar) -> Vec<Case> {
 }
 
 /// Functions that give a second result through a pointer.
-fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+fn with_pointers(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
     let int = Int(32, true);
     let mut cases = Vec::new();
     let one = pool(&[(scalar, -1e4, 1e4)]);
     let of_one = [(scalar, false)];
-    let fract: Lanewise = Rc::new(move |args: &[u64]| {
+    let fract: LanewiseEval = Rc::new(move |args: &[u64]| {
         let x = scalar.float(args[0]);
         let below = libm::nextafter(1.0, 0.0);
-        let largest = scalar.float(scalar.rounded(F64.exact(below.to_bits()), Mode::Zero));
+        let largest =
+            scalar.float(scalar.rounded(F64.exact(below.to_bits()), RoundingDirection::Zero));
         let part = (x - x.floor()).min(largest);
-        vec![Expect::Value(part), Expect::Value(x.floor())]
+        vec![ExpectedLane::Value(part), ExpectedLane::Value(x.floor())]
     });
     cases.extend(lanewise(
         "fract",
@@ -522,27 +531,30 @@ fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         &one,
         fract,
     ));
-    let modf: Lanewise = Rc::new(move |args: &[u64]| {
+    let modf: LanewiseEval = Rc::new(move |args: &[u64]| {
         let x = scalar.float(args[0]);
-        vec![Expect::Value(x.fract()), Expect::Value(x.trunc())]
+        vec![
+            ExpectedLane::Value(x.fract()),
+            ExpectedLane::Value(x.trunc()),
+        ]
     });
     cases.extend(lanewise("modf", &of_one, &[scalar; 2], &LANES, &one, modf));
-    let frexp: Lanewise = Rc::new(move |args: &[u64]| {
+    let frexp: LanewiseEval = Rc::new(move |args: &[u64]| {
         let (mantissa, exponent) = libm::frexp(scalar.float(args[0]));
         vec![
-            Expect::Value(mantissa),
-            Expect::Bits(int.wrapped(exponent.into())),
+            ExpectedLane::Value(mantissa),
+            ExpectedLane::Bits(int.wrapped(exponent.into())),
         ]
     });
     let outs = [scalar, int];
     cases.extend(lanewise("frexp", &of_one, &outs, &LANES, &one, frexp));
     let of = reference.clone();
     let allowed = limit([2.0, 4.0, 4.0], scalar);
-    let sincos: Lanewise = Rc::new(move |args: &[u64]| {
+    let sincos: LanewiseEval = Rc::new(move |args: &[u64]| {
         let x = scalar.float(args[0]);
         let mut of = of.borrow_mut();
         [of.sin(x), of.cos(x)]
-            .map(|v| Expect::Ulps(v, allowed))
+            .map(|v| ExpectedLane::Ulps(v, allowed))
             .to_vec()
     });
     cases.extend(lanewise(
@@ -554,21 +566,24 @@ fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         sincos,
     ));
     let of = reference.clone();
-    let lgamma: Lanewise = Rc::new(move |args: &[u64]| {
+    let lgamma: LanewiseEval = Rc::new(move |args: &[u64]| {
         let exact = of.borrow_mut().lgamma(scalar.float(args[0]));
-        vec![Expect::Ulps(exact, 16.0), Expect::Bits(1)]
+        vec![ExpectedLane::Ulps(exact, 16.0), ExpectedLane::Bits(1)]
     });
     let positive = pool(&[(scalar, 0.001, 1e4)]);
     cases.extend(lanewise(
         "lgamma_r", &of_one, &outs, &LANES, &positive, lgamma,
     ));
-    let remquo: Lanewise = Rc::new(move |args: &[u64]| {
+    let remquo: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
         let (rest, quotient) = libm::remquo(x, y);
         // Seven bits of the quotient are given.
         let low = i128::from(quotient.unsigned_abs() & 0x7f);
         let quotient = if (x < 0.0) == (y < 0.0) { low } else { -low };
-        vec![Expect::Value(rest), Expect::Bits(int.wrapped(quotient))]
+        vec![
+            ExpectedLane::Value(rest),
+            ExpectedLane::Bits(int.wrapped(quotient)),
+        ]
     });
     let two = pool(&[(scalar, -1e3, 1e3), (scalar, 0.5, 1e3)]);
     let args = [(scalar, false); 2];

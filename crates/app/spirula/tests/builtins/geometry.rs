@@ -1,13 +1,13 @@
 //! Products and lengths of vectors.
 
-use crate::case::{Arg, Case, Expect, ITEMS, Random, each};
+use crate::case::{BuiltinArg, BuiltinCase, ExpectedLane, ITEMS, XorshiftRandom, each};
 use crate::float::ROUGH_LIMIT;
-use crate::number::{FLOATS, Scalar};
+use crate::number::{FLOATS, OpenClScalar};
 
-use Scalar::F32;
+use OpenClScalar::F32;
 
 /// All of them.
-pub fn geometry() -> Vec<Case> {
+pub fn geometry() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for scalar in FLOATS {
         for lanes in 1..=4 {
@@ -20,9 +20,9 @@ pub fn geometry() -> Vec<Case> {
     cases
 }
 
-fn vectors(scalar: Scalar, lanes: u32, count: usize) -> Vec<Vec<Vec<u64>>> {
-    let mut random = Random(7);
-    let vector = |random: &mut Random| {
+fn vectors(scalar: OpenClScalar, lanes: u32, count: usize) -> Vec<Vec<Vec<u64>>> {
+    let mut random = XorshiftRandom(7);
+    let vector = |random: &mut XorshiftRandom| {
         let lane = |_| random.float(scalar, -20.0, 20.0);
         (0..lanes).map(lane).collect::<Vec<u64>>()
     };
@@ -31,7 +31,7 @@ fn vectors(scalar: Scalar, lanes: u32, count: usize) -> Vec<Vec<Vec<u64>>> {
         .collect()
 }
 
-fn lengths(scalar: Scalar, lanes: u32) -> Vec<Case> {
+fn lengths(scalar: OpenClScalar, lanes: u32) -> Vec<BuiltinCase> {
     let numbers =
         move |bits: &[u64]| -> Vec<f64> { bits.iter().map(|bits| scalar.float(*bits)).collect() };
     let unit = libm::ldexp(1.0, -(scalar.format().0 as i32));
@@ -57,7 +57,7 @@ fn lengths(scalar: Scalar, lanes: u32) -> Vec<Case> {
         let eval = each(move |args| {
             let x = numbers(&args[0]);
             let y = args.get(1).map_or(vec![0.0; x.len()], |y| numbers(y));
-            let near = |exact: f64, scale: f64| Expect::Near(exact, scale * unit * limit);
+            let near = |exact: f64, scale: f64| ExpectedLane::Near(exact, scale * unit * limit);
             let difference: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
             let length = square(&difference).sqrt();
             vec![match name {
@@ -84,9 +84,9 @@ fn lengths(scalar: Scalar, lanes: u32) -> Vec<Case> {
                 }
             }]
         });
-        cases.push(Case {
+        cases.push(BuiltinCase {
             name: name.to_owned(),
-            args: vec![Arg::Value(scalar, lanes); count],
+            args: vec![BuiltinArg::Value(scalar, lanes); count],
             result: Some((scalar, if whole { lanes } else { 1 })),
             inputs: vectors(scalar, lanes, count),
             eval,
@@ -95,27 +95,27 @@ fn lengths(scalar: Scalar, lanes: u32) -> Vec<Case> {
     cases
 }
 
-fn cross(scalar: Scalar, lanes: u32) -> Case {
+fn cross(scalar: OpenClScalar, lanes: u32) -> BuiltinCase {
     let unit = libm::ldexp(1.0, 1 - (scalar.format().0 as i32));
     let eval = each(move |args| {
         let at = |vector: usize, lane: usize| scalar.float(args[vector][lane % 3]);
-        let mut all: Vec<Expect> = (0..3)
+        let mut all: Vec<ExpectedLane> = (0..3)
             .map(|lane| {
                 let [a, b] = [
                     at(0, lane + 1) * at(1, lane + 2),
                     at(0, lane + 2) * at(1, lane + 1),
                 ];
-                Expect::Near(a - b, (a.abs() + b.abs()) * unit)
+                ExpectedLane::Near(a - b, (a.abs() + b.abs()) * unit)
             })
             .collect();
         if lanes == 4 {
-            all.push(Expect::Value(0.0));
+            all.push(ExpectedLane::Value(0.0));
         }
         vec![all]
     });
-    Case {
+    BuiltinCase {
         name: "cross".to_owned(),
-        args: vec![Arg::Value(scalar, lanes); 2],
+        args: vec![BuiltinArg::Value(scalar, lanes); 2],
         result: Some((scalar, lanes)),
         inputs: vectors(scalar, lanes, 2),
         eval,

@@ -1,24 +1,27 @@
 //! Functions of integers: exact.
 
-use crate::case::{Arg, Case, Expect, ITEMS, LANES, Lanewise, Random, each, lanewise};
-use crate::number::{FLOATS, INTS, Scalar};
+use crate::case::{
+    BuiltinArg, BuiltinCase, ExpectedLane, ITEMS, LANES, LanewiseEval, XorshiftRandom, each,
+    lanewise,
+};
+use crate::number::{FLOATS, INTS, OpenClScalar};
 use std::rc::Rc;
 
-use Scalar::Int;
+use OpenClScalar::Int;
 
 /// Tuples of arguments that a function is tried with.
 const POOL: usize = 96;
 
-fn pool(types: &[Scalar]) -> Vec<Vec<u64>> {
-    let mut random = Random(0x1234_5678_9abc_def1);
+fn pool(types: &[OpenClScalar]) -> Vec<Vec<u64>> {
+    let mut random = XorshiftRandom(0x1234_5678_9abc_def1);
     let tuple = |_| types.iter().map(|ty| random.int(*ty)).collect();
     (0..POOL).map(tuple).collect()
 }
 
-type Row = (&'static str, usize, fn(Scalar, &[i128]) -> u64);
+type IntegerBuiltinRow = (&'static str, usize, fn(OpenClScalar, &[i128]) -> u64);
 
 /// Functions of arguments and a result of one type.
-const SAME: &[Row] = &[
+const SAME: &[IntegerBuiltinRow] = &[
     ("add_sat", 2, |t, a| t.saturated(a[0] + a[1])),
     ("sub_sat", 2, |t, a| t.saturated(a[0] - a[1])),
     ("hadd", 2, |t, a| t.wrapped((a[0] + a[1]) >> 1)),
@@ -45,7 +48,7 @@ const SAME: &[Row] = &[
 ];
 
 /// The upper half of a product.
-fn high(ty: Scalar, args: &[i128]) -> u64 {
+fn high(ty: OpenClScalar, args: &[i128]) -> u64 {
     let product = match ty.is_signed() {
         true => (args[0] * args[1]) >> ty.bits(),
         false => ((args[0] as u128 * args[1] as u128) >> ty.bits()) as i128,
@@ -53,7 +56,7 @@ fn high(ty: Scalar, args: &[i128]) -> u64 {
     ty.wrapped(product)
 }
 
-fn numbers(types: &[Scalar], args: &[u64]) -> Vec<i128> {
+fn numbers(types: &[OpenClScalar], args: &[u64]) -> Vec<i128> {
     types
         .iter()
         .zip(args)
@@ -63,20 +66,20 @@ fn numbers(types: &[Scalar], args: &[u64]) -> Vec<i128> {
 
 fn row(
     name: &str,
-    args: &[(Scalar, bool)],
-    out: Scalar,
+    args: &[(OpenClScalar, bool)],
+    out: OpenClScalar,
     lanes: &[u32],
     eval: impl Fn(&[i128]) -> u64 + 'static,
-) -> Vec<Case> {
-    let types: Vec<Scalar> = args.iter().map(|arg| arg.0).collect();
+) -> Vec<BuiltinCase> {
+    let types: Vec<OpenClScalar> = args.iter().map(|arg| arg.0).collect();
     let pool = pool(&types);
-    let eval: Lanewise =
-        Rc::new(move |args: &[u64]| vec![Expect::Bits(eval(&numbers(&types, args)))]);
+    let eval: LanewiseEval =
+        Rc::new(move |args: &[u64]| vec![ExpectedLane::Bits(eval(&numbers(&types, args)))]);
     lanewise(name, args, &[out], lanes, &pool, eval)
 }
 
 /// Functions of integers lane by lane.
-pub fn elementary() -> Vec<Case> {
+pub fn elementary() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS {
         for &(name, count, eval) in SAME {
@@ -126,7 +129,7 @@ pub fn elementary() -> Vec<Case> {
     cases
 }
 
-fn clamps(ty: Scalar) -> Vec<Case> {
+fn clamps(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let types = [ty; 3];
     let pool: Vec<Vec<u64>> = pool(&types)
         .into_iter()
@@ -137,9 +140,9 @@ fn clamps(ty: Scalar) -> Vec<Case> {
             args
         })
         .collect();
-    let eval: Lanewise = Rc::new(move |args: &[u64]| {
+    let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
         let a = numbers(&types, args);
-        vec![Expect::Bits(ty.wrapped(a[0].max(a[1]).min(a[2])))]
+        vec![ExpectedLane::Bits(ty.wrapped(a[0].max(a[1]).min(a[2])))]
     });
     let args = [(ty, false); 3];
     let mut cases = lanewise("clamp", &args, &[ty], &LANES, &pool, eval.clone());
@@ -149,7 +152,7 @@ fn clamps(ty: Scalar) -> Vec<Case> {
 }
 
 /// `mul24` and `mad24`: of integers that fit into 24 bits.
-fn of_24_bits(ty: Scalar) -> Vec<Case> {
+fn of_24_bits(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for (name, count) in [("mul24", 2), ("mad24", 3)] {
         let narrow = move |bits: u64| match ty.is_signed() {
@@ -161,10 +164,10 @@ fn of_24_bits(ty: Scalar) -> Vec<Case> {
             args[0] = narrow(args[0]);
             args[1] = narrow(args[1]);
         }
-        let eval: Lanewise = Rc::new(move |args: &[u64]| {
+        let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
             let a = numbers(&[ty; 3], args);
             let third = a.get(2).copied().unwrap_or(0);
-            vec![Expect::Bits(ty.wrapped(a[0] * a[1] + third))]
+            vec![ExpectedLane::Bits(ty.wrapped(a[0] * a[1] + third))]
         });
         let args = &[(ty, false); 3][..count];
         cases.extend(lanewise(name, args, &[ty], &LANES, &pool, eval));
@@ -173,10 +176,10 @@ fn of_24_bits(ty: Scalar) -> Vec<Case> {
 }
 
 /// Bit fields within the width.
-fn fields(ty: Scalar) -> Vec<Case> {
+fn fields(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let place = Int(32, false);
     let bits = ty.bits();
-    let mut random = Random(99);
+    let mut random = XorshiftRandom(99);
     let mut tuple = |count: usize| {
         let mut args: Vec<u64> = (0..count).map(|_| random.int(ty)).collect();
         let offset = random.next() % u64::from(bits);
@@ -187,17 +190,17 @@ fn fields(ty: Scalar) -> Vec<Case> {
     let insert: Vec<Vec<u64>> = (0..POOL).map(|_| tuple(2)).collect();
     let extract: Vec<Vec<u64>> = (0..POOL).map(|_| tuple(1)).collect();
     let mask = |width: u64| ((1_u128 << width) - 1) as u64;
-    let inserted: Lanewise = Rc::new(move |a: &[u64]| {
+    let inserted: LanewiseEval = Rc::new(move |a: &[u64]| {
         let field = mask(a[3]) << a[2];
-        vec![Expect::Bits(a[0] & !field | a[1] << a[2] & field)]
+        vec![ExpectedLane::Bits(a[0] & !field | a[1] << a[2] & field)]
     });
     let args = [(ty, false), (ty, false), (place, true), (place, true)];
     let mut cases = lanewise("bitfield_insert", &args, &[ty], &LANES, &insert, inserted);
     for signed in [true, false] {
-        let eval: Lanewise = Rc::new(move |a: &[u64]| {
+        let eval: LanewiseEval = Rc::new(move |a: &[u64]| {
             let field = a[0] >> a[1] & mask(a[2]);
             let negative = signed && a[2] > 0 && field >> (a[2] - 1) & 1 == 1;
-            vec![Expect::Bits(if negative {
+            vec![ExpectedLane::Bits(if negative {
                 field | !mask(a[2])
             } else {
                 field
@@ -215,18 +218,18 @@ fn fields(ty: Scalar) -> Vec<Case> {
 }
 
 /// Choices bit by bit and by truth.
-pub fn choices() -> Vec<Case> {
+pub fn choices() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS.into_iter().chain(FLOATS) {
         let bits = ty.as_uint();
         let pool = pool(&[bits; 3]);
-        let bitselect: Lanewise = Rc::new(move |a: &[u64]| {
+        let bitselect: LanewiseEval = Rc::new(move |a: &[u64]| {
             let chosen = a[0] & !a[2] | a[1] & a[2];
             let nan = ty.is_float() && ty.float(chosen).is_nan();
             vec![if nan {
-                Expect::Any
+                ExpectedLane::Any
             } else {
-                Expect::Bits(chosen)
+                ExpectedLane::Bits(chosen)
             }]
         });
         let args = [(ty, false); 3];
@@ -241,7 +244,7 @@ pub fn choices() -> Vec<Case> {
         for signed in [true, false] {
             let condition = Int(ty.bits(), signed);
             for &lanes in &LANES {
-                let select: Lanewise = Rc::new(move |a: &[u64]| {
+                let select: LanewiseEval = Rc::new(move |a: &[u64]| {
                     let holds = match lanes {
                         1 => a[2] != 0,
                         _ => condition.as_int().int(a[2]) < 0,
@@ -249,9 +252,9 @@ pub fn choices() -> Vec<Case> {
                     let chosen = if holds { a[1] } else { a[0] };
                     let nan = ty.is_float() && ty.float(chosen).is_nan();
                     vec![if nan {
-                        Expect::Any
+                        ExpectedLane::Any
                     } else {
-                        Expect::Bits(chosen)
+                        ExpectedLane::Bits(chosen)
                     }]
                 });
                 let args = [(ty, false), (ty, false), (condition, false)];
@@ -264,12 +267,12 @@ pub fn choices() -> Vec<Case> {
 }
 
 /// `any` and `all`: of the highest bits.
-fn truths() -> Vec<Case> {
+fn truths() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS.into_iter().filter(|ty| ty.is_signed()) {
         for &lanes in &LANES {
             for name in ["any", "all"] {
-                let mut random = Random(5);
+                let mut random = XorshiftRandom(5);
                 let inputs = (0..ITEMS).map(|item| {
                     let lane = |_| match item % 3 {
                         0 => random.int(ty),
@@ -279,9 +282,9 @@ fn truths() -> Vec<Case> {
                     vec![(0..lanes).map(lane).collect::<Vec<u64>>()]
                 });
                 let inputs = inputs.collect();
-                cases.push(Case {
+                cases.push(BuiltinCase {
                     name: name.to_owned(),
-                    args: vec![Arg::Value(ty, lanes)],
+                    args: vec![BuiltinArg::Value(ty, lanes)],
                     result: Some((Int(32, true), 1)),
                     inputs,
                     eval: each(move |args| {
@@ -290,7 +293,7 @@ fn truths() -> Vec<Case> {
                             "any" => lanes.any(|negative| negative),
                             _ => lanes.all(|negative| negative),
                         };
-                        vec![vec![Expect::Bits(holds.into())]]
+                        vec![vec![ExpectedLane::Bits(holds.into())]]
                     }),
                 });
             }
@@ -300,7 +303,7 @@ fn truths() -> Vec<Case> {
 }
 
 /// `shuffle` and `shuffle2`, whose masks are as wide as what they choose from.
-pub fn shuffles() -> Vec<Case> {
+pub fn shuffles() -> Vec<BuiltinCase> {
     const SIZES: [u32; 4] = [2, 4, 8, 16];
     let mut cases = Vec::new();
     for ty in INTS.into_iter().chain(FLOATS) {
@@ -315,9 +318,9 @@ pub fn shuffles() -> Vec<Case> {
     cases
 }
 
-fn shuffle(ty: Scalar, from: u32, to: u32, count: usize) -> Case {
+fn shuffle(ty: OpenClScalar, from: u32, to: u32, count: usize) -> BuiltinCase {
     let mask = ty.as_uint();
-    let mut random = Random(11);
+    let mut random = XorshiftRandom(11);
     let inputs = (0..ITEMS).map(|_| {
         let mut args: Vec<Vec<u64>> = Vec::new();
         for _ in 0..count {
@@ -332,9 +335,9 @@ fn shuffle(ty: Scalar, from: u32, to: u32, count: usize) -> Case {
         args
     });
     let inputs = inputs.collect();
-    let mut args = vec![Arg::Value(ty, from); count];
-    args.push(Arg::Value(mask, to));
-    Case {
+    let mut args = vec![BuiltinArg::Value(ty, from); count];
+    args.push(BuiltinArg::Value(mask, to));
+    BuiltinCase {
         name: if count == 1 { "shuffle" } else { "shuffle2" }.to_owned(),
         args,
         result: Some((ty, to)),
@@ -344,7 +347,7 @@ fn shuffle(ty: Scalar, from: u32, to: u32, count: usize) -> Case {
             let all: Vec<u64> = vectors.concat();
             let chosen = mask.iter().map(|lane| {
                 // Only as many bits count as number the lanes.
-                Expect::Bits(all[*lane as usize % all.len()])
+                ExpectedLane::Bits(all[*lane as usize % all.len()])
             });
             vec![chosen.collect()]
         }),
@@ -352,20 +355,21 @@ fn shuffle(ty: Scalar, from: u32, to: u32, count: usize) -> Case {
 }
 
 /// Products of vectors of bytes.
-pub fn byte_products() -> Vec<Case> {
+pub fn byte_products() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for a in [true, false] {
         for b in [true, false] {
             let types = [Int(8, a), Int(8, b)];
             let out = Int(32, a || b);
             for accumulates in [false, true] {
-                let args: Vec<Arg> = types.iter().map(|ty| Arg::Value(*ty, 4)).collect();
+                let args: Vec<BuiltinArg> =
+                    types.iter().map(|ty| BuiltinArg::Value(*ty, 4)).collect();
                 let name = if accumulates { "dot_acc_sat" } else { "dot" };
                 cases.push(product(name, args, types, out, accumulates));
                 let letter = |signed| if signed { "s" } else { "u" };
                 let kind = format!("{}{}_{}", letter(a), letter(b), out.name());
                 let name = format!("{name}_4x8packed_{kind}");
-                let args = vec![Arg::Value(Int(32, false), 1); 2];
+                let args = vec![BuiltinArg::Value(Int(32, false), 1); 2];
                 cases.push(product(&name, args, types, out, accumulates));
             }
         }
@@ -373,10 +377,16 @@ pub fn byte_products() -> Vec<Case> {
     cases
 }
 
-fn product(name: &str, args: Vec<Arg>, types: [Scalar; 2], out: Scalar, accumulates: bool) -> Case {
+fn product(
+    name: &str,
+    args: Vec<BuiltinArg>,
+    types: [OpenClScalar; 2],
+    out: OpenClScalar,
+    accumulates: bool,
+) -> BuiltinCase {
     let mut args = args;
-    let mut random = Random(3);
-    let packed = matches!(args[0], Arg::Value(_, 1));
+    let mut random = XorshiftRandom(3);
+    let packed = matches!(args[0], BuiltinArg::Value(_, 1));
     let inputs = (0..ITEMS).map(|_| {
         let mut all: Vec<Vec<u64>> = types
             .iter()
@@ -395,9 +405,9 @@ fn product(name: &str, args: Vec<Arg>, types: [Scalar; 2], out: Scalar, accumula
     });
     let inputs = inputs.collect();
     if accumulates {
-        args.push(Arg::Value(out, 1));
+        args.push(BuiltinArg::Value(out, 1));
     }
-    Case {
+    BuiltinCase {
         name: name.to_owned(),
         args,
         result: Some((out, 1)),
@@ -411,7 +421,7 @@ fn product(name: &str, args: Vec<Arg>, types: [Scalar; 2], out: Scalar, accumula
                 types[arg].int(bits)
             };
             let sum: i128 = (0..4).map(|n| lane(0, n) * lane(1, n)).sum();
-            vec![vec![Expect::Bits(match accumulates {
+            vec![vec![ExpectedLane::Bits(match accumulates {
                 true => out.saturated(sum + out.int(args[2][0])),
                 false => out.wrapped(sum),
             })]]

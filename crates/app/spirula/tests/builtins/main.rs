@@ -16,9 +16,9 @@ mod relation;
 mod run;
 mod subgroup;
 
-use case::Case;
-use number::{FLOATS, INTS, Scalar};
-use run::Runner;
+use case::BuiltinCase;
+use number::{FLOATS, INTS, OpenClScalar};
+use run::BuiltinRunner;
 use std::collections::BTreeSet;
 
 /// Faults that are shown.
@@ -29,8 +29,8 @@ fn device() -> String {
     std::env::var("SPIRULA_BUILTINS_DEVICE").unwrap_or_else(|_| "cpu".to_owned())
 }
 
-fn check(cases: &[Case]) {
-    let faults = run::run(Runner::of(&device()), cases);
+fn check(cases: &[BuiltinCase]) {
+    let faults = run::run(BuiltinRunner::of(&device()), cases);
     let shown = faults.iter().take(SHOWN).cloned().collect::<Vec<_>>();
     assert!(
         faults.is_empty(),
@@ -44,17 +44,17 @@ fn check(cases: &[Case]) {
 
 #[test]
 fn functions_of_halves() {
-    check(&float::elementary(Scalar::F16));
+    check(&float::elementary(OpenClScalar::F16));
 }
 
 #[test]
 fn functions_of_floats() {
-    check(&float::elementary(Scalar::F32));
+    check(&float::elementary(OpenClScalar::F32));
 }
 
 #[test]
 fn functions_of_doubles() {
-    check(&float::elementary(Scalar::F64));
+    check(&float::elementary(OpenClScalar::F64));
 }
 
 #[test]
@@ -108,8 +108,8 @@ const NOT_ON_VULKAN: &[(&str, &str)] = &[(
 )];
 
 /// Functions of scalars.
-fn scalars() -> Vec<Case> {
-    let mut cases: Vec<Case> = FLOATS.into_iter().flat_map(float::elementary).collect();
+fn scalars() -> Vec<BuiltinCase> {
+    let mut cases: Vec<BuiltinCase> = FLOATS.into_iter().flat_map(float::elementary).collect();
     cases.extend(int::elementary());
     cases.retain(|case| case.result.is_some_and(|(_, lanes)| lanes == 1));
     cases
@@ -119,7 +119,7 @@ fn scalars() -> Vec<Case> {
 #[test]
 fn functions_in_shaders() {
     let cases = scalars();
-    let runner = Runner {
+    let runner = BuiltinRunner {
         device: "cpu",
         as_shader: true,
     };
@@ -147,7 +147,7 @@ fn functions_on_vulkan() {
     }
     let mut cases = scalars();
     cases.retain(|case| NOT_ON_VULKAN.iter().all(|row| row.0 != case.name));
-    let faults = run::run(Runner::of(&device), &cases);
+    let faults = run::run(BuiltinRunner::of(&device), &cases);
     assert!(
         faults.is_empty(),
         "{} faults of {} overloads:\n{}",
@@ -169,10 +169,10 @@ fn wrong_results_are_found() {
     let right = case.eval.clone();
     case.eval = std::rc::Rc::new(move |all| {
         let mut results = right(all);
-        results[3][0][0] = case::Expect::Bits(0x55);
+        results[3][0][0] = case::ExpectedLane::Bits(0x55);
         results
     });
-    assert_eq!(run::run(Runner::of("cpu"), &[case]).len(), 1);
+    assert_eq!(run::run(BuiltinRunner::of("cpu"), &[case]).len(), 1);
 }
 
 /// Functions that are not called here, by how their names begin, with the reason.
@@ -226,7 +226,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// Every name of the table is called here, or has a reason not to be.
 #[test]
 fn every_name_is_called() {
-    let mut cases: Vec<Case> = FLOATS.into_iter().flat_map(float::elementary).collect();
+    let mut cases: Vec<BuiltinCase> = FLOATS.into_iter().flat_map(float::elementary).collect();
     cases.extend(geometry::geometry());
     cases.extend(int::elementary());
     cases.extend(int::choices());

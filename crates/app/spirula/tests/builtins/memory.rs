@@ -1,18 +1,18 @@
 //! Atomic accesses, positions of invocations, and functions of the workgroup.
 
-use crate::case::{Arg, Case, Expect, ITEMS, Random, each};
-use crate::number::{INTS, Scalar};
+use crate::case::{BuiltinArg, BuiltinCase, ExpectedLane, ITEMS, XorshiftRandom, each};
+use crate::number::{INTS, OpenClScalar};
 use std::rc::Rc;
 
-use Scalar::Int;
+use OpenClScalar::Int;
 
-const U32: Scalar = Int(32, false);
-const U64: Scalar = Int(64, false);
+const U32: OpenClScalar = Int(32, false);
+const U64: OpenClScalar = Int(64, false);
 
-type Change = (&'static str, fn(i128, i128) -> i128);
+type AtomicChangeRow = (&'static str, fn(i128, i128) -> i128);
 
 /// What an atomic access leaves, of what was there and the operand.
-const CHANGES: &[Change] = &[
+const CHANGES: &[AtomicChangeRow] = &[
     ("add", |old, by| old + by),
     ("sub", |old, by| old - by),
     ("and", |old, by| old & by),
@@ -23,11 +23,11 @@ const CHANGES: &[Change] = &[
 ];
 
 /// Sequentially consistent, in the scope of the device.
-const ORDER: Arg = Arg::Const(Int(32, true), 5);
-const SCOPE: Arg = Arg::Const(Int(32, true), 2);
+const ORDER: BuiltinArg = BuiltinArg::Const(Int(32, true), 5);
+const SCOPE: BuiltinArg = BuiltinArg::Const(Int(32, true), 2);
 
-fn inputs(ty: Scalar, count: usize) -> Vec<Vec<Vec<u64>>> {
-    let mut random = Random(31);
+fn inputs(ty: OpenClScalar, count: usize) -> Vec<Vec<Vec<u64>>> {
+    let mut random = XorshiftRandom(31);
     (0..ITEMS)
         .map(|_| (0..count).map(|_| vec![random.int(ty)]).collect())
         .collect()
@@ -36,15 +36,15 @@ fn inputs(ty: Scalar, count: usize) -> Vec<Vec<Vec<u64>>> {
 /// An access that gives what was there and leaves something else.
 fn change(
     name: &str,
-    ty: Scalar,
-    extra: &[Arg],
+    ty: OpenClScalar,
+    extra: &[BuiltinArg],
     operand: bool,
     new: fn(i128, i128) -> i128,
-) -> Case {
-    let mut args = vec![Arg::Change(ty)];
-    args.extend(operand.then_some(Arg::Value(ty, 1)));
+) -> BuiltinCase {
+    let mut args = vec![BuiltinArg::Change(ty)];
+    args.extend(operand.then_some(BuiltinArg::Value(ty, 1)));
     args.extend_from_slice(extra);
-    Case {
+    BuiltinCase {
         name: name.to_owned(),
         args,
         result: Some((ty, 1)),
@@ -52,13 +52,16 @@ fn change(
         eval: each(move |args| {
             let by = args.get(1).map_or(0, |by| ty.int(by[0]));
             let left = ty.wrapped(new(ty.int(args[0][0]), by));
-            vec![vec![Expect::Bits(args[0][0])], vec![Expect::Bits(left)]]
+            vec![
+                vec![ExpectedLane::Bits(args[0][0])],
+                vec![ExpectedLane::Bits(left)],
+            ]
         }),
     }
 }
 
 /// Atomic accesses of OpenCL 1 and 2.
-pub fn atomics() -> Vec<Case> {
+pub fn atomics() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS.into_iter().filter(|ty| ty.bits() >= 32) {
         // Those of 64 bits had another prefix.
@@ -132,13 +135,13 @@ pub fn atomics() -> Vec<Case> {
 }
 
 /// Exchanges that say whether they took place, and flags.
-fn exchanges(ty: Scalar) -> Vec<Case> {
+fn exchanges(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for strength in ["strong", "weak"] {
         for explicit in [false, true] {
             let name = format!("atomic_compare_exchange_{strength}");
             let mut case = exchange_if_equal(&name, ty);
-            case.args[1] = Arg::Guess(ty);
+            case.args[1] = BuiltinArg::Guess(ty);
             if explicit {
                 case.name.push_str("_explicit");
                 case.args.extend([ORDER, ORDER, SCOPE]);
@@ -148,7 +151,7 @@ fn exchanges(ty: Scalar) -> Vec<Case> {
                 let equal = args[0] == args[1];
                 let left = if equal { args[2][0] } else { args[0][0] };
                 [equal.into(), left, args[0][0]]
-                    .map(|bits| vec![Expect::Bits(bits)])
+                    .map(|bits| vec![ExpectedLane::Bits(bits)])
                     .to_vec()
             });
             cases.push(case);
@@ -158,41 +161,50 @@ fn exchanges(ty: Scalar) -> Vec<Case> {
 }
 
 /// `atomic_flag_test_and_set` and `atomic_flag_clear`
-fn flags() -> Vec<Case> {
+fn flags() -> Vec<BuiltinCase> {
     let flag = Int(32, true);
     let mut cases = Vec::new();
     for extra in [&[][..], &[ORDER, SCOPE]] {
         let suffix = if extra.is_empty() { "" } else { "_explicit" };
-        let mut args = vec![Arg::Change(flag)];
+        let mut args = vec![BuiltinArg::Change(flag)];
         args.extend_from_slice(extra);
         let inputs: Vec<_> = (0..ITEMS as u64).map(|item| vec![vec![item % 2]]).collect();
-        cases.push(Case {
+        cases.push(BuiltinCase {
             name: format!("atomic_flag_test_and_set{suffix}"),
             args: args.clone(),
             result: Some((flag, 1)),
             inputs: inputs.clone(),
-            eval: each(|args| vec![vec![Expect::Bits(args[0][0])], vec![Expect::Any]]),
+            eval: each(|args| {
+                vec![
+                    vec![ExpectedLane::Bits(args[0][0])],
+                    vec![ExpectedLane::Any],
+                ]
+            }),
         });
-        cases.push(Case {
+        cases.push(BuiltinCase {
             name: format!("atomic_flag_clear{suffix}"),
             args,
             result: None,
             inputs,
-            eval: each(|_| vec![vec![Expect::Bits(0)]]),
+            eval: each(|_| vec![vec![ExpectedLane::Bits(0)]]),
         });
     }
     cases
 }
 
 /// An exchange where what was there is what was expected: half of the time.
-fn exchange_if_equal(name: &str, ty: Scalar) -> Case {
+fn exchange_if_equal(name: &str, ty: OpenClScalar) -> BuiltinCase {
     let mut inputs = inputs(ty, 3);
     for args in inputs.iter_mut().step_by(2) {
         args[1] = args[0].clone();
     }
-    Case {
+    BuiltinCase {
         name: name.to_owned(),
-        args: vec![Arg::Change(ty), Arg::Value(ty, 1), Arg::Value(ty, 1)],
+        args: vec![
+            BuiltinArg::Change(ty),
+            BuiltinArg::Value(ty, 1),
+            BuiltinArg::Value(ty, 1),
+        ],
         result: Some((ty, 1)),
         inputs,
         eval: each(move |args| {
@@ -201,13 +213,16 @@ fn exchange_if_equal(name: &str, ty: Scalar) -> Case {
             } else {
                 args[0][0]
             };
-            vec![vec![Expect::Bits(args[0][0])], vec![Expect::Bits(left)]]
+            vec![
+                vec![ExpectedLane::Bits(args[0][0])],
+                vec![ExpectedLane::Bits(left)],
+            ]
         }),
     }
 }
 
 /// Functions of positions, in the one workgroup that there is.
-pub fn positions() -> Vec<Case> {
+pub fn positions() -> Vec<BuiltinCase> {
     let size = ITEMS as u64;
     let position = |item: u64| item;
     let all = move |_: u64| size;
@@ -227,7 +242,7 @@ pub fn positions() -> Vec<Case> {
         let eval: Rc<dyn Fn(u64) -> u64> = eval.into();
         for dimension in 0..4 {
             let eval = eval.clone();
-            let args = vec![Arg::Const(U32, dimension)];
+            let args = vec![BuiltinArg::Const(U32, dimension)];
             cases.push(positioned(name, args, U64, move |item| match dimension {
                 0 => eval(item),
                 _ => beyond,
@@ -242,11 +257,11 @@ pub fn positions() -> Vec<Case> {
 
 pub fn positioned(
     name: &str,
-    args: Vec<Arg>,
-    ty: Scalar,
+    args: Vec<BuiltinArg>,
+    ty: OpenClScalar,
     eval: impl Fn(u64) -> u64 + 'static,
-) -> Case {
-    Case {
+) -> BuiltinCase {
+    BuiltinCase {
         name: name.to_owned(),
         args,
         result: Some((ty, 1)),
@@ -254,14 +269,14 @@ pub fn positioned(
         eval: Rc::new(move |all| {
             let items = 0..all.len() as u64;
             items
-                .map(|item| vec![vec![Expect::Bits(eval(item))]])
+                .map(|item| vec![vec![ExpectedLane::Bits(eval(item))]])
                 .collect()
         }),
     }
 }
 
 /// Functions of all invocations of the workgroup.
-pub fn groups() -> Vec<Case> {
+pub fn groups() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS.into_iter().filter(|ty| ty.bits() >= 32) {
         type Operation = (&'static str, fn(i128, i128) -> i128, i128);
@@ -272,9 +287,9 @@ pub fn groups() -> Vec<Case> {
         ];
         for (operation, join, neutral) in operations {
             for kind in ["reduce", "scan_exclusive", "scan_inclusive"] {
-                cases.push(Case {
+                cases.push(BuiltinCase {
                     name: format!("work_group_{kind}_{operation}"),
-                    args: vec![Arg::Value(ty, 1)],
+                    args: vec![BuiltinArg::Value(ty, 1)],
                     result: Some((ty, 1)),
                     inputs: inputs(ty, 1),
                     eval: Rc::new(move |all| {
@@ -289,25 +304,25 @@ pub fn groups() -> Vec<Case> {
                         };
                         let items = 0..all.len();
                         items
-                            .map(|item| vec![vec![Expect::Bits(result(item))]])
+                            .map(|item| vec![vec![ExpectedLane::Bits(result(item))]])
                             .collect()
                     }),
                 });
             }
         }
-        cases.push(Case {
+        cases.push(BuiltinCase {
             name: "work_group_broadcast".to_owned(),
-            args: vec![Arg::Value(ty, 1), Arg::Const(U64, 3)],
+            args: vec![BuiltinArg::Value(ty, 1), BuiltinArg::Const(U64, 3)],
             result: Some((ty, 1)),
             inputs: inputs(ty, 1),
-            eval: Rc::new(|all| vec![vec![vec![Expect::Bits(all[3][0][0])]]; all.len()]),
+            eval: Rc::new(|all| vec![vec![vec![ExpectedLane::Bits(all[3][0][0])]]; all.len()]),
         });
     }
     for (name, wanted) in [("work_group_all", 0), ("work_group_any", 1)] {
         for chosen in [vec![0; ITEMS], vec![1; ITEMS], (0..ITEMS as u64).collect()] {
-            cases.push(Case {
+            cases.push(BuiltinCase {
                 name: name.to_owned(),
-                args: vec![Arg::Value(Int(32, true), 1)],
+                args: vec![BuiltinArg::Value(Int(32, true), 1)],
                 result: Some((Int(32, true), 1)),
                 inputs: chosen.iter().map(|value| vec![vec![*value]]).collect(),
                 eval: Rc::new(move |all| {
@@ -316,7 +331,7 @@ pub fn groups() -> Vec<Case> {
                         0 => truths.all(|truth| truth),
                         _ => truths.any(|truth| truth),
                     };
-                    vec![vec![vec![Expect::Bits(holds.into())]]; all.len()]
+                    vec![vec![vec![ExpectedLane::Bits(holds.into())]]; all.len()]
                 }),
             });
         }

@@ -5,7 +5,7 @@ use astro_float_num::BigFloat;
 
 /// A scalar type of OpenCL C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scalar {
+pub enum OpenClScalar {
     F16,
     F32,
     F64,
@@ -13,10 +13,10 @@ pub enum Scalar {
     Int(u32, bool),
 }
 
-use Scalar::{F16, F32, F64, Int};
+use OpenClScalar::{F16, F32, F64, Int};
 
-pub const FLOATS: [Scalar; 3] = [F16, F32, F64];
-pub const INTS: [Scalar; 8] = [
+pub const FLOATS: [OpenClScalar; 3] = [F16, F32, F64];
+pub const INTS: [OpenClScalar; 8] = [
     Int(8, true),
     Int(8, false),
     Int(16, true),
@@ -29,7 +29,7 @@ pub const INTS: [Scalar; 8] = [
 
 /// How exact values are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum RoundingDirection {
     Even,
     Zero,
     Up,
@@ -38,13 +38,13 @@ pub enum Mode {
 
 /// A value in full: `±mantissa · 2^exponent`.
 #[derive(Clone, Copy, Debug)]
-pub enum Exact {
+pub enum ExactValue {
     Finite(bool, u128, i32),
     Infinite(bool),
     Nan,
 }
 
-impl Scalar {
+impl OpenClScalar {
     pub fn bits(self) -> u32 {
         match self {
             F16 => 16,
@@ -123,12 +123,12 @@ impl Scalar {
     }
 
     /// The signed integer of the same width.
-    pub fn as_int(self) -> Scalar {
+    pub fn as_int(self) -> OpenClScalar {
         Int(self.bits(), true)
     }
 
     /// The unsigned integer of the same width.
-    pub fn as_uint(self) -> Scalar {
+    pub fn as_uint(self) -> OpenClScalar {
         Int(self.bits(), false)
     }
 
@@ -167,10 +167,10 @@ impl Scalar {
     }
 
     /// The value of a number in full.
-    pub fn exact(self, bits: u64) -> Exact {
+    pub fn exact(self, bits: u64) -> ExactValue {
         if let Int(..) = self {
             let value = self.int(bits);
-            return Exact::Finite(value < 0, value.unsigned_abs(), 0);
+            return ExactValue::Finite(value < 0, value.unsigned_abs(), 0);
         }
         let (fraction, least) = self.format();
         let negative = bits >> (self.bits() - 1) & 1 == 1;
@@ -179,41 +179,41 @@ impl Scalar {
         let part = u128::from(bits & ((1 << fraction) - 1));
         let unit = least - fraction as i32;
         match exponent {
-            0 => Exact::Finite(negative, part, unit),
-            e if e == (1 << exponents) - 1 && part == 0 => Exact::Infinite(negative),
-            e if e == (1 << exponents) - 1 => Exact::Nan,
-            e => Exact::Finite(negative, part | 1 << fraction, unit + e - 1),
+            0 => ExactValue::Finite(negative, part, unit),
+            e if e == (1 << exponents) - 1 && part == 0 => ExactValue::Infinite(negative),
+            e if e == (1 << exponents) - 1 => ExactValue::Nan,
+            e => ExactValue::Finite(negative, part | 1 << fraction, unit + e - 1),
         }
     }
 
     /// A float as a double, which holds every one.
     pub fn float(self, bits: u64) -> f64 {
         match self.exact(bits) {
-            Exact::Finite(negative, mantissa, exponent) => {
+            ExactValue::Finite(negative, mantissa, exponent) => {
                 let magnitude = libm::ldexp(mantissa as f64, exponent);
                 if negative { -magnitude } else { magnitude }
             }
-            Exact::Infinite(true) => f64::NEG_INFINITY,
-            Exact::Infinite(false) => f64::INFINITY,
-            Exact::Nan => f64::NAN,
+            ExactValue::Infinite(true) => f64::NEG_INFINITY,
+            ExactValue::Infinite(false) => f64::INFINITY,
+            ExactValue::Nan => f64::NAN,
         }
     }
 
     /// The bits of a float, rounded to nearest.
     pub fn of(self, value: f64) -> u64 {
-        self.rounded(F64.exact(value.to_bits()), Mode::Even)
+        self.rounded(F64.exact(value.to_bits()), RoundingDirection::Even)
     }
 
     /// The bits of an exact value as a float.
-    pub fn rounded(self, value: Exact, mode: Mode) -> u64 {
+    pub fn rounded(self, value: ExactValue, mode: RoundingDirection) -> u64 {
         let (fraction, least) = self.format();
         let infinity = self.mask() >> 1 & !((1 << fraction) - 1);
         let sign = |negative: bool| u64::from(negative) << (self.bits() - 1);
         let (negative, mantissa, exponent) = match value {
-            Exact::Nan => return infinity | 1 << (fraction - 1),
-            Exact::Infinite(negative) => return sign(negative) | infinity,
-            Exact::Finite(negative, 0, _) => return sign(negative),
-            Exact::Finite(negative, mantissa, exponent) => (negative, mantissa, exponent),
+            ExactValue::Nan => return infinity | 1 << (fraction - 1),
+            ExactValue::Infinite(negative) => return sign(negative) | infinity,
+            ExactValue::Finite(negative, 0, _) => return sign(negative),
+            ExactValue::Finite(negative, mantissa, exponent) => (negative, mantissa, exponent),
         };
         let top = exponent + 127 - mantissa.leading_zeros() as i32;
         let mut unit = top.max(least) - fraction as i32;
@@ -232,17 +232,17 @@ impl Scalar {
             return sign(negative) | encoded;
         }
         let outwards = match mode {
-            Mode::Even => true,
-            Mode::Zero => false,
-            Mode::Up => !negative,
-            Mode::Down => negative,
+            RoundingDirection::Even => true,
+            RoundingDirection::Zero => false,
+            RoundingDirection::Up => !negative,
+            RoundingDirection::Down => negative,
         };
         sign(negative) | if outwards { infinity } else { infinity - 1 }
     }
 }
 
 /// `mantissa · 2^by` as an integer below, and whether rounding goes to the one above.
-fn shifted(mantissa: u128, by: i32, mode: Mode, negative: bool) -> (u128, bool) {
+fn shifted(mantissa: u128, by: i32, mode: RoundingDirection, negative: bool) -> (u128, bool) {
     if by >= 0 {
         return (mantissa << by, false);
     }
@@ -256,21 +256,21 @@ fn shifted(mantissa: u128, by: i32, mode: Mode, negative: bool) -> (u128, bool) 
         _ => (0, mantissa.min(1), 2),
     };
     let above = match mode {
-        Mode::Even => rest > half || rest == half && whole & 1 == 1,
-        Mode::Zero => false,
-        Mode::Up => !negative && rest != 0,
-        Mode::Down => negative && rest != 0,
+        RoundingDirection::Even => rest > half || rest == half && whole & 1 == 1,
+        RoundingDirection::Zero => false,
+        RoundingDirection::Up => !negative && rest != 0,
+        RoundingDirection::Down => negative && rest != 0,
     };
     (whole, above)
 }
 
 /// An exact value as an integer; none where it is no number.
-pub fn to_int(value: Exact, mode: Mode) -> Option<i128> {
+pub fn to_int(value: ExactValue, mode: RoundingDirection) -> Option<i128> {
     match value {
-        Exact::Nan => None,
-        Exact::Infinite(negative) => Some(if negative { -(1 << 100) } else { 1 << 100 }),
-        Exact::Finite(_, 0, _) => Some(0),
-        Exact::Finite(negative, mantissa, exponent) => {
+        ExactValue::Nan => None,
+        ExactValue::Infinite(negative) => Some(if negative { -(1 << 100) } else { 1 << 100 }),
+        ExactValue::Finite(_, 0, _) => Some(0),
+        ExactValue::Finite(negative, mantissa, exponent) => {
             let top = exponent + 127 - mantissa.leading_zeros() as i32;
             let magnitude = match top {
                 100.. => 1 << 100,
@@ -292,7 +292,7 @@ fn power_of_two(exponent: i32) -> BigFloat {
 
 /// The distance of a float from an exact value in units in the last place at that value. Infinity
 /// counts as the number that would follow the largest one.
-pub fn ulps(scalar: Scalar, bits: u64, exact: &BigFloat) -> f64 {
+pub fn ulps(scalar: OpenClScalar, bits: u64, exact: &BigFloat) -> f64 {
     let got = scalar.float(bits);
     if got.is_nan() || exact.is_nan() {
         return if got.is_nan() && exact.is_nan() {

@@ -1,14 +1,14 @@
 //! Relations between floats, special values among them.
 
-use crate::case::{Case, Expect, LANES, Lanewise, lanewise};
-use crate::number::Scalar;
+use crate::case::{BuiltinCase, ExpectedLane, LANES, LanewiseEval, lanewise};
+use crate::number::OpenClScalar;
 use std::rc::Rc;
 
-use Scalar::Int;
+use OpenClScalar::Int;
 
-type Relation = (&'static str, usize, fn(f64, f64) -> bool);
+type RelationRow = (&'static str, usize, fn(f64, f64) -> bool);
 
-const RELATIONS: &[Relation] = &[
+const RELATIONS: &[RelationRow] = &[
     ("isequal", 2, |x, y| x == y),
     ("isnotequal", 2, |x, y| x != y),
     ("isgreater", 2, |x, y| x > y),
@@ -25,7 +25,7 @@ const RELATIONS: &[Relation] = &[
 ];
 
 /// Relations: 1 for scalars, all bits for vectors, of integers as wide as the floats.
-pub fn relations(scalar: Scalar) -> Vec<Case> {
+pub fn relations(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     let special = [
         0.0,
         -0.0,
@@ -59,14 +59,14 @@ pub fn relations(scalar: Scalar) -> Vec<Case> {
             } else {
                 scalar.as_int()
             };
-            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+            let eval: LanewiseEval = Rc::new(move |args: &[u64]| {
                 let y = args.get(1).map_or(0.0, |bits| scalar.float(*bits));
                 let holds = match name {
                     "isnormal" => normal(args[0]),
                     _ => holds(scalar.float(args[0]), y),
                 };
                 let truth = if lanes == 1 { 1 } else { u64::MAX };
-                vec![Expect::Bits(if holds { truth } else { 0 })]
+                vec![ExpectedLane::Bits(if holds { truth } else { 0 })]
             });
             let args = &[(scalar, false); 2][..count];
             cases.extend(lanewise(name, args, &[int], &[lanes], &all, eval));

@@ -1,8 +1,11 @@
 //! Calls of many functions in few kernels: their LLVM IR, and what comes out.
 
-use crate::case::{Arg, Case, ITEMS};
-use crate::number::Scalar;
-use spirula_runtime::{Argument, Device, DeviceOptions, Error, Inputs, Launch, Size};
+use crate::case::{BuiltinArg, BuiltinCase, ITEMS};
+use crate::number::OpenClScalar;
+use spirula_runtime::{
+    ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchInputs,
+};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -10,7 +13,7 @@ use std::fmt::Write;
 const IN_KERNEL: usize = 24;
 const IN_MODULE: usize = 10;
 
-fn vector(scalar: Scalar, lanes: u32) -> String {
+fn vector(scalar: OpenClScalar, lanes: u32) -> String {
     match lanes {
         1 => scalar.llvm().to_owned(),
         _ => format!("<{lanes} x {}>", scalar.llvm()),
@@ -18,13 +21,13 @@ fn vector(scalar: Scalar, lanes: u32) -> String {
 }
 
 /// A mangled name being made: what was said before is substituted.
-struct Mangled {
+struct ItaniumMangler {
     text: String,
     said: Vec<String>,
 }
 
-impl Mangled {
-    fn push(&mut self, prefixes: &[String], scalar: Scalar) {
+impl ItaniumMangler {
+    fn push(&mut self, prefixes: &[String], scalar: OpenClScalar) {
         let mut full = vec![scalar.letters().to_owned()];
         for prefix in prefixes {
             full.push(format!("{prefix}{}", full[full.len() - 1]));
@@ -48,10 +51,10 @@ impl Mangled {
     }
 }
 
-impl Case {
+impl BuiltinCase {
     /// The name that Clang gives the function.
     pub fn mangled(&self) -> String {
-        let mut name = Mangled {
+        let mut name = ItaniumMangler {
             text: format!("_Z{}{}", self.name.len(), self.name),
             said: Vec::new(),
         };
@@ -69,13 +72,13 @@ impl Case {
                 parts
             };
             match *arg {
-                Arg::Value(scalar, lanes) => name.push(&of_lanes(lanes), scalar),
-                Arg::Const(scalar, _) => name.push(&[], scalar),
-                Arg::Read(scalar, _) => name.push(&pointer(1, "U3AS1K"), scalar),
-                Arg::Out(scalar, lanes) => name.push(&pointer(lanes, ""), scalar),
-                Arg::Write(scalar, _) => name.push(&pointer(1, "U3AS1"), scalar),
-                Arg::Change(scalar) => name.push(&pointer(1, "U3AS1V"), scalar),
-                Arg::Guess(scalar) => name.push(&pointer(1, ""), scalar),
+                BuiltinArg::Value(scalar, lanes) => name.push(&of_lanes(lanes), scalar),
+                BuiltinArg::Const(scalar, _) => name.push(&[], scalar),
+                BuiltinArg::Read(scalar, _) => name.push(&pointer(1, "U3AS1K"), scalar),
+                BuiltinArg::Out(scalar, lanes) => name.push(&pointer(lanes, ""), scalar),
+                BuiltinArg::Write(scalar, _) => name.push(&pointer(1, "U3AS1"), scalar),
+                BuiltinArg::Change(scalar) => name.push(&pointer(1, "U3AS1V"), scalar),
+                BuiltinArg::Guess(scalar) => name.push(&pointer(1, ""), scalar),
             }
         }
         if self.args.is_empty() {
@@ -85,18 +88,22 @@ impl Case {
     }
 
     /// Types of what is read and of what is written, in order.
-    fn reads(&self) -> impl Iterator<Item = (Scalar, u32)> + '_ {
+    fn reads(&self) -> impl Iterator<Item = (OpenClScalar, u32)> + '_ {
         self.args.iter().filter_map(|arg| match *arg {
-            Arg::Value(scalar, lanes) | Arg::Read(scalar, lanes) => Some((scalar, lanes)),
-            Arg::Change(scalar) | Arg::Guess(scalar) => Some((scalar, 1)),
+            BuiltinArg::Value(scalar, lanes) | BuiltinArg::Read(scalar, lanes) => {
+                Some((scalar, lanes))
+            }
+            BuiltinArg::Change(scalar) | BuiltinArg::Guess(scalar) => Some((scalar, 1)),
             _ => None,
         })
     }
 
-    fn writes(&self) -> impl Iterator<Item = (Scalar, u32)> + '_ {
+    fn writes(&self) -> impl Iterator<Item = (OpenClScalar, u32)> + '_ {
         let pointers = self.args.iter().filter_map(|arg| match *arg {
-            Arg::Out(scalar, lanes) | Arg::Write(scalar, lanes) => Some((scalar, lanes)),
-            Arg::Change(scalar) | Arg::Guess(scalar) => Some((scalar, 1)),
+            BuiltinArg::Out(scalar, lanes) | BuiltinArg::Write(scalar, lanes) => {
+                Some((scalar, lanes))
+            }
+            BuiltinArg::Change(scalar) | BuiltinArg::Guess(scalar) => Some((scalar, 1)),
             _ => None,
         });
         self.result.into_iter().chain(pointers)
@@ -105,7 +112,7 @@ impl Case {
 
 /// LLVM IR under construction, with the sizes of its buffers.
 #[derive(Default)]
-struct Module {
+struct LlvmTestModule {
     text: String,
     declared: BTreeSet<String>,
     input: Vec<u8>,
@@ -113,7 +120,7 @@ struct Module {
     temporaries: usize,
 }
 
-impl Module {
+impl LlvmTestModule {
     fn fresh(&mut self) -> String {
         self.temporaries += 1;
         format!("%t{}", self.temporaries)
@@ -139,7 +146,7 @@ impl Module {
     /// Room for what is read of a type by all invocations, filled.
     fn read(
         &mut self,
-        scalar: Scalar,
+        scalar: OpenClScalar,
         lanes: u32,
         values: &mut dyn Iterator<Item = &u64>,
     ) -> String {
@@ -155,14 +162,14 @@ impl Module {
         self.part("%in", offset, size)
     }
 
-    fn write(&mut self, scalar: Scalar, lanes: u32) -> String {
+    fn write(&mut self, scalar: OpenClScalar, lanes: u32) -> String {
         self.output = self.output.next_multiple_of(8);
         let (offset, size) = (self.output, scalar.bytes() * lanes as usize);
         self.output += size * ITEMS;
         self.part("%out", offset, size)
     }
 
-    fn load(&mut self, scalar: Scalar, lanes: u32, from: &str) -> String {
+    fn load(&mut self, scalar: OpenClScalar, lanes: u32, from: &str) -> String {
         let (value, ty) = (self.fresh(), vector(scalar, lanes));
         let align = scalar.bytes();
         self.line(&format!(
@@ -171,7 +178,7 @@ impl Module {
         value
     }
 
-    fn store(&mut self, scalar: Scalar, lanes: u32, value: &str, to: &str) {
+    fn store(&mut self, scalar: OpenClScalar, lanes: u32, value: &str, to: &str) {
         let ty = vector(scalar, lanes);
         let align = scalar.bytes();
         self.line(&format!(
@@ -179,7 +186,7 @@ impl Module {
         ));
     }
 
-    fn case(&mut self, case: &Case) {
+    fn case(&mut self, case: &BuiltinCase) {
         let (mut types, mut values) = (Vec::new(), Vec::new());
         let (mut after, mut read) = (Vec::new(), 0);
         let result = case
@@ -192,16 +199,16 @@ impl Module {
                 .flat_map(|inputs| inputs.get(read))
                 .flatten();
             let (ty, value) = match *arg {
-                Arg::Value(scalar, lanes) => {
+                BuiltinArg::Value(scalar, lanes) => {
                     let from = self.read(scalar, lanes, &mut column);
                     (vector(scalar, lanes), self.load(scalar, lanes, &from))
                 }
-                Arg::Const(scalar, value) => (scalar.llvm().to_owned(), value.to_string()),
-                Arg::Read(scalar, lanes) => {
+                BuiltinArg::Const(scalar, value) => (scalar.llvm().to_owned(), value.to_string()),
+                BuiltinArg::Read(scalar, lanes) => {
                     let from = self.read(scalar, lanes, &mut column);
                     ("ptr addrspace(1)".to_owned(), from)
                 }
-                Arg::Out(scalar, lanes) => {
+                BuiltinArg::Out(scalar, lanes) => {
                     let place = self.fresh();
                     let ty = vector(scalar, lanes);
                     self.line(&format!("{place} = alloca {ty}"));
@@ -209,7 +216,7 @@ impl Module {
                     after.push((scalar, lanes, place.clone(), to));
                     ("ptr".to_owned(), place)
                 }
-                Arg::Guess(scalar) => {
+                BuiltinArg::Guess(scalar) => {
                     let from = self.read(scalar, 1, &mut column);
                     let value = self.load(scalar, 1, &from);
                     let (place, ty) = (self.fresh(), scalar.llvm());
@@ -219,10 +226,10 @@ impl Module {
                     after.push((scalar, 1, place.clone(), to));
                     ("ptr".to_owned(), place)
                 }
-                Arg::Write(scalar, lanes) => {
+                BuiltinArg::Write(scalar, lanes) => {
                     ("ptr addrspace(1)".to_owned(), self.write(scalar, lanes))
                 }
-                Arg::Change(scalar) => {
+                BuiltinArg::Change(scalar) => {
                     let from = self.read(scalar, 1, &mut column);
                     let value = self.load(scalar, 1, &from);
                     let to = self.write(scalar, 1);
@@ -232,7 +239,10 @@ impl Module {
             };
             read += usize::from(matches!(
                 arg,
-                Arg::Value(..) | Arg::Read(..) | Arg::Change(_) | Arg::Guess(_)
+                BuiltinArg::Value(..)
+                    | BuiltinArg::Read(..)
+                    | BuiltinArg::Change(_)
+                    | BuiltinArg::Guess(_)
             ));
             types.push(ty.clone());
             values.push(format!("{ty} {value}"));
@@ -263,17 +273,17 @@ const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v
 
 /// What runs cases.
 #[derive(Clone, Copy)]
-pub struct Runner<'a> {
+pub struct BuiltinRunner<'a> {
     /// The device.
     pub device: &'a str,
     /// Whether it is given the shader that is made for Vulkan.
     pub as_shader: bool,
 }
 
-impl<'a> Runner<'a> {
+impl<'a> BuiltinRunner<'a> {
     /// A device that is given kernels.
-    pub fn of(device: &'a str) -> Runner<'a> {
-        Runner {
+    pub fn of(device: &'a str) -> BuiltinRunner<'a> {
+        BuiltinRunner {
             device,
             as_shader: false,
         }
@@ -281,7 +291,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Runs cases, and tells of every lane that is wrong.
-pub fn run(runner: Runner<'_>, cases: &[Case]) -> Vec<String> {
+pub fn run(runner: BuiltinRunner<'_>, cases: &[BuiltinCase]) -> Vec<String> {
     let mut faults = Vec::new();
     for cases in cases.chunks(IN_KERNEL * IN_MODULE) {
         faults.extend(run_module(runner, cases));
@@ -291,7 +301,7 @@ pub fn run(runner: Runner<'_>, cases: &[Case]) -> Vec<String> {
 
 /// Runs cases. Where a kernel is refused each case gets one of its own, so that all that
 /// are refused are told.
-fn run_module(runner: Runner<'_>, cases: &[Case]) -> Vec<String> {
+fn run_module(runner: BuiltinRunner<'_>, cases: &[BuiltinCase]) -> Vec<String> {
     match try_module(runner, cases) {
         Ok(faults) => faults,
         Err(faults) => match cases {
@@ -309,8 +319,11 @@ fn run_module(runner: Runner<'_>, cases: &[Case]) -> Vec<String> {
     }
 }
 
-fn try_module(runner: Runner<'_>, cases: &[Case]) -> Result<Vec<String>, Vec<String>> {
-    let mut module = Module::default();
+fn try_module(
+    runner: BuiltinRunner<'_>,
+    cases: &[BuiltinCase],
+) -> Result<Vec<String>, Vec<String>> {
+    let mut module = LlvmTestModule::default();
     let position = "declare spir_func i64 @_Z13get_global_idj(i32)\n";
     module.declared.insert(position.to_owned());
     let mut kernels = 0;
@@ -341,7 +354,7 @@ fn try_module(runner: Runner<'_>, cases: &[Case]) -> Result<Vec<String>, Vec<Str
         }
     };
     let mut device =
-        Device::open(runner.device, &DeviceOptions::default()).expect("there is the device");
+        ComputeDevice::open(runner.device, &DeviceOptions::default()).expect("there is the device");
     let input = device.upload(&module.input).expect("room for the input");
     let output = device
         .upload(&vec![0xa5_u8; module.output])
@@ -352,15 +365,18 @@ fn try_module(runner: Runner<'_>, cases: &[Case]) -> Result<Vec<String>, Vec<Str
             Ok(kernel) => kernel,
             Err(error) => return Err(vec![told(&error)]),
         };
-        let launch = Launch {
+        let launch = KernelLaunch {
             kernel,
-            size: Size::Items {
+            size: IndexSpace::Items {
                 dimensions: 1,
                 global: [ITEMS as u64, 1, 1],
                 local: Some([ITEMS as u32, 1, 1]),
                 offset: [0; 3],
             },
-            inputs: Inputs::Arguments(vec![Argument::Buffer(input), Argument::Buffer(output)]),
+            inputs: LaunchInputs::Arguments(vec![
+                KernelArgument::Buffer(input),
+                KernelArgument::Buffer(output),
+            ]),
         };
         device.launch(&launch).expect("the kernel can be launched");
     }
@@ -369,9 +385,9 @@ fn try_module(runner: Runner<'_>, cases: &[Case]) -> Result<Vec<String>, Vec<Str
     Ok(compare(cases, &bytes))
 }
 
-fn told(error: &Error) -> String {
+fn told(error: &DeviceError) -> String {
     match error {
-        Error::Unsupported(faults) => faults[0].message.clone(),
+        DeviceError::Unsupported(faults) => faults[0].message.clone(),
         error => error.to_string(),
     }
 }
@@ -379,7 +395,7 @@ fn told(error: &Error) -> String {
 /// Faults told of one case.
 const FAULTS: usize = 2;
 
-fn compare(cases: &[Case], bytes: &[u8]) -> Vec<String> {
+fn compare(cases: &[BuiltinCase], bytes: &[u8]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut offset: usize = 0;
     for case in cases {
@@ -413,7 +429,7 @@ fn compare(cases: &[Case], bytes: &[u8]) -> Vec<String> {
 }
 
 /// The arguments of a lane.
-fn given(case: &Case, item: usize, lane: usize) -> String {
+fn given(case: &BuiltinCase, item: usize, lane: usize) -> String {
     let lanes = case.reads().zip(&case.inputs[item]);
     let all = lanes.map(|((scalar, _), lanes)| {
         let bits = *lanes.get(lane).unwrap_or(&lanes[0]);

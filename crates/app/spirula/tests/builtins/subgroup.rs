@@ -1,29 +1,29 @@
 //! Functions of the invocations of a subgroup.
 
-use crate::case::{Arg, Case, Expect, ITEMS, Inputs, Random};
+use crate::case::{BuiltinArg, BuiltinCase, BuiltinInputs, ExpectedLane, ITEMS, XorshiftRandom};
 use crate::memory::positioned;
-use crate::number::{INTS, Scalar};
+use crate::number::{INTS, OpenClScalar};
 use std::rc::Rc;
 
-use Scalar::Int;
+use OpenClScalar::Int;
 
-const I32: Scalar = Int(32, true);
-const U32: Scalar = Int(32, false);
+const I32: OpenClScalar = Int(32, true);
+const U32: OpenClScalar = Int(32, false);
 
 /// Invocations of a subgroup on the CPU device.
 const SIZE: usize = 8;
 
 /// What becomes of one invocation, of those of its subgroup and its number within.
-type Eval = Rc<dyn Fn(&[Inputs], usize) -> Vec<Expect>>;
+type SubgroupEval = Rc<dyn Fn(&[BuiltinInputs], usize) -> Vec<ExpectedLane>>;
 
 fn case(
     name: &str,
-    args: Vec<Arg>,
-    result: (Scalar, u32),
-    inputs: Vec<Inputs>,
-    eval: Eval,
-) -> Case {
-    Case {
+    args: Vec<BuiltinArg>,
+    result: (OpenClScalar, u32),
+    inputs: Vec<BuiltinInputs>,
+    eval: SubgroupEval,
+) -> BuiltinCase {
+    BuiltinCase {
         name: name.to_owned(),
         args,
         result: Some(result),
@@ -42,21 +42,21 @@ fn case(
 }
 
 /// One random value for each invocation.
-fn values(ty: Scalar) -> Vec<Inputs> {
-    let mut random = Random(41);
+fn values(ty: OpenClScalar) -> Vec<BuiltinInputs> {
+    let mut random = XorshiftRandom(41);
     (0..ITEMS).map(|_| vec![vec![random.int(ty)]]).collect()
 }
 
-fn bits(value: u64) -> Vec<Expect> {
-    vec![Expect::Bits(value)]
+fn bits(value: u64) -> Vec<ExpectedLane> {
+    vec![ExpectedLane::Bits(value)]
 }
 
-fn first(group: &[Inputs], item: usize) -> u64 {
+fn first(group: &[BuiltinInputs], item: usize) -> u64 {
     group[item][0][0]
 }
 
 /// All functions of subgroups.
-pub fn all() -> Vec<Case> {
+pub fn all() -> Vec<BuiltinCase> {
     let mut cases = places();
     cases.extend(votes());
     cases.extend(ballots());
@@ -67,7 +67,7 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-fn places() -> Vec<Case> {
+fn places() -> Vec<BuiltinCase> {
     let size = SIZE as u64;
     let groups = (ITEMS / SIZE) as u64;
     let mut cases = vec![
@@ -89,7 +89,7 @@ fn places() -> Vec<Case> {
         ("lt", |lane, item| lane < item),
     ];
     for (name, holds) in masks {
-        let eval: Eval = Rc::new(move |_, item| {
+        let eval: SubgroupEval = Rc::new(move |_, item| {
             let lanes = (0..SIZE).filter(|lane| holds(*lane, item));
             let mask = lanes.fold(0, |mask, lane| mask | 1 << lane);
             ballot(mask)
@@ -101,11 +101,11 @@ fn places() -> Vec<Case> {
     cases
 }
 
-fn ballot(mask: u64) -> Vec<Expect> {
-    [mask, 0, 0, 0].map(Expect::Bits).to_vec()
+fn ballot(mask: u64) -> Vec<ExpectedLane> {
+    [mask, 0, 0, 0].map(ExpectedLane::Bits).to_vec()
 }
 
-fn votes() -> Vec<Case> {
+fn votes() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     let truths: [Vec<u64>; 3] = [
         vec![0; ITEMS],
@@ -113,32 +113,32 @@ fn votes() -> Vec<Case> {
         (0..ITEMS as u64).map(|item| item % 3).collect(),
     ];
     for truths in truths {
-        let inputs: Vec<Inputs> = truths.iter().map(|t| vec![vec![*t]]).collect();
-        let all: Eval = Rc::new(|group, _| {
+        let inputs: Vec<BuiltinInputs> = truths.iter().map(|t| vec![vec![*t]]).collect();
+        let all: SubgroupEval = Rc::new(|group, _| {
             let holds = group.iter().all(|args| args[0][0] != 0);
             bits(holds.into())
         });
-        let any: Eval = Rc::new(|group, _| {
+        let any: SubgroupEval = Rc::new(|group, _| {
             let holds = group.iter().any(|args| args[0][0] != 0);
             bits(holds.into())
         });
-        let equal: Eval = Rc::new(|group, _| {
+        let equal: SubgroupEval = Rc::new(|group, _| {
             let holds = group.iter().all(|args| args == &group[0]);
             bits(holds.into())
         });
-        let voted: Eval = Rc::new(|group, _| {
+        let voted: SubgroupEval = Rc::new(|group, _| {
             let lanes = group.iter().enumerate();
             let set = lanes.filter(|(_, args)| args[0][0] != 0);
             ballot(set.fold(0, |mask, (lane, _)| mask | 1 << lane))
         });
-        let rows: [(&str, &Eval); 5] = [
+        let rows: [(&str, &SubgroupEval); 5] = [
             ("sub_group_all", &all),
             ("sub_group_any", &any),
             ("sub_group_non_uniform_all", &all),
             ("sub_group_non_uniform_any", &any),
             ("sub_group_non_uniform_all_equal", &equal),
         ];
-        let arg = vec![Arg::Value(I32, 1)];
+        let arg = vec![BuiltinArg::Value(I32, 1)];
         for (name, eval) in rows {
             cases.push(case(
                 name,
@@ -150,19 +150,19 @@ fn votes() -> Vec<Case> {
         }
         cases.push(case("sub_group_ballot", arg, (U32, 4), inputs, voted));
     }
-    let elected: Eval = Rc::new(|_, item| bits((item == 0).into()));
+    let elected: SubgroupEval = Rc::new(|_, item| bits((item == 0).into()));
     let none = vec![Vec::new(); ITEMS];
     cases.push(case("sub_group_elect", vec![], (I32, 1), none, elected));
     cases
 }
 
-fn ballots() -> Vec<Case> {
-    let mut random = Random(43);
+fn ballots() -> Vec<BuiltinCase> {
+    let mut random = XorshiftRandom(43);
     // The same in all of a subgroup, and never nothing.
     let masks: Vec<u64> = (0..ITEMS / SIZE)
         .map(|_| random.next() & 0xff | 4)
         .collect();
-    let inputs: Vec<Inputs> = (0..ITEMS)
+    let inputs: Vec<BuiltinInputs> = (0..ITEMS)
         .map(|item| vec![vec![masks[item / SIZE], 0, 0, 0]])
         .collect();
     type Row = (&'static str, fn(u64, usize) -> u64);
@@ -180,14 +180,14 @@ fn ballots() -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for (name, of) in rows {
-        let mut args = vec![Arg::Value(U32, 4)];
-        args.extend((name == "bit_extract").then_some(Arg::Const(U32, 2)));
-        let eval: Eval = Rc::new(move |group, item| bits(of(first(group, item), item)));
+        let mut args = vec![BuiltinArg::Value(U32, 4)];
+        args.extend((name == "bit_extract").then_some(BuiltinArg::Const(U32, 2)));
+        let eval: SubgroupEval = Rc::new(move |group, item| bits(of(first(group, item), item)));
         let name = format!("sub_group_ballot_{name}");
         cases.push(case(&name, args, (U32, 1), inputs.clone(), eval));
     }
-    let inverse: Eval = Rc::new(|group, item| bits(first(group, item) >> item & 1));
-    let args = vec![Arg::Value(U32, 4)];
+    let inverse: SubgroupEval = Rc::new(|group, item| bits(first(group, item) >> item & 1));
+    let args = vec![BuiltinArg::Value(U32, 4)];
     cases.push(case(
         "sub_group_inverse_ballot",
         args,
@@ -198,11 +198,11 @@ fn ballots() -> Vec<Case> {
     cases
 }
 
-type Join = fn(i128, i128) -> i128;
+type SubgroupJoinFn = fn(i128, i128) -> i128;
 
-fn reductions(ty: Scalar) -> Vec<Case> {
+fn reductions(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let (low, high) = ty.range();
-    let operations: [(&str, Join, i128, bool); 7] = [
+    let operations: [(&str, SubgroupJoinFn, i128, bool); 7] = [
         ("add", |a, b| a + b, 0, true),
         ("min", i128::min, high, true),
         ("max", i128::max, low, true),
@@ -213,12 +213,12 @@ fn reductions(ty: Scalar) -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for (operation, join, neutral, uniform) in operations {
-        let over = move |group: &[Inputs]| {
+        let over = move |group: &[BuiltinInputs]| {
             let values = group.iter().map(|args| ty.int(args[0][0]));
             let joined = values.fold(neutral, |a, b| ty.int(ty.wrapped(join(a, b))));
             bits(ty.wrapped(joined))
         };
-        let rows: [(&str, Eval); 3] = [
+        let rows: [(&str, SubgroupEval); 3] = [
             ("reduce", Rc::new(move |group, _| over(group))),
             (
                 "scan_inclusive",
@@ -235,76 +235,76 @@ fn reductions(ty: Scalar) -> Vec<Case> {
                     continue;
                 }
                 let name = format!("{prefix}_{kind}_{operation}");
-                let arg = vec![Arg::Value(ty, 1)];
+                let arg = vec![BuiltinArg::Value(ty, 1)];
                 cases.push(case(&name, arg, (ty, 1), values(ty), eval.clone()));
             }
         }
-        let clustered: Eval = Rc::new(move |group, item| {
+        let clustered: SubgroupEval = Rc::new(move |group, item| {
             let start = item / 4 * 4;
             over(&group[start..start + 4])
         });
         let name = format!("sub_group_clustered_reduce_{operation}");
-        let args = vec![Arg::Value(ty, 1), Arg::Const(U32, 4)];
+        let args = vec![BuiltinArg::Value(ty, 1), BuiltinArg::Const(U32, 4)];
         cases.push(case(&name, args, (ty, 1), values(ty), clustered));
     }
     cases
 }
 
-fn exchanges(ty: Scalar) -> Vec<Case> {
-    let from = |lane: fn(usize) -> Option<usize>| -> Eval {
+fn exchanges(ty: OpenClScalar) -> Vec<BuiltinCase> {
+    let from = |lane: fn(usize) -> Option<usize>| -> SubgroupEval {
         Rc::new(move |group, item| match lane(item) {
             Some(lane) => bits(first(group, lane)),
-            None => vec![Expect::Any],
+            None => vec![ExpectedLane::Any],
         })
     };
-    let rows: [(&str, Option<Arg>, Eval); 9] = [
+    let rows: [(&str, Option<BuiltinArg>, SubgroupEval); 9] = [
         (
             "sub_group_broadcast",
-            Some(Arg::Const(U32, 5)),
+            Some(BuiltinArg::Const(U32, 5)),
             from(|_| Some(5)),
         ),
         (
             "sub_group_non_uniform_broadcast",
-            Some(Arg::Const(U32, 5)),
+            Some(BuiltinArg::Const(U32, 5)),
             from(|_| Some(5)),
         ),
         ("sub_group_broadcast_first", None, from(|_| Some(0))),
         (
             "sub_group_shuffle",
-            Some(Arg::Const(U32, 6)),
+            Some(BuiltinArg::Const(U32, 6)),
             from(|_| Some(6)),
         ),
         (
             "sub_group_shuffle_xor",
-            Some(Arg::Const(U32, 3)),
+            Some(BuiltinArg::Const(U32, 3)),
             from(|item| Some(item ^ 3)),
         ),
         (
             "sub_group_shuffle_up",
-            Some(Arg::Const(U32, 2)),
+            Some(BuiltinArg::Const(U32, 2)),
             from(|item| item.checked_sub(2)),
         ),
         (
             "sub_group_shuffle_down",
-            Some(Arg::Const(U32, 2)),
+            Some(BuiltinArg::Const(U32, 2)),
             from(|item| Some(item + 2).filter(|lane| *lane < SIZE)),
         ),
         (
             "sub_group_rotate",
-            Some(Arg::Const(I32, 3)),
+            Some(BuiltinArg::Const(I32, 3)),
             from(|item| Some((item + 3) % SIZE)),
         ),
         (
             "sub_group_clustered_rotate",
-            Some(Arg::Const(I32, 3)),
+            Some(BuiltinArg::Const(I32, 3)),
             from(|item| Some(item / 4 * 4 + (item + 3) % 4)),
         ),
     ];
     let mut cases = Vec::new();
     for (name, extra, eval) in rows {
-        let mut args = vec![Arg::Value(ty, 1)];
+        let mut args = vec![BuiltinArg::Value(ty, 1)];
         args.extend(extra);
-        args.extend((name == "sub_group_clustered_rotate").then_some(Arg::Const(U32, 4)));
+        args.extend((name == "sub_group_clustered_rotate").then_some(BuiltinArg::Const(U32, 4)));
         cases.push(case(name, args, (ty, 1), values(ty), eval));
     }
     cases

@@ -1,10 +1,10 @@
 //! Compiled programs as files: they run, and say what they are, as what they were made of.
 
-use crate::harness::{Scratch, own, spirula, spirula_with};
+use crate::harness::{ScratchFolder, own, spirula, spirula_with};
 
 #[test]
 fn a_compiled_program_runs_as_its_source_does() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for (source, input) in [
         ("add_all.kernel", "10 [1, 2, -3]"),
         ("double.imp", "[1.5f32, -f32.inf]"),
@@ -31,7 +31,7 @@ fn a_compiled_program_runs_as_its_source_does() {
 
 #[test]
 fn types_that_programs_lack_are_kept() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let (source, compiled) = (own("scale.mlir"), scratch.text("twice.spb"));
     spirula(&["compile", &source, "--entry", "twice", "-o", &compiled]).ok();
     let run = ["run", &compiled, "--arg", "4xbf16=iota"];
@@ -43,7 +43,7 @@ fn types_that_programs_lack_are_kept() {
 
 #[test]
 fn kernels_come_out_of_an_archive_as_they_went_in() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let (source, compiled) = (own("add_all.kernel"), scratch.text("add.spb"));
     spirula(&["compile", &source, "-o", &compiled]).ok();
     let text = |path: &str| spirula(&["compile", path, "--emit", "spvasm"]).ok().text();
@@ -58,7 +58,7 @@ fn kernels_come_out_of_an_archive_as_they_went_in() {
 
 #[test]
 fn damaged_archives_are_refused() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let compiled = scratch.text("program.spb");
     spirula(&["compile", &own("double.imp"), "-o", &compiled]).ok();
     let whole = std::fs::read(&compiled).unwrap();

@@ -1,11 +1,11 @@
 //! Bad input gives a clear error and exit code 1, and leaves nothing behind.
 
-use crate::harness::{Ran, Scratch, module, own, spirula, spirula_with};
+use crate::harness::{CliOutput, ScratchFolder, module, own, spirula, spirula_with};
 use std::process::{Command, Stdio};
 
 /// Neither success nor a refusal with words is a crash.
 #[track_caller]
-fn is_told(ran: &Ran, what: &str) {
+fn is_told(ran: &CliOutput, what: &str) {
     assert!(
         matches!(ran.code, Some(0 | 1)),
         "{what}: {:?} {}",
@@ -40,7 +40,7 @@ fn things_that_are_no_modules() {
 
 #[test]
 fn files_that_cannot_be_read_or_written() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     spirula(&["compile", &scratch.text("none.spv")]).fails(1, "none.spv");
     spirula(&["compile", &scratch.text("")]).fails(1, "cannot read");
     let input = own("scale.spvasm");
@@ -53,7 +53,7 @@ fn files_that_cannot_be_read_or_written() {
 
 #[test]
 fn a_refused_input_leaves_the_old_output() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let input = scratch.file("bad.spvasm", "OpFrobnicate\n");
     let output = scratch.file("out.spv", "before");
     spirula(&["as", &input, "-o", &output]).fails(1, "bad.spvasm:1:1");
@@ -65,7 +65,7 @@ fn a_refused_input_leaves_the_old_output() {
 /// Little is written over what is there, much is put in its place: nothing of what was there is left.
 #[test]
 fn outputs_replace_what_is_there() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let output = scratch.file("out.spvasm", vec![b'x'; 300_000]);
     let small = scratch.file("small.spv", module("double.spvasm"));
     let constant = |n| format!("%c{n} = OpConstant %int {n}\n");
@@ -200,7 +200,7 @@ fn missing_sizes_are_wrong_usage() {
 
 #[test]
 fn files_of_arrays_that_are_none() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let scale = own("scale.spvasm");
     let text = scratch.file("a.npy", "hello");
     let run = |arg: &str, words: &str| {
@@ -270,7 +270,7 @@ fn printed_programs_that_are_wrong() {
             ":55:",
         ),
     ];
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for (from, to, said, place) in cases {
         assert!(text.contains(from), "{from}");
         let path = scratch.file("bad.imp", text.replacen(from, to, 1));
@@ -303,7 +303,7 @@ fn printed_programs_that_ask_for_too_much() {
             "more than 65536 invocations",
         ),
     ];
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for (from, to, said) in cases {
         assert!(text.contains(from), "{from}");
         let path = scratch.file("bad.imp", text.replacen(from, to, 1));
@@ -313,7 +313,7 @@ fn printed_programs_that_ask_for_too_much() {
 
 #[test]
 fn nobody_reads_what_is_said() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let bad = scratch.file("bad.spvasm", "OpFrobnicate\n");
     for (args, code) in [
         (&["compile", &bad][..], 1),

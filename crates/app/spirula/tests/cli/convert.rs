@@ -1,10 +1,10 @@
 //! Versions, capabilities and drawings from the command line.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 
 #[test]
 fn versions_up_and_down() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let old = scratch.text("old.spv");
     let source = own("double.spvasm");
     spirula(&["as", &source, "--target-env", "spv1.3", "-o", &old]).ok();
@@ -25,7 +25,7 @@ fn versions_up_and_down() {
 
 #[test]
 fn what_is_not_allowed_is_named() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let wide = scratch.file(
         "wide.spvasm",
         "OpCapability Shader\nOpCapability Linkage\nOpCapability Float64\nOpCapability Geometry\n\
@@ -53,7 +53,7 @@ fn what_is_not_allowed_is_named() {
 
 #[test]
 fn control_flow_is_drawn() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let file = scratch.text("flow.dot");
     let double = own("double.spvasm");
     spirula(&["cfg", &double, "--dot", &file, "--dominators"]).ok();

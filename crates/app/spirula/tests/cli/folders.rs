@@ -1,10 +1,10 @@
 //! Folders of tests.
 
-use crate::harness::{Scratch, module, spirula};
+use crate::harness::{ScratchFolder, module, spirula};
 
 /// A kernel manifest with a test that passes, one whose result is wrong, one whose input is broken,
 /// and a file that is not listed.
-fn kernels(scratch: &Scratch) -> String {
+fn kernels(scratch: &ScratchFolder) -> String {
     let zeros = "af5570f5a1810b7a";
     let test = |name: &str, want: &str| {
         format!(
@@ -39,7 +39,7 @@ fn kernels(scratch: &Scratch) -> String {
 }
 
 /// A compute manifest with one test.
-fn compute(scratch: &Scratch) -> String {
+fn compute(scratch: &ScratchFolder) -> String {
     let manifest = r#"{"tests": [{"id": "double", "module": "double.spv", "tol": 0, "out": [0], "reference": null,
         "buffers": [{"type": "u32", "n": 4, "init": "zero", "binding": 5},
                     {"type": "u32", "n": 4, "init": [1, 2, 3, 4], "set": 1, "binding": 2}],
@@ -55,7 +55,7 @@ fn compute(scratch: &Scratch) -> String {
 
 #[test]
 fn kernel_manifests() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let json = scratch.text("results.json");
     let ran = spirula(&["test", &kernels(&scratch), "--json", &json]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
@@ -79,7 +79,7 @@ fn kernel_manifests() {
 
 #[test]
 fn compute_manifests() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let text = spirula(&["test", &compute(&scratch), "--strict"])
         .ok()
         .text();
@@ -88,7 +88,7 @@ fn compute_manifests() {
 
 #[test]
 fn folders_are_searched_and_tests_chosen() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     kernels(&scratch);
     compute(&scratch);
     let all = scratch.text("");
@@ -107,7 +107,7 @@ fn folders_are_searched_and_tests_chosen() {
 
 #[test]
 fn folders_that_hold_no_tests() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     spirula(&["test", &scratch.text("")]).fails(1, "there are no tests in");
     spirula(&["test", &scratch.text("none")]).fails(1, "cannot read");
     scratch.file("kernel.spv", "");
@@ -122,7 +122,7 @@ fn folders_that_hold_no_tests() {
 
 #[test]
 fn what_is_unsupported_is_no_pass() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let path = compute(&scratch);
     let unsupported = std::fs::read_to_string(crate::harness::own("double.spvasm")).unwrap();
     let unsupported =
@@ -152,14 +152,14 @@ fn what_is_unsupported_is_no_pass() {
 
 #[test]
 fn a_manifest_may_be_named_itself() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let path = compute(&scratch) + "/manifest.json";
     spirula(&["test", &path]).ok();
 }
 
 #[test]
 fn a_kernel_that_never_ends_is_one_failed_test() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     compute(&scratch);
     let path = compute(&scratch);
     let source = std::fs::read_to_string(crate::harness::own("double.spvasm")).unwrap();
@@ -195,7 +195,7 @@ fn a_kernel_that_never_ends_is_one_failed_test() {
 
 #[test]
 fn a_kernel_that_accesses_what_is_not_there_is_one_failed_test() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let path = kernels(&scratch);
     let manifest = std::fs::read_to_string(scratch.path("k/manifest.json")).unwrap();
     // Far beyond the end of its buffer, in the first test.

@@ -1,6 +1,6 @@
 //! Inputs of each kind, by content, and outputs of each form.
 
-use crate::harness::{Scratch, module, own, spirula, spirula_with};
+use crate::harness::{ScratchFolder, module, own, spirula, spirula_with};
 
 #[test]
 fn assembly_to_binary_and_back() {
@@ -31,7 +31,7 @@ fn either_byte_order() {
 
 #[test]
 fn names_of_files_do_not_matter() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let input = scratch.file("kernel.ll", module("scale.spvasm"));
     let output = scratch.text("out.spvasm");
     spirula(&["compile", &input, "-o", &output]).ok();

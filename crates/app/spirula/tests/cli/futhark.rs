@@ -1,9 +1,9 @@
 //! Lists of Futhark programs with the test blocks of their sources.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 
 /// A list with one program, whose source has these test blocks.
-fn list(scratch: &Scratch, blocks: &str) -> String {
+fn list(scratch: &ScratchFolder, blocks: &str) -> String {
     let program = std::fs::read(own("double.imp")).unwrap();
     scratch.file("imp/tests/double.fut.imp", program);
     scratch.file(
@@ -17,7 +17,7 @@ fn list(scratch: &Scratch, blocks: &str) -> String {
 
 #[track_caller]
 fn gives(blocks: &str, lines: &[&str]) {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("tests/data/two.in", "[1f32, 2f32]");
     let text = spirula(&["test", &list(&scratch, blocks)]).text();
     assert_eq!(text.lines().collect::<Vec<_>>(), lines);
@@ -94,7 +94,7 @@ const SOURCE: &str = "-- ==\n-- entry: double\n-- input { [1f32] } output { [2f3
 
 #[test]
 fn sources_with_printed_forms_beside_them() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let program = std::fs::read(own("double.imp")).unwrap();
     scratch.file("src/a/double.fut", SOURCE);
     scratch.file("src/a/double.fut.imp", program);
@@ -117,7 +117,7 @@ fn sources_with_printed_forms_beside_them() {
 #[test]
 fn a_compiler_prints_what_has_no_printed_form() {
     use std::os::unix::fs::PermissionsExt;
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("src/double.fut", SOURCE);
     let printer = |name: &str, script: String| {
         scratch.file(name, format!("#!/bin/sh\n{script}\n"));
@@ -162,13 +162,13 @@ fn cases_that_are_not_meant_are_left_out() {
 fn cases_whose_files_are_not_there_do_not_pass() {
     let blocks = "-- ==\n-- entry: double\n-- input @ data/none.in\n-- input { [1f32] } output @ none\n\
                   -- script input { double ($loaddata \"none\") }\n-- input { [1f32] }\n";
-    let listed = Scratch::new();
+    let listed = ScratchFolder::new();
     let ran = spirula(&["test", &list(&listed, blocks)]);
     assert_eq!(ran.text(), "1 passed, 0 failed, 0 unsupported\n");
     let note = &ran.err;
     let wanted = "note: imp: tests left out, as their files of values are not there: 3";
     assert!(note.contains(wanted), "{note}");
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("src/double.fut", blocks);
     scratch.file(
         "src/double.fut.imp",
@@ -196,7 +196,7 @@ fn what_is_no_test_block_is_an_error() {
         ),
         ("-- input { [1f32]\n", "this brace is not closed"),
     ] {
-        let scratch = Scratch::new();
+        let scratch = ScratchFolder::new();
         let path = list(&scratch, &format!("-- ==\n{block}\n"));
         spirula(&["test", &path]).fails(1, words);
     }
@@ -204,7 +204,7 @@ fn what_is_no_test_block_is_an_error() {
 
 #[test]
 fn printed_forms_that_are_older_than_their_sources_are_not_taken() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("src/double.fut", SOURCE);
     scratch.file(
         "src/double.fut.imp",
@@ -238,7 +238,7 @@ fn own_sources_pass() {
 /// What is measured has the names that Futhark gives, whole microseconds, and cases that are not tested.
 #[test]
 fn measurements_are_as_futhark_writes_them() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("src/two.in", "[1f32, 2f32]");
     scratch.file(
         "src/double.fut",
@@ -282,7 +282,7 @@ fn measurements_are_as_futhark_writes_them() {
 #[test]
 fn a_compiler_does_not_outlive_its_test() {
     use std::os::unix::fs::PermissionsExt;
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("src/double.fut", SOURCE);
     let form = own("double.imp");
     let program = |name: &str, script: String| {
@@ -316,7 +316,7 @@ fn a_compiler_does_not_outlive_its_test() {
 
 #[test]
 fn lists_that_name_what_is_not_there() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let path = list(&scratch, "");
     spirula(&["test", &path]).fails(1, "there are no tests in");
     std::fs::remove_file(scratch.path("tests/double.fut")).unwrap();

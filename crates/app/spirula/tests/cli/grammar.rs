@@ -1,6 +1,6 @@
 //! `--grammar`.
 
-use crate::harness::{Scratch, spirula};
+use crate::harness::{ScratchFolder, spirula};
 
 const GRAMMAR: &str = r#"{ "magic_number": "0x07230203", "instructions": [
     { "opname": "OpPingTEST", "class": "Reserved", "opcode": 30300, "operands": [
@@ -17,7 +17,7 @@ const SOURCE: &str = "OpCapability Shader\nOpExtension \"SPV_TEST_ping\"\n\
 
 #[test]
 fn instructions_of_the_users_own() {
-    let folder = Scratch::new();
+    let folder = ScratchFolder::new();
     let grammar = folder.file("ping.json", GRAMMAR);
     let set = format!("Test.set={}", folder.file("set.json", SET));
     let source = folder.file("source.spvasm", SOURCE);
@@ -37,7 +37,7 @@ fn instructions_of_the_users_own() {
 
 #[test]
 fn grammars_that_are_wrong_are_refused() {
-    let folder = Scratch::new();
+    let folder = ScratchFolder::new();
     let broken = folder.file("broken.json", "{ \"instructions\": [ }");
     spirula(&["dis", "-", "--grammar", &broken]).fails(1, "no JSON");
     let set = folder.file("set.json", SET);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// What the command did.
-pub struct Ran {
+pub struct CliOutput {
     /// Exit code; `None` after a signal.
     pub code: Option<i32>,
     /// Standard output.
@@ -14,7 +14,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Ran {
+impl CliOutput {
     /// Standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.out).into_owned()
@@ -22,14 +22,14 @@ impl Ran {
 
     /// Demands success.
     #[track_caller]
-    pub fn ok(self) -> Ran {
+    pub fn ok(self) -> CliOutput {
         assert_eq!(self.code, Some(0), "{}{}", self.text(), self.err);
         self
     }
 
     /// Demands an exit code and words in what is said on standard error.
     #[track_caller]
-    pub fn fails(self, code: i32, words: &str) -> Ran {
+    pub fn fails(self, code: i32, words: &str) -> CliOutput {
         assert_eq!(self.code, Some(code), "{}{}", self.text(), self.err);
         assert!(
             self.err.contains(words),
@@ -41,9 +41,9 @@ impl Ran {
     }
 }
 
-impl From<Output> for Ran {
+impl From<Output> for CliOutput {
     fn from(output: Output) -> Self {
-        Ran {
+        CliOutput {
             code: output.status.code(),
             out: output.stdout,
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -52,12 +52,12 @@ impl From<Output> for Ran {
 }
 
 /// Runs the command.
-pub fn spirula(args: &[&str]) -> Ran {
+pub fn spirula(args: &[&str]) -> CliOutput {
     spirula_with(args, b"")
 }
 
 /// Runs the command with bytes on standard input.
-pub fn spirula_with(args: &[&str], input: &[u8]) -> Ran {
+pub fn spirula_with(args: &[&str], input: &[u8]) -> CliOutput {
     let mut process = Command::new(env!("CARGO_BIN_EXE_spirula"))
         .args(args)
         .env("SPIRULA_CACHE_DIR", "")
@@ -88,12 +88,12 @@ pub fn path_text(path: &Path) -> String {
 }
 
 /// A folder for one test, removed at its end.
-pub struct Scratch(tempfile::TempDir);
+pub struct ScratchFolder(tempfile::TempDir);
 
-impl Scratch {
+impl ScratchFolder {
     /// A new one.
     pub fn new() -> Self {
-        Scratch(tempfile::tempdir().expect("a temporary folder"))
+        ScratchFolder(tempfile::tempdir().expect("a temporary folder"))
     }
 
     /// A path in it.

@@ -1,10 +1,10 @@
 //! Linking from the command line.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 
 #[test]
 fn linked_kernels_run() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let linked = scratch.text("linked.spv");
     let double = scratch.text("double.spv");
     let source = own("double.spvasm");
@@ -36,7 +36,7 @@ fn linked_kernels_run() {
 
 #[test]
 fn what_does_not_fit_is_told_by_its_file() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let double = own("double.spvasm");
     spirula(&["link", &double, &double]).fails(1, "have an entry point main");
     let head = "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\n\

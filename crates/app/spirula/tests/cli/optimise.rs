@@ -1,6 +1,6 @@
 //! The optimiser from the command line.
 
-use crate::harness::{Scratch, module, own, spirula, spirula_with};
+use crate::harness::{ScratchFolder, module, own, spirula, spirula_with};
 
 fn instructions(module: &[u8]) -> usize {
     let text = spirula_with(&["dis", "-", "--no-header"], module)
@@ -11,7 +11,7 @@ fn instructions(module: &[u8]) -> usize {
 
 #[test]
 fn modules_get_smaller_and_compute_the_same() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let small = scratch.text("small.spv");
     spirula(&["opt", &own("double.spvasm"), "-o", &small]).ok();
     let bytes = std::fs::read(&small).unwrap();
@@ -26,7 +26,7 @@ fn modules_get_smaller_and_compute_the_same() {
 
 #[test]
 fn forms_of_the_output() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let scale = own("scale.spvasm");
     let text = spirula(&["opt", &scale, "--emit", "spvasm"]).ok().text();
     assert!(text.starts_with("; SPIR-V\n"), "{text}");

@@ -1,13 +1,13 @@
 //! Whole programs: what they take from standard input, what they print, their kernels.
 
-use crate::harness::{Scratch, own, spirula, spirula_with};
+use crate::harness::{ScratchFolder, own, spirula, spirula_with};
 use std::io::Write;
 
-fn add(input: &str) -> crate::harness::Ran {
+fn add(input: &str) -> crate::harness::CliOutput {
     spirula_with(&["run", &own("add_all.kernel")], input.as_bytes())
 }
 
-fn double(more: &[&str], input: &[u8]) -> crate::harness::Ran {
+fn double(more: &[&str], input: &[u8]) -> crate::harness::CliOutput {
     spirula_with(&[&["run", &own("double.imp")], more].concat(), input)
 }
 
@@ -49,7 +49,7 @@ fn values_have_a_binary_form() {
 
 #[test]
 fn arguments_and_results_may_be_arrays_as_of_kernels() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let saved = scratch.text("out.npy");
     let base = ["run", &own("add_all.kernel"), "--arg", "xs:4xi32=iota"];
     let run = |more: &[&str]| spirula(&[&base[..], more].concat());
@@ -80,7 +80,7 @@ fn blocks_whose_size_is_none_are_refused() {
 
 #[test]
 fn programs_may_be_compressed() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed
         .write_all(&std::fs::read(own("double.imp")).unwrap())
@@ -165,7 +165,7 @@ fn options_of_the_other_sort_are_wrong_usage() {
 
 #[test]
 fn kernels_become_modules() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let (one, two) = (own("double.imp"), own("add_all.kernel"));
     let binary = spirula(&["compile", &one]).ok().out;
     assert_eq!(binary[..4], [3, 2, 0x23, 7]);
@@ -192,7 +192,7 @@ fn kernels_become_modules() {
 
 #[test]
 fn kernel_text_is_read_back() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let text = scratch.text("double.kernel");
     spirula(&["compile", &own("double.imp"), "-o", &text]).ok();
     let again = spirula(&["compile", &text, "--emit", "kernel"]).ok().text();

@@ -1,12 +1,12 @@
 //! Reducing from the command line, with this command as the one that fails.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 
 const SPIRULA: &str = env!("CARGO_BIN_EXE_spirula");
 
 #[test]
 fn what_a_command_fails_on_gets_small() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let wide = scratch.file(
         "wide.spvasm",
         "OpCapability Shader\nOpCapability Linkage\nOpCapability Float64\n\
@@ -38,7 +38,7 @@ fn what_a_command_fails_on_gets_small() {
 #[cfg(unix)]
 #[test]
 fn the_place_of_the_module_may_be_within_an_argument() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let small = scratch.text("small.spvasm");
     let holds = format!("! '{SPIRULA}' dis {{}} | grep -q OpStore");
     let args = [
@@ -59,7 +59,7 @@ fn the_place_of_the_module_may_be_within_an_argument() {
 #[cfg(unix)]
 #[test]
 fn the_best_so_far_is_there_before_the_end() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let (small, seen) = (scratch.text("small.spvasm"), scratch.text("seen"));
     let fails = format!(
         "[ -s '{small}' ] && touch '{seen}'; '{SPIRULA}' dis \"$0\" | grep -q OpStore && exit 1"

@@ -1,6 +1,6 @@
 //! Kernels that run, and what is done with their results.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 
 fn scale(more: &[&str]) -> Vec<String> {
     let base = [
@@ -18,7 +18,7 @@ fn scale(more: &[&str]) -> Vec<String> {
     base.iter().chain(more).map(ToString::to_string).collect()
 }
 
-fn run(args: &[String]) -> crate::harness::Ran {
+fn run(args: &[String]) -> crate::harness::CliOutput {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     spirula(&args)
 }
@@ -121,7 +121,7 @@ fn wrong_resources() {
 /// What a module does not have any more once it was optimised is left out of its launch, and told.
 #[test]
 fn launches_of_optimised_modules_stay_launches() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let small = scratch.text("small.spv");
     let source = own("unused.spvasm");
     spirula(&["opt", &source, "-o", &small]).ok();
@@ -152,7 +152,7 @@ fn launches_of_optimised_modules_stay_launches() {
 
 #[test]
 fn results_are_saved_and_checked() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let saved = scratch.text("out.npy");
     run(&scale(&[
         "--out",
@@ -181,7 +181,7 @@ fn results_are_saved_and_checked() {
 
 #[test]
 fn results_come_back_as_arguments() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let saved = scratch.text("out.npy");
     run(&scale(&["--out", &saved])).ok();
     let args = [
@@ -201,7 +201,7 @@ fn results_come_back_as_arguments() {
 
 #[test]
 fn results_are_drawn() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let picture = scratch.text("out.png");
     let mut args = scale(&["--image", &picture, "--colormap", "turbo"]);
     run(&args).fails(1, "no buffer for");
@@ -213,7 +213,7 @@ fn results_are_drawn() {
 
 #[test]
 fn outputs_are_checked_before_anything_runs() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let told = run(&scale(&["--out", &scratch.text("no/folder.npy")])).fails(1, "cannot write");
     assert!(told.out.is_empty());
     run(&scale(&["--out", "out=x.txt"])).fails(2, ".npy or .bin");
@@ -366,7 +366,7 @@ fn buffers_are_passed_by_their_addresses() {
         );
         assert!(text.ends_with("  0 3 6 9 12 15 18 21\n"), "{text}");
     }
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let saved = scratch.text("out.npy");
     scale("cpu", &["--out", &format!("push1={saved}")]).ok();
     scale("cpu", &["--check", &format!("push1={saved}")]).ok();

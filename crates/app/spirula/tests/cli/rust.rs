@@ -1,10 +1,10 @@
 //! Kernels in Rust, compiled for the machine's own triple by the compiler that builds these tests.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 use std::process::Command;
 
 /// The crate as LLVM bitcode; `None`, said aloud, where there is no `rustc` to run.
-fn bitcode(scratch: &Scratch, level: &str) -> Option<String> {
+fn bitcode(scratch: &ScratchFolder, level: &str) -> Option<String> {
     let output = scratch.text(&format!("kernel{level}.bc"));
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let done = Command::new(compiler)
@@ -31,7 +31,7 @@ fn bitcode(scratch: &Scratch, level: &str) -> Option<String> {
 
 #[test]
 fn kernels_in_rust() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for level in ["0", "3"] {
         let Some(file) = bitcode(&scratch, level) else {
             return;
@@ -63,7 +63,7 @@ fn kernels_in_rust() {
 /// Fields that a variant does not have are copied without a value: that is no fault of the program.
 #[test]
 fn copies_of_variants_are_checked() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for level in ["0", "1", "2", "3"] {
         let Some(file) = bitcode(&scratch, level) else {
             return;
@@ -79,7 +79,7 @@ fn copies_of_variants_are_checked() {
 
 #[test]
 fn kernels_have_to_be_there() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let text = "target triple = \"x86_64-unknown-linux-gnu\"\ndefine void @f() {\n  ret void\n}\n";
     let file = scratch.file("host.ll", text.as_bytes());
     let compiled = spirula(&["compile", &file, "--kernels", "g"]);

@@ -1,10 +1,10 @@
 //! Kernels run from LLVM IR, from SPIR-V for OpenCL and as the shader that they are compiled to, and take and print
 //! the same each time.
 
-use crate::harness::{Scratch, own, spirula};
+use crate::harness::{ScratchFolder, own, spirula};
 
 /// The kernels as an argument of `run`, in all forms.
-fn forms(scratch: &Scratch) -> Vec<Vec<String>> {
+fn forms(scratch: &ScratchFolder) -> Vec<Vec<String>> {
     let source = own("kernels.ll");
     let compiled = |name: &str, more: &[&str]| {
         let path = scratch.text(name);
@@ -26,7 +26,7 @@ fn forms(scratch: &Scratch) -> Vec<Vec<String>> {
 
 /// What each form prints of a launch.
 fn same(arguments: &[&str]) -> String {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let mut all = forms(&scratch).into_iter().map(|form| {
         let form: Vec<&str> = form.iter().map(String::as_str).collect();
         let printed = spirula(&[&["run"], &form[..], arguments].concat()).ok();
@@ -69,7 +69,7 @@ fn vectors_structures_and_workgroup_memory() {
 fn sizes_that_kernels_demand() {
     let printed = same(&["--entry", "sized", "--global", "8", "--arg", "8xi32"]);
     assert!(printed.ends_with("4 4 4 4 4 4 4 4\n"), "{printed}");
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for form in forms(&scratch) {
         let form: Vec<&str> = form.iter().map(String::as_str).collect();
         let sized = [
@@ -82,7 +82,7 @@ fn sizes_that_kernels_demand() {
 
 #[test]
 fn shaders_say_what_their_kernels_take() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let forms = forms(&scratch);
     let info = |form: &str| spirula(&["info", form]).ok().text();
     let (kernel, shader) = (info(&forms[2][0]), info(&forms[4][0]));
@@ -126,7 +126,7 @@ fn neighbours_within_words_are_checked_apart() {
     ];
     let printed = same(&[&checked[..], &parts].concat());
     assert!(printed.contains("1 2 3 4 5"), "{printed}");
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     for form in forms(&scratch) {
         let form: Vec<&str> = form.iter().map(String::as_str).collect();
         let meeting = ["--entry", "meeting", "--arg", "32xu8"];
@@ -137,7 +137,7 @@ fn neighbours_within_words_are_checked_apart() {
 /// Modules with types that hardly any device has run on those that there are, and become shaders.
 #[test]
 fn types_that_no_device_has() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let [kernel, shader] = ["kernel.spv", "shader.spv"].map(|name| scratch.text(name));
     let source = own("wide.ll");
     spirula(&["compile", &source, "--spirv-ext", "all", "-o", &kernel]).ok();

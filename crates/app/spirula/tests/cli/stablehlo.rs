@@ -1,10 +1,10 @@
 //! StableHLO: running modules, and folders of tests of them.
 
-use crate::harness::{Scratch, own, spirula, spirula_with};
+use crate::harness::{ScratchFolder, own, spirula, spirula_with};
 
 #[test]
 fn modules_take_and_give_tensors() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let (scale, saved) = (own("scale.mlir"), scratch.text("out.npy"));
     let base = [
         "run",
@@ -110,7 +110,7 @@ fn lines(path: &str) -> Vec<String> {
 
 #[test]
 fn modules_without_anything_to_run_are_read() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("m/a.mlir", READ);
     scratch.file("m/b/two.mlir", format!("{READ}// -----\n{READ}"));
     scratch.file("m/b/broken.mlir", format!("{READ}// -----\nfunc.func @g("));
@@ -129,7 +129,7 @@ fn modules_without_anything_to_run_are_read() {
 
 #[test]
 fn damaged_bytecode_fails() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     scratch.file("m/a.mlirbc", b"ML\xefR\x0dStableHLO_v1.0.0\0");
     let told = lines(&scratch.text("m"));
     assert!(told[0].starts_with("FAILED m/a.mlirbc: "), "{told:?}");
@@ -138,7 +138,7 @@ fn damaged_bytecode_fails() {
 
 #[test]
 fn functions_check_themselves() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let check = |value: &str| {
         format!(
             "func.func @f() {{\n  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n  \
@@ -157,7 +157,7 @@ fn functions_check_themselves() {
 
 #[test]
 fn manifests_name_arguments_and_results() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let result = |name: &str, values: &str| {
         let path = scratch.text(name);
         let array = format!("2x3xf32={values}");
@@ -213,7 +213,7 @@ fn stages_can_be_written() {
 /// A scan in chunks: the first invocation has no chunk before its own.
 #[test]
 fn scans_read_what_the_chunk_before_has() {
-    let scratch = Scratch::new();
+    let scratch = ScratchFolder::new();
     let program = scratch.file(
         "sums.mlir",
         "func.func @main(%a: tensor<1000xf32>) -> tensor<1000xf32> {

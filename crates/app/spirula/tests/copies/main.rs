@@ -1,9 +1,12 @@
 //! Strided copies by kernels against the same copies through the host.
 
 use proptest::prelude::*;
-use spirula::{CompileOptions, Output, compile};
-use spirula_program::{Machine, Parameter, Program, Request, Scalar, Session, SizeClass, Value};
-use spirula_runtime::{Buffer, Device, DeviceMachine, DeviceOptions, Error};
+use spirula::{CompileOptions, CompileOutput, compile};
+use spirula_program::{
+    CompiledProgram, KernelMachine, LaunchRequest, ProgramParameter, ProgramSession, ProgramValue,
+    ScalarType, SizeClass,
+};
+use spirula_runtime::{ComputeDevice, DeviceBuffer, DeviceError, DeviceMachine, DeviceOptions};
 
 /// A copy of four dimensions; `ELEMENT` stands for the type.
 const COPY: &str = "
@@ -36,34 +39,34 @@ entry \"main\" = @copy {
 ";
 
 /// The CPU device, as if its memory were far away.
-struct Far<'d>(DeviceMachine<'d>, u32);
+struct FarMemoryMachine<'d>(DeviceMachine<'d>, u32);
 
-impl Machine for Far<'_> {
-    type Block = Buffer;
-    type Error = Error;
+impl KernelMachine for FarMemoryMachine<'_> {
+    type Block = DeviceBuffer;
+    type Error = DeviceError;
 
-    fn allocate(&mut self, bytes: u64) -> Result<Buffer, Error> {
+    fn allocate(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
         self.0.allocate(bytes)
     }
 
-    fn free(&mut self, block: Buffer) {
+    fn free(&mut self, block: DeviceBuffer) {
         self.0.free(block);
     }
 
-    fn write(&mut self, block: Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, block: DeviceBuffer, at: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.0.write(block, at, bytes)
     }
 
-    fn read(&mut self, block: Buffer, at: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(&mut self, block: DeviceBuffer, at: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         self.0.read(block, at, out)
     }
 
-    fn launch(&mut self, request: &Request<'_, Buffer>) -> Result<(), Error> {
+    fn launch(&mut self, request: &LaunchRequest<'_, DeviceBuffer>) -> Result<(), DeviceError> {
         self.1 += 1;
         self.0.launch(request)
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
+    fn wait(&mut self) -> Result<(), DeviceError> {
         self.0.wait()
     }
 
@@ -71,7 +74,7 @@ impl Machine for Far<'_> {
         false
     }
 
-    fn parameter(&self, parameter: &Parameter) -> u64 {
+    fn parameter(&self, parameter: &ProgramParameter) -> u64 {
         self.0.parameter(parameter)
     }
 
@@ -80,19 +83,19 @@ impl Machine for Far<'_> {
     }
 }
 
-fn program(element: Scalar) -> Program {
+fn program(element: ScalarType) -> CompiledProgram {
     let text = COPY.replace("ELEMENT", element.name());
     let compiled = compile(text.as_bytes(), &CompileOptions::default()).expect("it compiles");
     match compiled.output {
-        Output::Program(program) => *program,
-        Output::Module(_) => unreachable!("kernel text is a program"),
+        CompileOutput::Program(program) => *program,
+        CompileOutput::Module(_) => unreachable!("kernel text is a program"),
     }
 }
 
 /// A copy within arrays of so many elements.
 #[derive(Clone, Debug)]
-struct Case {
-    element: Scalar,
+struct CopyCase {
+    element: ScalarType,
     sizes: [i64; 2],
     shape: [i64; 4],
     to: (i64, [i64; 4]),
@@ -109,13 +112,13 @@ fn side(shape: [i64; 4], order: &[usize], gap: i64, first: i64) -> (i64, [i64; 4
     (first, strides, first + next + 1)
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases() -> impl Strategy<Value = CopyCase> {
     let order = || Just(vec![3, 2, 1, 0]).prop_shuffle();
     let elements = prop_oneof![
-        Just(Scalar::I8),
-        Just(Scalar::I16),
-        Just(Scalar::F32),
-        Just(Scalar::I64)
+        Just(ScalarType::I8),
+        Just(ScalarType::I16),
+        Just(ScalarType::F32),
+        Just(ScalarType::I64)
     ];
     let sizes = prop_oneof![3 => 1..4i64, 1 => 5..70i64];
     let side_parts = || (order(), prop_oneof![2 => Just(0), 1 => 0..3i64], 0..5i64);
@@ -123,7 +126,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (elements, shape, side_parts(), side_parts()).prop_map(|(element, shape, to, from)| {
         let (t, t_strides, t_size) = side(shape, &to.0, to.1, to.2);
         let (f, f_strides, f_size) = side(shape, &from.0, from.1, from.2);
-        Case {
+        CopyCase {
             element,
             sizes: [f_size, t_size],
             shape,
@@ -133,21 +136,21 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-impl Case {
-    fn values(&self) -> Vec<Value> {
+impl CopyCase {
+    fn values(&self) -> Vec<ProgramValue> {
         let array = |count: i64, seed: u64| {
             let size = self.element.size() as usize;
             let numbers = (0..count as u64).map(|n| (n + 1).wrapping_mul(seed).to_le_bytes());
             let bytes = numbers.flat_map(|bytes| bytes[..size].to_vec());
-            Value {
+            ProgramValue {
                 element: self.element,
                 unsigned: false,
                 shape: vec![count as u64],
                 bytes: bytes.collect(),
             }
         };
-        let scalar = |number: &i64| Value {
-            element: Scalar::I64,
+        let scalar = |number: &i64| ProgramValue {
+            element: ScalarType::I64,
             unsigned: false,
             shape: Vec::new(),
             bytes: number.to_le_bytes().to_vec(),
@@ -172,12 +175,12 @@ proptest! {
     fn copies_by_kernels_are_those_of_the_host(case in cases()) {
         let program = program(case.element);
         let values = case.values();
-        let open = || Device::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+        let open = || ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
         let (mut near, mut far) = (open(), open());
-        let mut session = Session::new(&program, DeviceMachine::new(&mut near)).unwrap();
+        let mut session = ProgramSession::new(&program, DeviceMachine::new(&mut near)).unwrap();
         let expected = session.call("main", &values).unwrap();
-        let far = Far(DeviceMachine::new(&mut far), 0);
-        let mut session = Session::new(&program, far).unwrap();
+        let far = FarMemoryMachine(DeviceMachine::new(&mut far), 0);
+        let mut session = ProgramSession::new(&program, far).unwrap();
         let found = session.call("main", &values).unwrap();
         prop_assert_eq!(session.machine().1, 1, "one launch");
         prop_assert_eq!(found, expected);

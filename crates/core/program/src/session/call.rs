@@ -1,17 +1,19 @@
 //! Calls of entry points: arguments in, results out.
 
-use super::{Frame, Run, Session};
-use crate::program::{Entry, EntrySize, EntryValue, GLOBAL, Reg, Slot, TensorType};
+use super::{HostFrame, ProgramSession, Run};
+use crate::program::{
+    EntrySize, EntryValueType, GLOBAL, HostRegister, HostSlot, ProgramEntry, SourceTensorType,
+};
 use crate::value::type_name;
-use crate::{Machine, RunError, Scalar, Value};
+use crate::{KernelMachine, ProgramError, ProgramValue, ScalarType};
 
 /// A type as messages show it, `[][]u8`.
-fn value_type(element: Scalar, unsigned: bool, rank: usize) -> String {
+fn value_type(element: ScalarType, unsigned: bool, rank: usize) -> String {
     "[]".repeat(rank) + &type_name(element, unsigned)
 }
 
 /// Refuses integers that a type of fewer than 8 bits, which elements of 8 bits hold, does not have.
-fn check_range(tensor: &TensorType, given: &Value) -> Result<(), String> {
+fn check_range(tensor: &SourceTensorType, given: &ProgramValue) -> Result<(), String> {
     let unsigned = tensor.element.strip_prefix("ui");
     let digits = unsigned.or_else(|| tensor.element.strip_prefix('i'));
     let width: u32 = match digits.and_then(|digits| digits.parse().ok()) {
@@ -40,93 +42,97 @@ fn check_range(tensor: &TensorType, given: &Value) -> Result<(), String> {
 
 /// A value as calls take and give it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub enum CallValue {
     /// One with an external form.
-    Plain(Value),
+    Plain(ProgramValue),
     /// One that only entry points of the same program make and take: the name of its type, and what
     /// it consists of.
-    Opaque(String, Vec<Value>),
+    Opaque(String, Vec<ProgramValue>),
 }
 
 /// An argument of a call.
 #[derive(Clone, Copy)]
-enum Given<'a> {
-    Plain(&'a Value),
-    Opaque(&'a str, &'a [Value]),
+enum CallArgument<'a> {
+    Plain(&'a ProgramValue),
+    Opaque(&'a str, &'a [ProgramValue]),
 }
 
 /// A call whose arguments are on the machine.
-pub struct Prepared<'p> {
-    entry: &'p Entry,
-    frame: Frame<'p>,
+pub struct PreparedCall<'p> {
+    entry: &'p ProgramEntry,
+    frame: HostFrame<'p>,
 }
 
 /// A call that has ended.
-pub struct Ended<'p> {
-    entry: &'p Entry,
-    frame: Frame<'p>,
+pub struct CompletedCall<'p> {
+    entry: &'p ProgramEntry,
+    frame: HostFrame<'p>,
 }
 
-impl<'p, M: Machine> Session<'p, M> {
+impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Calls an entry point; results without an external form are `None`.
     ///
     /// # Errors
     /// When there is no such entry point, the values do not fit it, or it fails.
-    pub fn call(&mut self, entry: &str, values: &[Value]) -> Run<Vec<Option<Value>>, M> {
+    pub fn call(
+        &mut self,
+        entry: &str,
+        values: &[ProgramValue],
+    ) -> Run<Vec<Option<ProgramValue>>, M> {
         let prepared = self.prepare(entry, values)?;
         let ended = self.execute(prepared)?;
         self.results(ended)
     }
 
-    /// As [`Session::call`], with values that have no external form among arguments and results.
+    /// As [`ProgramSession::call`], with values that have no external form among arguments and results.
     ///
     /// # Errors
     /// As there.
-    pub fn call_items(&mut self, entry: &str, items: &[Item]) -> Run<Vec<Item>, M> {
+    pub fn call_items(&mut self, entry: &str, items: &[CallValue]) -> Run<Vec<CallValue>, M> {
         let prepared = self.prepare_items(entry, items)?;
         let ended = self.execute(prepared)?;
-        let Ended { entry, frame } = ended;
+        let CompletedCall { entry, frame } = ended;
         let mut results = Vec::new();
         for result in &entry.results {
             results.push(match (&result.value, &result.opaque) {
-                (Some(value), _) => Item::Plain(self.result(value, &frame)?),
+                (Some(value), _) => CallValue::Plain(self.result(value, &frame)?),
                 (None, Some(opaque)) => {
                     let parts = opaque.parts.iter().map(|part| self.result(part, &frame));
-                    Item::Opaque(opaque.name.clone(), parts.collect::<Run<_, M>>()?)
+                    CallValue::Opaque(opaque.name.clone(), parts.collect::<Run<_, M>>()?)
                 }
-                (None, None) => Item::Opaque(String::new(), Vec::new()),
+                (None, None) => CallValue::Opaque(String::new(), Vec::new()),
             });
         }
         self.drop_frame(frame);
         Ok(results)
     }
 
-    /// Brings the arguments of a call to the machine: the first part of [`Session::call`].
+    /// Brings the arguments of a call to the machine: the first part of [`ProgramSession::call`].
     ///
     /// # Errors
     /// When there is no such entry point, or the values do not fit it.
-    pub fn prepare(&mut self, entry: &str, values: &[Value]) -> Run<Prepared<'p>, M> {
-        self.prepared(entry, values.iter().map(Given::Plain).collect())
+    pub fn prepare(&mut self, entry: &str, values: &[ProgramValue]) -> Run<PreparedCall<'p>, M> {
+        self.prepared(entry, values.iter().map(CallArgument::Plain).collect())
     }
 
-    /// As [`Session::prepare`], for [`Session::call_items`].
+    /// As [`ProgramSession::prepare`], for [`ProgramSession::call_items`].
     ///
     /// # Errors
     /// As there.
-    pub fn prepare_items(&mut self, entry: &str, items: &[Item]) -> Run<Prepared<'p>, M> {
+    pub fn prepare_items(&mut self, entry: &str, items: &[CallValue]) -> Run<PreparedCall<'p>, M> {
         let given = items.iter().map(|item| match item {
-            Item::Plain(value) => Given::Plain(value),
-            Item::Opaque(name, parts) => Given::Opaque(name, parts),
+            CallValue::Plain(value) => CallArgument::Plain(value),
+            CallValue::Opaque(name, parts) => CallArgument::Opaque(name, parts),
         });
         self.prepared(entry, given.collect())
     }
 
-    fn prepared(&mut self, entry: &str, given: Vec<Given<'_>>) -> Run<Prepared<'p>, M> {
+    fn prepared(&mut self, entry: &str, given: Vec<CallArgument<'_>>) -> Run<PreparedCall<'p>, M> {
         let program = self.program;
         let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
             let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
             let message = format!("no entry point {entry}; there are: {}", names.join(", "));
-            return Err(RunError::Invalid(message));
+            return Err(ProgramError::Invalid(message));
         };
         self.blocks.settle();
         if self.is_unfinished {
@@ -134,27 +140,27 @@ impl<'p, M: Machine> Session<'p, M> {
         }
         let mut frame = self.frame(entry.function, &[]);
         self.bind(entry, &given, &mut frame)?;
-        Ok(Prepared { entry, frame })
+        Ok(PreparedCall { entry, frame })
     }
 
-    /// Runs a call until the machine has done all of it: the second part of [`Session::call`].
+    /// Runs a call until the machine has done all of it: the second part of [`ProgramSession::call`].
     ///
     /// # Errors
     /// When it fails.
-    pub fn execute(&mut self, prepared: Prepared<'p>) -> Run<Ended<'p>, M> {
-        let Prepared { entry, frame } = prepared;
+    pub fn execute(&mut self, prepared: PreparedCall<'p>) -> Run<CompletedCall<'p>, M> {
+        let PreparedCall { entry, frame } = prepared;
         let frame = self.run(frame)?;
         self.check_failures()?;
-        self.blocks.machine.wait().map_err(RunError::Machine)?;
-        Ok(Ended { entry, frame })
+        self.blocks.machine.wait().map_err(ProgramError::Machine)?;
+        Ok(CompletedCall { entry, frame })
     }
 
-    /// Fetches the results of a call: the last part of [`Session::call`].
+    /// Fetches the results of a call: the last part of [`ProgramSession::call`].
     ///
     /// # Errors
     /// When the machine fails, or the program promised what it does not have.
-    pub fn results(&mut self, ended: Ended<'p>) -> Run<Vec<Option<Value>>, M> {
-        let Ended { entry, frame } = ended;
+    pub fn results(&mut self, ended: CompletedCall<'p>) -> Run<Vec<Option<ProgramValue>>, M> {
+        let CompletedCall { entry, frame } = ended;
         let mut results = Vec::new();
         for result in &entry.results {
             results.push(match &result.value {
@@ -167,37 +173,42 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// Puts values into the parameters of an entry point.
-    fn bind(&mut self, entry: &Entry, given: &[Given<'_>], frame: &mut Frame) -> Run<(), M> {
+    fn bind(
+        &mut self,
+        entry: &ProgramEntry,
+        given: &[CallArgument<'_>],
+        frame: &mut HostFrame,
+    ) -> Run<(), M> {
         if entry.parameters.len() != given.len() {
             let (wanted, given) = (entry.parameters.len(), given.len());
             let message = format!("{} takes {wanted} values, not {given}", entry.name);
-            return Err(RunError::Invalid(message));
+            return Err(ProgramError::Invalid(message));
         }
-        let mut known: Vec<Reg> = Vec::new();
+        let mut known: Vec<HostRegister> = Vec::new();
         for (parameter, given) in entry.parameters.iter().zip(given) {
             let name = &parameter.name;
             match (&parameter.value, &parameter.opaque, *given) {
-                (Some(value), _, Given::Plain(given)) => {
+                (Some(value), _, CallArgument::Plain(given)) => {
                     if let Some(tensor) = &parameter.tensor {
                         check_range(tensor, given)
-                            .map_err(|fault| RunError::Invalid(format!("{name} {fault}")))?;
+                            .map_err(|fault| ProgramError::Invalid(format!("{name} {fault}")))?;
                     }
                     self.bind_value(name, (value, given), frame, &mut known)?;
                 }
-                (_, Some(opaque), Given::Opaque(ty, parts))
+                (_, Some(opaque), CallArgument::Opaque(ty, parts))
                     if opaque.name == ty && opaque.parts.len() == parts.len() =>
                 {
                     for both in opaque.parts.iter().zip(parts) {
                         self.bind_value(name, both, frame, &mut known)?;
                     }
                 }
-                (None, _, Given::Plain(_)) => {
+                (None, _, CallArgument::Plain(_)) => {
                     let message = format!("{name} has no external form");
-                    return Err(RunError::Unsupported(message));
+                    return Err(ProgramError::Unsupported(message));
                 }
-                (.., Given::Opaque(ty, _)) => {
+                (.., CallArgument::Opaque(ty, _)) => {
                     let message = format!("{name} is of another type than {ty}");
-                    return Err(RunError::Invalid(message));
+                    return Err(ProgramError::Invalid(message));
                 }
             }
         }
@@ -208,9 +219,9 @@ impl<'p, M: Machine> Session<'p, M> {
     fn bind_value(
         &mut self,
         name: &str,
-        (value, given): (&EntryValue, &Value),
-        frame: &mut Frame,
-        known: &mut Vec<Reg>,
+        (value, given): (&EntryValueType, &ProgramValue),
+        frame: &mut HostFrame,
+        known: &mut Vec<HostRegister>,
     ) -> Run<(), M> {
         let rank = value.shape.as_ref().map_or(0, Vec::len);
         let fits = value.element == given.element && value.unsigned == given.unsigned;
@@ -218,7 +229,7 @@ impl<'p, M: Machine> Session<'p, M> {
             let wanted = value_type(value.element, value.unsigned, rank);
             let found = value_type(given.element, given.unsigned, given.shape.len());
             let message = format!("{name} takes {wanted}, not {found}");
-            return Err(RunError::Invalid(message));
+            return Err(ProgramError::Invalid(message));
         }
         for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
             let wanted = match *size {
@@ -239,16 +250,16 @@ impl<'p, M: Machine> Session<'p, M> {
                     "entry point arguments have invalid sizes: a dimension of {name} is {found}, \
                      expected {wanted}"
                 );
-                return Err(RunError::Invalid(message));
+                return Err(ProgramError::Invalid(message));
             }
         }
         match value.slot {
-            Slot::Scalar(reg) => {
+            HostSlot::Scalar(reg) => {
                 let bits = given.elements().next().unwrap_or(0);
                 self.set(frame, reg, bits);
                 known.push(reg);
             }
-            Slot::Memory(mem) => {
+            HostSlot::Memory(mem) => {
                 let block = self.blocks.allocate(given.bytes.len() as u64)?;
                 self.blocks.write(block, 0, &given.bytes)?;
                 self.refer(frame, mem, Some(block));
@@ -258,7 +269,7 @@ impl<'p, M: Machine> Session<'p, M> {
         Ok(())
     }
 
-    fn result(&mut self, value: &EntryValue, frame: &Frame) -> Run<Value, M> {
+    fn result(&mut self, value: &EntryValueType, frame: &HostFrame) -> Run<ProgramValue, M> {
         let mut shape = Vec::new();
         for size in value.shape.iter().flatten() {
             shape.push(match *size {
@@ -268,8 +279,8 @@ impl<'p, M: Machine> Session<'p, M> {
         }
         let size = value.element.size();
         let bytes = match value.slot {
-            Slot::Scalar(reg) => self.get(frame, reg).to_le_bytes()[..size as usize].to_vec(),
-            Slot::Memory(mem) => {
+            HostSlot::Scalar(reg) => self.get(frame, reg).to_le_bytes()[..size as usize].to_vec(),
+            HostSlot::Memory(mem) => {
                 let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
                 let length = length.unwrap_or(u64::MAX);
                 match length {
@@ -281,7 +292,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 }
             }
         };
-        Ok(Value {
+        Ok(ProgramValue {
             element: value.element,
             unsigned: value.unsigned,
             shape,
@@ -305,7 +316,7 @@ mod tests {
             ("i8", -128, 127),
             ("ui8", 0, 255),
         ] {
-            let tensor = TensorType {
+            let tensor = SourceTensorType {
                 element: element.to_owned(),
                 shape: vec![Some(2)],
             };
@@ -316,8 +327,8 @@ mod tests {
                 } else {
                     i32::from(byte as i8)
                 };
-                let given = Value {
-                    element: Scalar::I8,
+                let given = ProgramValue {
+                    element: ScalarType::I8,
                     unsigned,
                     shape: vec![2],
                     bytes: vec![1, byte],

@@ -3,11 +3,11 @@
 //! Of each scalar it is known whether sums and products that made it were too large for 64 bits: such
 //! a number is no size.
 
-use crate::program::{Function, Mem, Reg, Slot};
-use crate::{Op, Operator, Region, Scalar};
+use crate::program::{HostFunction, HostMemoryRef, HostRegister, HostSlot};
+use crate::{ByteRegion, Op, ScalarOperator, ScalarType};
 
 #[derive(Default)]
-pub(super) struct Frame<'p> {
+pub(super) struct HostFrame<'p> {
     pub function: usize,
     /// The step at which it goes on, while another one runs.
     pub next: usize,
@@ -16,14 +16,14 @@ pub(super) struct Frame<'p> {
     wrapped: Vec<bool>,
     pub memories: Vec<Option<usize>>,
     /// What launches touch of memory, where that is known.
-    regions: Vec<(Mem, Region)>,
+    regions: Vec<(HostMemoryRef, ByteRegion)>,
     /// Where the caller wants the outputs.
-    pub outputs: &'p [Slot],
+    pub outputs: &'p [HostSlot],
 }
 
-impl<'p> Frame<'p> {
+impl<'p> HostFrame<'p> {
     /// Makes it that of a function which begins, whatever it was before.
-    pub fn begin(&mut self, number: usize, function: &Function, outputs: &'p [Slot]) {
+    pub fn begin(&mut self, number: usize, function: &HostFunction, outputs: &'p [HostSlot]) {
         self.function = number;
         self.scalars.clear();
         self.scalars.resize(function.scalars as usize, 0);
@@ -38,24 +38,24 @@ impl<'p> Frame<'p> {
     }
 
     /// Takes note of what all launches touch of memory.
-    pub fn touch(&mut self, mem: Mem, region: Region) {
+    pub fn touch(&mut self, mem: HostMemoryRef, region: ByteRegion) {
         self.regions.push((mem, region));
     }
 
     /// What a launch touches of memory, where that is known.
-    pub fn touched(&self, mem: Mem) -> Option<Region> {
+    pub fn touched(&self, mem: HostMemoryRef) -> Option<ByteRegion> {
         let known = self.regions.iter().find(|(known, _)| *known == mem);
         known.map(|(_, region)| *region)
     }
 
     /// Whether a scalar is no longer what its sums and products would be.
-    pub fn is_wrapped(&self, reg: Reg) -> bool {
+    pub fn is_wrapped(&self, reg: HostRegister) -> bool {
         self.wrapped.get(reg.0 as usize).copied().unwrap_or(false)
     }
 
     /// Notes it; of scalars of the whole program it is not followed.
     #[inline]
-    pub fn note_wrapped(&mut self, reg: Reg, is_wrapped: bool) {
+    pub fn note_wrapped(&mut self, reg: HostRegister, is_wrapped: bool) {
         if is_wrapped && self.wrapped.is_empty() {
             self.wrapped.resize(self.scalars.len(), false);
         }
@@ -67,8 +67,14 @@ impl<'p> Frame<'p> {
     /// Whether the result of an operator is wrapped: what is computed otherwise than by sums,
     /// products and choices of the larger or smaller is anew what it is.
     #[inline]
-    pub fn wraps(&self, operator: Operator, operands: &[Reg; 3], a: u64, b: u64) -> bool {
-        if operator.to != Scalar::I64 {
+    pub fn wraps(
+        &self,
+        operator: ScalarOperator,
+        operands: &[HostRegister; 3],
+        a: u64,
+        b: u64,
+    ) -> bool {
+        if operator.to != ScalarType::I64 {
             return false;
         }
         let (a, b) = (a as i64, b as i64);

@@ -3,33 +3,39 @@
 mod call;
 mod frame;
 
-pub use call::{Ended, Item, Prepared};
+pub use call::{CallValue, CompletedCall, PreparedCall};
 
-use crate::blocks::Blocks;
+use crate::blocks::ProgramHeap;
 use crate::copy;
-use crate::program::{Copy, GLOBAL, Launch, Mem, Program, Reg, Slot, Step};
-use crate::{Given, Machine, Operator, Region, Request, RunError, Scalar};
-use frame::Frame;
+use crate::program::{
+    CompiledProgram, GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep, LaunchStep,
+    StridedCopy,
+};
+use crate::{
+    BlockBinding, ByteRegion, KernelMachine, LaunchRequest, ProgramError, ScalarOperator,
+    ScalarType,
+};
+use frame::HostFrame;
 use smallvec::SmallVec;
 
-type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
+type Run<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
 
 /// Deepest nesting of calls.
 const DEPTH: usize = 1000;
 
 /// A program that has been initialised on a machine.
-pub struct Session<'p, M: Machine> {
-    program: &'p Program,
-    blocks: Blocks<M>,
+pub struct ProgramSession<'p, M: KernelMachine> {
+    program: &'p CompiledProgram,
+    blocks: ProgramHeap<M>,
     /// What launches are given, for the next one to fill.
-    data: Data<M::Block>,
+    data: LaunchData<M::Block>,
     /// Values of the program's parameters and limits.
     parameters: Vec<u64>,
     limits: Vec<u64>,
     scalars: Vec<u64>,
     memories: Vec<Option<usize>>,
     /// Frames of functions that have ended, for others.
-    spare: Vec<Frame<'p>>,
+    spare: Vec<HostFrame<'p>>,
     /// The block for failures.
     failures: Option<usize>,
     /// Whether a launch since the last look may have failed.
@@ -41,18 +47,18 @@ pub struct Session<'p, M: Machine> {
 }
 
 /// What a launch is given.
-struct Data<B> {
+struct LaunchData<B> {
     /// Values of specialisation constants.
     constants: Vec<u64>,
     /// Scalars.
     push: Vec<u8>,
     /// Blocks.
-    blocks: Vec<Given<B>>,
+    blocks: Vec<BlockBinding<B>>,
 }
 
-impl<B> Default for Data<B> {
+impl<B> Default for LaunchData<B> {
     fn default() -> Self {
-        Data {
+        LaunchData {
             constants: Vec::new(),
             push: Vec::new(),
             blocks: Vec::new(),
@@ -60,20 +66,20 @@ impl<B> Default for Data<B> {
     }
 }
 
-impl<'p, M: Machine> Session<'p, M> {
+impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Initialises a program.
     ///
     /// # Errors
     /// When its initialisation fails.
-    pub fn new(program: &'p Program, machine: M) -> Run<Self, M> {
+    pub fn new(program: &'p CompiledProgram, machine: M) -> Run<Self, M> {
         let parameters = program.parameters.iter().map(|p| machine.parameter(p));
         let limits = program.limits.iter().map(|class| machine.limit(class));
-        let mut session = Session {
+        let mut session = ProgramSession {
             program,
-            data: Data::default(),
+            data: LaunchData::default(),
             parameters: parameters.collect(),
             limits: limits.collect(),
-            blocks: Blocks::new(machine),
+            blocks: ProgramHeap::new(machine),
             scalars: vec![0; program.global_scalars as usize],
             memories: vec![None; program.global_memories as usize],
             spare: Vec::new(),
@@ -107,7 +113,7 @@ impl<'p, M: Machine> Session<'p, M> {
 
     /// A scalar. Those that all functions share have numbers beyond those of any function.
     #[inline]
-    fn get(&self, frame: &Frame, reg: Reg) -> u64 {
+    fn get(&self, frame: &HostFrame, reg: HostRegister) -> u64 {
         match frame.scalars.get(reg.0 as usize) {
             Some(bits) => *bits,
             None => self.scalars[(reg.0 & !GLOBAL) as usize],
@@ -115,27 +121,27 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     #[inline]
-    fn set(&mut self, frame: &mut Frame, reg: Reg, bits: u64) {
+    fn set(&mut self, frame: &mut HostFrame, reg: HostRegister, bits: u64) {
         match frame.scalars.get_mut(reg.0 as usize) {
             Some(place) => *place = bits,
             None => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
         }
     }
 
-    fn reference(&self, frame: &Frame, mem: Mem) -> Option<usize> {
+    fn reference(&self, frame: &HostFrame, mem: HostMemoryRef) -> Option<usize> {
         match mem.0 & GLOBAL {
             0 => frame.memories[mem.0 as usize],
             _ => self.memories[(mem.0 & !GLOBAL) as usize],
         }
     }
 
-    fn memory(&self, frame: &Frame, mem: Mem) -> Run<usize, M> {
+    fn memory(&self, frame: &HostFrame, mem: HostMemoryRef) -> Run<usize, M> {
         let block = self.reference(frame, mem);
-        block.ok_or_else(|| RunError::Invalid("memory that refers to nothing".to_owned()))
+        block.ok_or_else(|| ProgramError::Invalid("memory that refers to nothing".to_owned()))
     }
 
     /// Lets a reference refer to a block, which is kept as long.
-    fn refer(&mut self, frame: &mut Frame, mem: Mem, block: Option<usize>) {
+    fn refer(&mut self, frame: &mut HostFrame, mem: HostMemoryRef, block: Option<usize>) {
         if let Some(block) = block {
             self.blocks.keep(block);
         }
@@ -149,13 +155,13 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// The frame of a function that begins.
-    fn frame(&mut self, number: usize, outputs: &'p [Slot]) -> Frame<'p> {
+    fn frame(&mut self, number: usize, outputs: &'p [HostSlot]) -> HostFrame<'p> {
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.begin(number, &self.program.functions[number], outputs);
         frame
     }
 
-    fn drop_frame(&mut self, frame: Frame<'p>) {
+    fn drop_frame(&mut self, frame: HostFrame<'p>) {
         for block in frame.memories.iter().flatten() {
             self.blocks.release(*block);
         }
@@ -163,10 +169,10 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// Runs a call to its end; gives its frame.
-    fn run(&mut self, first: Frame<'p>) -> Run<Frame<'p>, M> {
+    fn run(&mut self, first: HostFrame<'p>) -> Run<HostFrame<'p>, M> {
         let program = self.program;
         let mut frame = first;
-        let mut callers: Vec<Frame<'p>> = Vec::new();
+        let mut callers: Vec<HostFrame<'p>> = Vec::new();
         let mut function = &program.functions[frame.function];
         let mut next = 0;
         loop {
@@ -182,15 +188,15 @@ impl<'p, M: Machine> Session<'p, M> {
             };
             next += 1;
             match step {
-                Step::Jump(to) => next = *to,
-                Step::Unless(reg, to) => {
+                HostStep::Jump(to) => next = *to,
+                HostStep::Unless(reg, to) => {
                     if self.get(&frame, *reg) == 0 {
                         next = *to;
                     }
                 }
-                Step::Call(callee, inputs, outputs) => {
+                HostStep::Call(callee, inputs, outputs) => {
                     if callers.len() >= DEPTH {
-                        return Err(RunError::Invalid("too many nested calls".to_owned()));
+                        return Err(ProgramError::Invalid("too many nested calls".to_owned()));
                     }
                     function = &program.functions[*callee];
                     let mut inner = self.frame(*callee, outputs);
@@ -198,21 +204,21 @@ impl<'p, M: Machine> Session<'p, M> {
                     frame.next = std::mem::take(&mut next);
                     callers.push(std::mem::replace(&mut frame, inner));
                 }
-                Step::Copy(copy) => {
+                HostStep::Copy(copy) => {
                     if let Some(copier) = self.copy(&frame, copy)? {
                         function = &program.functions[copier.function];
                         frame.next = std::mem::take(&mut next);
                         callers.push(std::mem::replace(&mut frame, copier));
                     }
                 }
-                Step::Set(to, bits) => self.set(&mut frame, *to, *bits),
-                Step::Move(to, from) => {
+                HostStep::Set(to, bits) => self.set(&mut frame, *to, *bits),
+                HostStep::Move(to, from) => {
                     let bits = self.get(&frame, *from);
                     self.set(&mut frame, *to, bits);
                     let is_wrapped = frame.is_wrapped(*from);
                     frame.note_wrapped(*to, is_wrapped);
                 }
-                Step::Apply(operator, to, operands) => {
+                HostStep::Apply(operator, to, operands) => {
                     self.apply(&mut frame, *operator, *to, operands);
                 }
                 step => self.step(&mut frame, step)?,
@@ -222,7 +228,13 @@ impl<'p, M: Machine> Session<'p, M> {
 
     /// Applies an operator to scalars.
     #[inline]
-    fn apply(&mut self, frame: &mut Frame<'p>, operator: Operator, to: Reg, operands: &[Reg; 3]) {
+    fn apply(
+        &mut self,
+        frame: &mut HostFrame<'p>,
+        operator: ScalarOperator,
+        to: HostRegister,
+        operands: &[HostRegister; 3],
+    ) {
         let [a, b] = [operands[0], operands[1]].map(|reg| self.get(frame, reg));
         let bits = match operator.quick(a, b) {
             Some(bits) => bits,
@@ -234,15 +246,21 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// Copies slots of one frame to slots of another.
-    fn pass(&mut self, from: &Frame, given: &[Slot], to: &mut Frame, taken: &[Slot]) {
+    fn pass(
+        &mut self,
+        from: &HostFrame,
+        given: &[HostSlot],
+        to: &mut HostFrame,
+        taken: &[HostSlot],
+    ) {
         for (given, taken) in given.iter().zip(taken) {
             match (*given, *taken) {
-                (Slot::Scalar(a), Slot::Scalar(b)) => {
+                (HostSlot::Scalar(a), HostSlot::Scalar(b)) => {
                     let bits = self.get(from, a);
                     self.set(to, b, bits);
                     to.note_wrapped(b, from.is_wrapped(a));
                 }
-                (Slot::Memory(a), Slot::Memory(b)) => {
+                (HostSlot::Memory(a), HostSlot::Memory(b)) => {
                     let block = self.reference(from, a);
                     self.refer(to, b, block);
                 }
@@ -253,15 +271,15 @@ impl<'p, M: Machine> Session<'p, M> {
 
     /// Does a step that stays in its function, and is none of the frequent ones.
     #[inline(never)]
-    fn step(&mut self, frame: &mut Frame<'p>, step: &Step) -> Run<(), M> {
+    fn step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> Run<(), M> {
         match step {
-            Step::Parameter(to, number) => {
+            HostStep::Parameter(to, number) => {
                 self.set(frame, *to, self.parameters[*number]);
             }
-            Step::Limit(to, number) => {
+            HostStep::Limit(to, number) => {
                 self.set(frame, *to, self.limits[*number]);
             }
-            Step::Allocate(to, reg) => {
+            HostStep::Allocate(to, reg) => {
                 let reg = *reg;
                 let bytes = self.get(frame, reg) as i64;
                 let size = u64::try_from(bytes).ok();
@@ -271,66 +289,66 @@ impl<'p, M: Machine> Session<'p, M> {
                 self.refer(frame, *to, Some(block));
                 self.blocks.release(block);
             }
-            Step::Data(to, number) => {
+            HostStep::Data(to, number) => {
                 let bytes = self.program.data[*number].to_vec();
                 let block = self.blocks.host(bytes);
                 self.refer(frame, *to, Some(block));
                 self.blocks.release(block);
             }
-            Step::Refer(to, from) => {
+            HostStep::Refer(to, from) => {
                 let block = self.reference(frame, *from);
                 self.refer(frame, *to, block);
             }
-            Step::Forget(mem) => self.refer(frame, *mem, None),
-            Step::Read(to, _, Scalar::Unit, _) => self.set(frame, *to, 0),
-            Step::Read(to, mem, ty, index) => {
+            HostStep::Forget(mem) => self.refer(frame, *mem, None),
+            HostStep::Read(to, _, ScalarType::Unit, _) => self.set(frame, *to, 0),
+            HostStep::Read(to, mem, ty, index) => {
                 let block = self.memory(frame, *mem)?;
                 let at = self.offset(frame, *ty, *index)?;
                 let mut word = [0; 8];
                 self.read_checked(block, at, &mut word[..ty.size() as usize])?;
                 self.set(frame, *to, u64::from_le_bytes(word));
             }
-            Step::Write(mem, ty, index, value) => {
+            HostStep::Write(mem, ty, index, value) => {
                 let block = self.memory(frame, *mem)?;
                 let at = self.offset(frame, *ty, *index)?;
                 let bytes = self.get(frame, *value).to_le_bytes();
                 self.blocks.write(block, at, &bytes[..ty.size() as usize])?;
             }
-            Step::Launch(launch) => self.launch(frame, launch)?,
-            Step::Assert(condition, message, values) => {
+            HostStep::Launch(launch) => self.launch(frame, launch)?,
+            HostStep::Assert(condition, message, values) => {
                 if self.get(frame, *condition) == 0 {
                     let values: Vec<u64> = values.iter().map(|v| self.get(frame, *v)).collect();
                     return Err(self.failure(*message, &values));
                 }
             }
-            Step::Trace(message, values) => {
+            HostStep::Trace(message, values) => {
                 let values: Vec<u64> = values.iter().map(|v| self.get(frame, *v)).collect();
                 self.traced
                     .push(self.program.messages[*message].text(&values));
             }
-            Step::Set(..) | Step::Move(..) | Step::Apply(..) => {}
-            Step::Jump(_) | Step::Unless(..) | Step::Call(..) | Step::Copy(_) => {}
+            HostStep::Set(..) | HostStep::Move(..) | HostStep::Apply(..) => {}
+            HostStep::Jump(_) | HostStep::Unless(..) | HostStep::Call(..) | HostStep::Copy(_) => {}
         }
         Ok(())
     }
 
-    fn offset(&self, frame: &Frame, ty: Scalar, index: Reg) -> Run<u64, M> {
+    fn offset(&self, frame: &HostFrame, ty: ScalarType, index: HostRegister) -> Run<u64, M> {
         let at = self.get(frame, index).checked_mul(ty.size());
-        at.ok_or_else(|| RunError::Invalid("an element beyond all memory".to_owned()))
+        at.ok_or_else(|| ProgramError::Invalid("an element beyond all memory".to_owned()))
     }
 
-    fn failure(&self, message: usize, values: &[u64]) -> RunError<M::Error> {
+    fn failure(&self, message: usize, values: &[u64]) -> ProgramError<M::Error> {
         match self.program.messages.get(message) {
-            Some(message) => RunError::Failed(message.text(values), message.backtrace.clone()),
-            None => RunError::Invalid("a kernel failed with an unknown message".to_owned()),
+            Some(message) => ProgramError::Failed(message.text(values), message.backtrace.clone()),
+            None => ProgramError::Invalid("a kernel failed with an unknown message".to_owned()),
         }
     }
 
     /// Copies, or gives the call that does.
-    fn copy(&mut self, frame: &Frame<'p>, step: &Copy) -> Run<Option<Frame<'p>>, M> {
-        let number = |reg: &Reg| self.get(frame, *reg) as i64;
+    fn copy(&mut self, frame: &HostFrame<'p>, step: &StridedCopy) -> Run<Option<HostFrame<'p>>, M> {
+        let number = |reg: &HostRegister| self.get(frame, *reg) as i64;
         let shape: SmallVec<[i64; 4]> = step.shape.iter().map(number).collect();
-        let side = |side: &(Mem, Reg, Vec<Reg>)| copy::Side {
+        let side = |side: &(HostMemoryRef, HostRegister, Vec<HostRegister>)| copy::StridedView {
             first: number(&side.1),
             strides: side.2.iter().map(number).collect(),
         };
@@ -340,7 +358,7 @@ impl<'p, M: Machine> Session<'p, M> {
         }
         let blocks = [&step.to, &step.from].map(|side| self.reference(frame, side.0));
         let [Some(target), Some(source)] = blocks else {
-            return Err(RunError::Invalid(
+            return Err(ProgramError::Invalid(
                 "a copy of memory that is not there".to_owned(),
             ));
         };
@@ -351,7 +369,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 let touched = sides.map(|(block, side)| {
                     let strides = side.strides.iter().copied();
                     let dimensions = shape.iter().copied().zip(strides);
-                    (block, Region::of(step.size, side.first, dimensions))
+                    (block, ByteRegion::of(step.size, side.first, dimensions))
                 });
                 return Ok(Some(self.copier(&call, touched)));
             }
@@ -361,22 +379,26 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// The call of a function that copies between such parts of blocks.
-    fn copier(&mut self, call: &copy::Call, touched: [(usize, Option<Region>); 2]) -> Frame<'p> {
+    fn copier(
+        &mut self,
+        call: &copy::CopyKernelCall,
+        touched: [(usize, Option<ByteRegion>); 2],
+    ) -> HostFrame<'p> {
         let function = &self.program.functions[call.function];
         let mut frame = self.frame(call.function, &[]);
         let (mut scalars, mut touched) = (call.scalars.iter(), touched.into_iter());
         for (number, slot) in function.inputs.iter().enumerate() {
             match *slot {
-                Slot::Scalar(reg) => {
+                HostSlot::Scalar(reg) => {
                     let ty = if number == 0 {
-                        Scalar::I64
+                        ScalarType::I64
                     } else {
-                        Scalar::I32
+                        ScalarType::I32
                     };
                     let bits = scalars.next().map_or(0, |n| ty.truncate(*n as u64));
                     self.set(&mut frame, reg, bits);
                 }
-                Slot::Memory(mem) => {
+                HostSlot::Memory(mem) => {
                     let (block, region) = touched.next().unzip();
                     self.refer(&mut frame, mem, block);
                     if let Some(region) = region.flatten() {
@@ -388,7 +410,7 @@ impl<'p, M: Machine> Session<'p, M> {
         frame
     }
 
-    fn launch(&mut self, frame: &Frame, launch: &Launch) -> Run<(), M> {
+    fn launch(&mut self, frame: &HostFrame, launch: &LaunchStep) -> Run<(), M> {
         let kernel = &self.program.kernels[launch.kernel];
         let mut groups = [1; 3];
         for (to, reg) in groups.iter_mut().zip(&launch.groups) {
@@ -398,7 +420,7 @@ impl<'p, M: Machine> Session<'p, M> {
             return Ok(());
         }
         if let Some(refusal) = &kernel.refusal {
-            return Err(RunError::Unsupported(refusal.clone()));
+            return Err(ProgramError::Unsupported(refusal.clone()));
         }
         let mut data = std::mem::take(&mut self.data);
         let launched = self.launch_with(frame, launch, groups, &mut data);
@@ -409,13 +431,13 @@ impl<'p, M: Machine> Session<'p, M> {
     /// Launches a kernel of a launch, whose data is put where that of launches before was.
     fn launch_with(
         &mut self,
-        frame: &Frame,
-        launch: &Launch,
+        frame: &HostFrame,
+        launch: &LaunchStep,
         groups: [u64; 3],
-        data: &mut Data<M::Block>,
+        data: &mut LaunchData<M::Block>,
     ) -> Run<(), M> {
         let kernel = &self.program.kernels[launch.kernel];
-        let Data {
+        let LaunchData {
             constants,
             push,
             blocks,
@@ -441,7 +463,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 if let Some(reach) = kernel.reach.get(binding) {
                     self.check_reach(block, region, *reach)?;
                 }
-                blocks.push(Given {
+                blocks.push(BlockBinding {
                     binding: binding as u32,
                     block: self.blocks.device(block)?,
                     region,
@@ -461,7 +483,7 @@ impl<'p, M: Machine> Session<'p, M> {
             blocks.push(self.whole(next, block)?);
             scalars = Some(block);
         }
-        let request = Request {
+        let request = LaunchRequest {
             kernel: launch.kernel,
             words: &kernel.words,
             laid_out: kernel.laid_out.as_deref(),
@@ -474,26 +496,26 @@ impl<'p, M: Machine> Session<'p, M> {
         if let Some(block) = scalars {
             self.blocks.release(block);
         }
-        launched.map_err(RunError::Machine)?;
+        launched.map_err(ProgramError::Machine)?;
         self.may_have_failed |= kernel.can_fail;
         Ok(())
     }
 
     /// Refuses a launch that would touch more of a block than indices of 32 bits reach.
-    fn check_reach(&self, block: usize, touched: Option<Region>, reach: u64) -> Run<(), M> {
+    fn check_reach(&self, block: usize, touched: Option<ByteRegion>, reach: u64) -> Run<(), M> {
         let size = self.blocks.size(block);
         let end = touched.and_then(|region| region.end()).unwrap_or(size);
         if size.min(end) <= reach {
             return Ok(());
         }
-        Err(RunError::Unsupported(format!(
+        Err(ProgramError::Unsupported(format!(
             "an array of {size} bytes has more than 2^32 elements, which is more than indices of kernels reach"
         )))
     }
 
     /// A block of which anything may be touched.
-    fn whole(&mut self, binding: u32, block: usize) -> Run<Given<M::Block>, M> {
-        Ok(Given {
+    fn whole(&mut self, binding: u32, block: usize) -> Run<BlockBinding<M::Block>, M> {
+        Ok(BlockBinding {
             binding,
             block: self.blocks.device(block)?,
             region: None,
@@ -556,8 +578,8 @@ impl<'p, M: Machine> Session<'p, M> {
 }
 
 /// That so many bytes cannot be allocated.
-fn no_size<E>(bytes: i64, is_wrapped: bool) -> RunError<E> {
-    RunError::Invalid(match is_wrapped {
+fn no_size<E>(bytes: i64, is_wrapped: bool) -> ProgramError<E> {
+    ProgramError::Invalid(match is_wrapped {
         true => "the size of a block of memory has more than 64 bits".to_owned(),
         false => format!("a block of memory of {bytes} bytes cannot be allocated"),
     })

@@ -5,7 +5,7 @@ use super::{Definitions, Edges};
 use crate::Id;
 use crate::grammar::Op;
 use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module, switch_cases};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Edges between a function's blocks, and an order in which to walk them.
 ///
@@ -75,7 +75,7 @@ impl Cfg {
         module: &Module,
         definitions: &Definitions,
         func: Func,
-    ) -> Result<Cfg, Diagnostic> {
+    ) -> Result<Cfg, SourceDiagnostic> {
         Cfg::of_targets(module, func, |terminator, visit| {
             branch_targets(module, definitions, terminator)
                 .into_iter()
@@ -88,7 +88,7 @@ impl Cfg {
     ///
     /// # Errors
     /// As [`Cfg::compute`].
-    pub fn with_ids(module: &Module, ids: &IdWords, func: Func) -> Result<Cfg, Diagnostic> {
+    pub fn with_ids(module: &Module, ids: &IdWords, func: Func) -> Result<Cfg, SourceDiagnostic> {
         Cfg::of_targets(module, func, |terminator, visit| {
             let skip = match terminator.op() {
                 Op::Branch => 0,
@@ -174,11 +174,11 @@ impl Cfg {
     }
 }
 
-fn no_label(module: &Module, inst: Inst, target: Id) -> Diagnostic {
+fn no_label(module: &Module, inst: Inst, target: Id) -> SourceDiagnostic {
     let terminator = module.inst(inst);
     let op = terminator.op();
     let message = format!("{op} to {target}, which is no label of this function");
-    Diagnostic::error(terminator.place(), message)
+    SourceDiagnostic::error(terminator.place(), message)
 }
 
 /// The labels that a terminator may go to, in its order; a switch's default first.

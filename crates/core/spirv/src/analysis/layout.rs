@@ -10,7 +10,7 @@ use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Decoration};
 use crate::ir::{InstRef, Module, Section};
 use crate::{Id, IdMap};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Size and alignment of a type, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Layouts {
         definitions: &Definitions,
         decorations: &Decorations,
         constant: impl Fn(Id) -> Option<u64>,
-    ) -> Result<Layouts, Diagnostic> {
+    ) -> Result<Layouts, SourceDiagnostic> {
         let addressing = module
             .section(Section::MemoryModel)
             .next()
@@ -88,7 +88,7 @@ impl Layouts {
             if let Some(layout) = layouts.of_type(&context, inst, id, &constant)? {
                 if layout.size > 1 << 48 {
                     let message = format!("{id} is a type of {} bytes", layout.size);
-                    return Err(Diagnostic::error(inst.place(), message));
+                    return Err(SourceDiagnostic::error(inst.place(), message));
                 }
                 layouts.types.set(id, layout);
             }
@@ -119,7 +119,7 @@ impl Layouts {
         inst: InstRef<'_>,
         id: Id,
         constant: &impl Fn(Id) -> Option<u64>,
-    ) -> Result<Option<TypeLayout>, Diagnostic> {
+    ) -> Result<Option<TypeLayout>, SourceDiagnostic> {
         let layout = match inst.op() {
             Op::TypeBool => scalar(1),
             Op::TypeInt | Op::TypeFloat => {
@@ -152,7 +152,7 @@ impl Layouts {
                 } else {
                     constant(inst.id(1)).ok_or_else(|| {
                         let message = format!("the length of the array type {id} is not known");
-                        Diagnostic::error(inst.place(), message)
+                        SourceDiagnostic::error(inst.place(), message)
                     })?
                 };
                 let element = self.types[inst.id(0)];

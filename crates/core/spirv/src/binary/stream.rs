@@ -2,7 +2,7 @@
 
 use super::MAGIC;
 use crate::grammar::{Op, Version};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
 
 /// The five words before the first instruction.
@@ -26,25 +26,25 @@ impl Header {
     ///
     /// # Errors
     /// When the words are too few or no SPIR-V header.
-    pub fn read(words: &[u32]) -> Result<Header, Diagnostic> {
+    pub fn read(words: &[u32]) -> Result<Header, SourceDiagnostic> {
         let &[magic, version, generator, bound, schema, ..] = words else {
-            let place = Place::Word(words.len() as u32);
-            return Err(Diagnostic::error(
+            let place = SourceLocation::Word(words.len() as u32);
+            return Err(SourceDiagnostic::error(
                 place,
                 "the module ends within its header",
             ));
         };
         if magic != MAGIC {
-            return Err(Diagnostic::error(
-                Place::Word(0),
+            return Err(SourceDiagnostic::error(
+                SourceLocation::Word(0),
                 "not a SPIR-V module: no magic number",
             ));
         }
         let version = Version::from_word(version)
             .filter(|v| v.major() == 1)
             .ok_or_else(|| {
-                Diagnostic::error(
-                    Place::Word(1),
+                SourceDiagnostic::error(
+                    SourceLocation::Word(1),
                     format!("{version:#010x} is no version of SPIR-V"),
                 )
             })?;
@@ -81,8 +81,8 @@ pub struct RawInst<'a> {
 
 impl RawInst<'_> {
     /// Place of the instruction in its module.
-    pub fn place(&self) -> Place {
-        Place::Word(self.at as u32)
+    pub fn place(&self) -> SourceLocation {
+        SourceLocation::Word(self.at as u32)
     }
 }
 
@@ -124,19 +124,22 @@ impl<'a> Stream<'a> {
     }
 
     /// What is wrong with the instruction that was not given.
-    pub(crate) fn fault(&self) -> Option<Diagnostic> {
+    pub(crate) fn fault(&self) -> Option<SourceDiagnostic> {
         let (length, op) = split(*self.words.get(self.at)?);
         let message = if length == 0 {
             format!("{op} has a length of 0 words")
         } else {
             format!("{op} of {length} words goes beyond the end of the module")
         };
-        Some(Diagnostic::error(Place::Word(self.at as u32), message))
+        Some(SourceDiagnostic::error(
+            SourceLocation::Word(self.at as u32),
+            message,
+        ))
     }
 }
 
 impl<'a> Iterator for Stream<'a> {
-    type Item = Result<RawInst<'a>, Diagnostic>;
+    type Item = Result<RawInst<'a>, SourceDiagnostic>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {

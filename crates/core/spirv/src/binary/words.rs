@@ -1,6 +1,6 @@
 //! Bytes to words and back.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// The first word of every module.
 pub const MAGIC: u32 = 0x0723_0203;
@@ -14,18 +14,18 @@ pub fn is_spirv(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When the bytes do not begin with the magic number, or are not a multiple of four.
-pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Diagnostic> {
+pub fn words(bytes: &[u8]) -> Result<Vec<u32>, SourceDiagnostic> {
     if !is_spirv(bytes) {
-        return Err(Diagnostic::error(
-            Place::Byte(0),
+        return Err(SourceDiagnostic::error(
+            SourceLocation::Byte(0),
             "not a SPIR-V module: no magic number",
         ));
     }
     let (chunks, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        let place = Place::Byte(bytes.len() as u64);
+        let place = SourceLocation::Byte(bytes.len() as u64);
         return Err(
-            Diagnostic::error(place, "the module ends in the middle of a word")
+            SourceDiagnostic::error(place, "the module ends in the middle of a word")
                 .with_hint("the file is truncated, or has bytes behind the module"),
         );
     }

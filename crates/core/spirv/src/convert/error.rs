@@ -2,7 +2,7 @@
 
 use crate::grammar::{Op, Version};
 use crate::ir::InstRef;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt;
 
 /// An instruction that keeps a module from being of another version.
@@ -13,7 +13,7 @@ pub struct ConvertError {
     /// The instruction; none where it is the module as a whole.
     pub op: Option<Op>,
     /// Where it stands in the module that was read.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What of it stands in the way.
     pub what: String,
 }
@@ -32,7 +32,7 @@ impl ConvertError {
         ConvertError {
             version,
             op: None,
-            place: Place::Unknown,
+            place: SourceLocation::Unknown,
             what: what.into(),
         }
     }
@@ -50,8 +50,8 @@ impl fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
-impl From<ConvertError> for Diagnostic {
+impl From<ConvertError> for SourceDiagnostic {
     fn from(error: ConvertError) -> Self {
-        Diagnostic::error(error.place, error.to_string())
+        SourceDiagnostic::error(error.place, error.to_string())
     }
 }

@@ -13,7 +13,7 @@ use super::enumerants::Capability;
 use super::generated::kinds::{KINDS, Kind};
 use super::types::{Category, Class, Op, Quantifier, Version};
 use serde_json::Value;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// A fault in the file, without a place: what it is about is named.
 type Found<T> = Result<T, String>;
@@ -25,11 +25,11 @@ impl Additions {
     /// # Errors
     /// When the text is no JSON or lacks something; nothing is added yet, so that conflicts show up
     /// when the result is registered.
-    pub fn from_json(text: &str, set_name: Option<&str>) -> Result<Additions, Diagnostic> {
+    pub fn from_json(text: &str, set_name: Option<&str>) -> Result<Additions, SourceDiagnostic> {
         let file: Value = serde_json::from_str(text).map_err(|e| {
             let start = offset(text, e.line(), e.column());
-            Diagnostic::error(
-                Place::text(start, start),
+            SourceDiagnostic::error(
+                SourceLocation::text(start, start),
                 format!("the grammar is no JSON: {e}"),
             )
         })?;
@@ -38,7 +38,7 @@ impl Additions {
             None if is_core => core(&file),
             _ => set(&file, set_name),
         };
-        read.map_err(|what| Diagnostic::error(Place::Unknown, what))
+        read.map_err(|what| SourceDiagnostic::error(SourceLocation::Unknown, what))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::module::{Block, Func, Inst, Module, Section};
 use crate::Id;
 use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operands};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 impl Module {
     /// The instruction with a number, as [`Inst::index`] gives it.
@@ -27,7 +27,7 @@ impl Module {
     ///
     /// # Errors
     /// What is wrong with the words.
-    pub fn try_create(&mut self, op: Op, words: &[u32]) -> Result<Inst, Diagnostic> {
+    pub fn try_create(&mut self, op: Op, words: &[u32]) -> Result<Inst, SourceDiagnostic> {
         self.check_operands(op, words)?;
         Ok(self.create(op, words))
     }
@@ -36,7 +36,7 @@ impl Module {
     ///
     /// # Errors
     /// As [`Module::try_create`].
-    pub fn try_replace_words(&mut self, inst: Inst, words: &[u32]) -> Result<(), Diagnostic> {
+    pub fn try_replace_words(&mut self, inst: Inst, words: &[u32]) -> Result<(), SourceDiagnostic> {
         self.check_operands(self.inst(inst).op(), words)?;
         self.replace_words(inst, words);
         Ok(())
@@ -46,8 +46,9 @@ impl Module {
     ///
     /// # Errors
     /// What is wrong with the words.
-    pub fn check_operands(&self, op: Op, words: &[u32]) -> Result<(), Diagnostic> {
-        let fault = |what: &str| Diagnostic::error(Place::Unknown, format!("{op}: {what}"));
+    pub fn check_operands(&self, op: Op, words: &[u32]) -> Result<(), SourceDiagnostic> {
+        let fault =
+            |what: &str| SourceDiagnostic::error(SourceLocation::Unknown, format!("{op}: {what}"));
         if words.len() >= 0xffff {
             return Err(fault("it is longer than an instruction may be"));
         }

@@ -4,7 +4,7 @@ use super::Section;
 use crate::Id;
 use crate::binary::{Header, Stream, split};
 use crate::grammar::{Op, Role};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
 
 /// Sections, functions and blocks of a module as ranges of its words, found in one walk that looks at
@@ -79,7 +79,7 @@ impl Index {
     /// # Errors
     /// When the header is none, an instruction's length leads out of the module, or functions and
     /// blocks do not end.
-    pub fn of(words: &[u32]) -> Result<Index, Diagnostic> {
+    pub fn of(words: &[u32]) -> Result<Index, SourceDiagnostic> {
         let mut index = Index {
             header: Header::read(words)?,
             sections: Vec::with_capacity(Section::ALL.len()),
@@ -112,7 +112,12 @@ impl Index {
     }
 
     /// Goes over instructions of one section; where the next ones begin.
-    fn section(&mut self, words: &[u32], begin: usize, first: Op) -> Result<usize, Diagnostic> {
+    fn section(
+        &mut self,
+        words: &[u32],
+        begin: usize,
+        first: Op,
+    ) -> Result<usize, SourceDiagnostic> {
         let behind = !self.functions.is_empty();
         let of = |op| {
             if behind {
@@ -146,7 +151,7 @@ impl Index {
     }
 
     /// Goes over a function; where what follows begins.
-    fn function(&mut self, words: &[u32], begin: usize) -> Result<usize, Diagnostic> {
+    fn function(&mut self, words: &[u32], begin: usize) -> Result<usize, SourceDiagnostic> {
         let first_block = self.blocks.len();
         let mut at = behind_inst(words, begin, split(words[begin]).0)?;
         while at < words.len() {
@@ -176,7 +181,7 @@ impl Index {
 
 /// The end of a block whose label ends at `at`.
 #[inline]
-fn block_end(words: &[u32], mut at: usize) -> Result<usize, Diagnostic> {
+fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
     while at < words.len() {
         let (length, op) = split(words[at]);
         let next = behind_inst(words, at, length)?;
@@ -191,7 +196,7 @@ fn block_end(words: &[u32], mut at: usize) -> Result<usize, Diagnostic> {
 
 /// The position behind an instruction.
 #[inline]
-fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, Diagnostic> {
+fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceDiagnostic> {
     if length == 0 || length > words.len() - at {
         return Err(match Stream::within(words, at..words.len()).next() {
             Some(Err(error)) => error,
@@ -202,14 +207,17 @@ fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, Diagnos
 }
 
 #[cold]
-fn misplaced(op: Op, at: usize, where_: &str) -> Diagnostic {
-    Diagnostic::error(Place::Word(at as u32), format!("{op} stands {where_}"))
+fn misplaced(op: Op, at: usize, where_: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(
+        SourceLocation::Word(at as u32),
+        format!("{op} stands {where_}"),
+    )
 }
 
 #[cold]
-fn ends_within(at: usize, what: &str) -> Diagnostic {
-    let place = Place::Word(at as u32);
-    Diagnostic::error(place, format!("the module ends within {what}"))
+fn ends_within(at: usize, what: &str) -> SourceDiagnostic {
+    let place = SourceLocation::Word(at as u32);
+    SourceDiagnostic::error(place, format!("the module ends within {what}"))
 }
 
 macro_rules! insts {

@@ -3,7 +3,7 @@
 use super::module::Inst;
 use crate::Id;
 use crate::grammar::{Op, Operands, ParsedOperand, literal_string};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// An instruction of a module, borrowed.
 #[derive(Clone, Copy)]
@@ -35,10 +35,10 @@ impl<'a> InstRef<'a> {
     }
 
     /// Where it stood in the module that was read; unknown for instructions made since.
-    pub fn place(self) -> Place {
+    pub fn place(self) -> SourceLocation {
         match self.at {
-            u32::MAX => Place::Unknown,
-            at => Place::Word(at),
+            u32::MAX => SourceLocation::Unknown,
+            at => SourceLocation::Word(at),
         }
     }
 

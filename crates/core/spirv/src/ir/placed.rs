@@ -10,7 +10,7 @@ use super::module::{Block, Inst, Module, Section};
 use super::{Erased, IdWords, InstRef, Labels};
 use crate::analysis::DefUse;
 use crate::grammar::{Class, Op};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Where a new instruction goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,12 @@ impl Module {
     ///
     /// # Errors
     /// What is wrong with the words, or why the instruction cannot stand there.
-    pub fn try_insert(&mut self, at: Where, op: Op, words: &[u32]) -> Result<Inst, Diagnostic> {
+    pub fn try_insert(
+        &mut self,
+        at: Where,
+        op: Op,
+        words: &[u32],
+    ) -> Result<Inst, SourceDiagnostic> {
         let spot = self.spot(at, op).map_err(|why| refused(op, &why))?;
         self.check_operands(op, words)?;
         let inst = self.create(op, words);
@@ -55,7 +60,7 @@ impl Module {
     ///
     /// # Errors
     /// Why it cannot.
-    pub fn check_place(&self, at: Where, op: Op) -> Result<(), Diagnostic> {
+    pub fn check_place(&self, at: Where, op: Op) -> Result<(), SourceDiagnostic> {
         let spot = self.spot(at, op);
         spot.map(|_| ()).map_err(|why| refused(op, &why))
     }
@@ -71,7 +76,7 @@ impl Module {
         uses: &mut DefUse,
         inst: Inst,
         erased: &mut Erased,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let old = self.inst(inst);
         let op = old.op();
         if self.list_of(inst).is_none() || shapes_functions(op) || op == Op::MemoryModel {
@@ -104,7 +109,7 @@ impl Module {
         block: Block,
         op: Op,
         words: &[u32],
-    ) -> Result<Inst, Diagnostic> {
+    ) -> Result<Inst, SourceDiagnostic> {
         if !op.is_terminator() {
             return Err(refused(op, "it ends no block"));
         }
@@ -220,8 +225,8 @@ impl Module {
     }
 }
 
-fn refused(op: Op, why: &str) -> Diagnostic {
-    Diagnostic::error(Place::Unknown, format!("{op}: {why}"))
+fn refused(op: Op, why: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(SourceLocation::Unknown, format!("{op}: {why}"))
 }
 
 /// Whether functions and blocks are made of an instruction.

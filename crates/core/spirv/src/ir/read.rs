@@ -7,7 +7,7 @@ use super::pool::Pool;
 use crate::binary::{self, Header, RawInst, Stream};
 use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operand, Operands};
 use crate::grammar::{Quantifier, Rest, Role, Spots, literal_string};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Largest bound that is accepted for modules of any size: the universal limit of the
 /// specification (section 2.17). Above it a module needs a word for each of its ids.
@@ -18,7 +18,7 @@ impl Module {
     ///
     /// # Errors
     /// When the bytes are no module, or an instruction is malformed or stands where it may not.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Module, Diagnostic> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Module, SourceDiagnostic> {
         Module::from_words(binary::words(bytes)?)
     }
 
@@ -26,16 +26,16 @@ impl Module {
     ///
     /// # Errors
     /// As [`Module::from_bytes`].
-    pub fn from_words(words: Vec<u32>) -> Result<Module, Diagnostic> {
+    pub fn from_words(words: Vec<u32>) -> Result<Module, SourceDiagnostic> {
         let header = Header::read(&words)?;
         let limit = UNIVERSAL_BOUND.max(words.len() as u32);
         if header.bound == 0 || header.bound > limit {
             let message = format!("a bound of {} ids is out of the possible", header.bound);
-            return Err(Diagnostic::error(Place::Word(3), message));
+            return Err(SourceDiagnostic::error(SourceLocation::Word(3), message));
         }
         if words.len() > MOST_LISTS {
             let message = format!("a module of {} words is too large", words.len());
-            return Err(Diagnostic::error(Place::Unknown, message));
+            return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
         }
         let mut module = Module::new(header.version);
         module.generator = header.generator;
@@ -68,7 +68,7 @@ impl Module {
 
 /// Holds the first invariant of the IR for the labels of switches: the width of a switch's literals, and so
 /// where its labels stand, is known once the whole module is read.
-fn check_switches(module: &Module) -> Result<(), Diagnostic> {
+fn check_switches(module: &Module) -> Result<(), SourceDiagnostic> {
     let blocks = module.functions().iter();
     let blocks = blocks.flat_map(|func| &module.function(*func).blocks);
     let mut ids = None;
@@ -85,7 +85,7 @@ fn check_switches(module: &Module) -> Result<(), Diagnostic> {
         });
         if let Some(id) = outside {
             let message = format!("{}: {}", switch.op(), not_below(id.word(), module.bound));
-            return Err(Diagnostic::error(switch.place(), message));
+            return Err(SourceDiagnostic::error(switch.place(), message));
         }
     }
     Ok(())
@@ -131,7 +131,7 @@ struct Reader {
 impl Reader {
     /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
     #[inline]
-    fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+    fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
         let bound = self.module.bound;
         let shape = inst.op.shape();
         if let Some(spots) = shape.spots(inst.words)
@@ -145,7 +145,7 @@ impl Reader {
 
     /// The same for what the shape alone does not tell.
     #[inline(never)]
-    fn check_further(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+    fn check_further(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
         match self.spots(inst) {
             Some(spots) if are_below(whole, inst, spots, self.module.bound) => Ok(()),
             _ => self.check_split(inst),
@@ -181,10 +181,10 @@ impl Reader {
     }
 
     /// The same operand by operand.
-    fn check_split(&self, inst: RawInst<'_>) -> Result<(), Diagnostic> {
+    fn check_split(&self, inst: RawInst<'_>) -> Result<(), SourceDiagnostic> {
         let fault = |at: usize, message: String| {
-            let place = Place::Word((inst.at + 1 + at) as u32);
-            Diagnostic::error(place, format!("{}: {message}", inst.op))
+            let place = SourceLocation::Word((inst.at + 1 + at) as u32);
+            SourceDiagnostic::error(place, format!("{}: {message}", inst.op))
         };
         let set = self.set(inst);
         let bound = self.module.bound;
@@ -243,7 +243,7 @@ impl Reader {
     }
 
     #[inline]
-    fn place(&mut self, raw: RawInst<'_>, whole: usize) -> Result<(), Diagnostic> {
+    fn place(&mut self, raw: RawInst<'_>, whole: usize) -> Result<(), SourceDiagnostic> {
         match self.state {
             State::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
             State::Function(func) => self.in_function(raw, func, whole),
@@ -252,7 +252,7 @@ impl Reader {
     }
 
     #[inline(never)]
-    fn outside(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
+    fn outside(&mut self, raw: RawInst<'_>) -> Result<(), SourceDiagnostic> {
         let goes_on = self.lines.is_none() && self.module.order.is_empty();
         if goes_on && matches!(raw.op.shape().role, Role::Plain | Role::Annotation) {
             self.import(raw);
@@ -320,7 +320,7 @@ impl Reader {
         raw: RawInst<'_>,
         func: Func,
         whole: usize,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let inst = self.module.create_at(raw.at as u32);
         let has_blocks = !self.module.function(func).blocks.is_empty();
         match raw.op {
@@ -359,7 +359,7 @@ impl Reader {
         func: Func,
         list: List,
         is_first: bool,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let role = raw.op.shape().role;
         if matches!(
             role,
@@ -407,10 +407,10 @@ impl Reader {
         }
     }
 
-    fn finish(mut self, end: usize) -> Result<Module, Diagnostic> {
+    fn finish(mut self, end: usize) -> Result<Module, SourceDiagnostic> {
         if !matches!(self.state, State::Module) {
-            let place = Place::Word(end as u32);
-            return Err(Diagnostic::error(
+            let place = SourceLocation::Word(end as u32);
+            return Err(SourceDiagnostic::error(
                 place,
                 "the module ends within a function",
             ));
@@ -456,6 +456,6 @@ fn are_below(whole: &[u32], inst: RawInst<'_>, spots: Spots, bound: u32) -> bool
 }
 
 #[cold]
-fn misplaced(raw: RawInst<'_>, where_: &str) -> Diagnostic {
-    Diagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
+fn misplaced(raw: RawInst<'_>, where_: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
 }

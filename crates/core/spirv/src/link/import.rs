@@ -7,7 +7,7 @@ use crate::analysis::Definitions;
 use crate::grammar::Op;
 use crate::ir::{Func, IdWords, Inst, InstRef, List, Module, Section};
 use crate::{Id, IdMap};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt;
 
 /// Why something cannot be imported.
@@ -18,7 +18,7 @@ pub enum ImportError {
     /// The tables do not know an instruction, so that its ids cannot be told from its numbers.
     Unknown {
         /// Where it stands in the source.
-        place: Place,
+        place: SourceLocation,
         /// Its opcode.
         op: Op,
     },
@@ -43,13 +43,13 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-impl From<ImportError> for Diagnostic {
+impl From<ImportError> for SourceDiagnostic {
     fn from(error: ImportError) -> Self {
         let place = match &error {
-            ImportError::NotGlobal(_) => Place::Unknown,
+            ImportError::NotGlobal(_) => SourceLocation::Unknown,
             ImportError::Unknown { place, .. } => *place,
         };
-        Diagnostic::error(place, error.to_string())
+        SourceDiagnostic::error(place, error.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::analysis::Reach;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
 use crate::ir::{InstRef, Module, Section};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// What an entry point declares.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,7 @@ impl Details {
     ///
     /// # Errors
     /// When there is no such entry point, or the layout of types cannot be told.
-    pub fn of(module: &Module, name: &str) -> Result<Details, Diagnostic> {
+    pub fn of(module: &Module, name: &str) -> Result<Details, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
         let reflector = Reflector::new(module)?;
         let mut details = Details {

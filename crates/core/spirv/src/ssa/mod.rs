@@ -26,7 +26,7 @@ use candidates::Candidates;
 use fates::Fates;
 use phis::Phis;
 use rename::Renamer;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// What was done to a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ const NONE: u32 = u32::MAX;
 ///
 /// # Errors
 /// When a branch goes to what is no label of its function.
-pub fn construct(module: &mut Module) -> Result<Promoted, Diagnostic> {
+pub fn construct(module: &mut Module) -> Result<Promoted, SourceDiagnostic> {
     let mut promoter = Promoter::new(module);
     let mut erased = Erased::new();
     let mut sum = Promoted::default();
@@ -140,7 +140,7 @@ impl Promoter {
         func: Func,
         choose: impl Fn(Id) -> bool,
         erased: &mut Erased,
-    ) -> Result<Promoted, Diagnostic> {
+    ) -> Result<Promoted, SourceDiagnostic> {
         let mut candidates = Candidates::gather(self, module, func, choose);
         let variables = candidates.kept().count();
         if variables == 0 {

@@ -9,7 +9,7 @@ use super::literal::LiteralTypes;
 use super::symbols::Symbols;
 use crate::binary::Header;
 use crate::grammar::{ExtInstSet, Version};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Faults after which the rest of a text is not looked at.
 const MOST_FAULTS: usize = 20;
@@ -50,15 +50,15 @@ impl Default for ParseOptions {
 ///
 /// # Errors
 /// Everything wrong with the text, up to a limit, in the order of the text.
-pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<Diagnostic>> {
+pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     parse_watched(source, options, |_, _| {})
 }
 
 /// Where in a text the instruction stands that each word of its module belongs to. The words are given by
 /// increasing position; all places are unknown where the text has faults.
-pub fn places(source: &str, words: &[u32]) -> Vec<Place> {
-    let mut found = vec![Place::Unknown; words.len()];
-    let (mut at, mut last) = (0, Place::Unknown);
+pub fn places(source: &str, words: &[u32]) -> Vec<SourceLocation> {
+    let mut found = vec![SourceLocation::Unknown; words.len()];
+    let (mut at, mut last) = (0, SourceLocation::Unknown);
     let parsed = parse_watched(source, &ParseOptions::default(), |begin, place| {
         while words.get(at).is_some_and(|word| (*word as usize) < begin) {
             found[at] = last;
@@ -67,7 +67,7 @@ pub fn places(source: &str, words: &[u32]) -> Vec<Place> {
         last = place;
     });
     if parsed.is_err() {
-        return vec![Place::Unknown; words.len()];
+        return vec![SourceLocation::Unknown; words.len()];
     }
     found[at..].fill(last);
     found
@@ -77,8 +77,8 @@ pub fn places(source: &str, words: &[u32]) -> Vec<Place> {
 fn parse_watched(
     source: &str,
     options: &ParseOptions,
-    mut watch: impl FnMut(usize, Place),
-) -> Result<Vec<u32>, Vec<Diagnostic>> {
+    mut watch: impl FnMut(usize, SourceLocation),
+) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     let mut comment = HeaderComment::default();
     if options.header_comment {
         comment = HeaderComment::read(source);
@@ -109,7 +109,7 @@ fn parse_watched(
             parser.words.truncate(start);
             parser.skip_to_instruction();
         } else {
-            watch(start, Place::text(begin, parser.lexer.last_end()));
+            watch(start, SourceLocation::text(begin, parser.lexer.last_end()));
         }
     }
     if !faults.is_empty() {
@@ -120,12 +120,12 @@ fn parse_watched(
 }
 
 /// Faults are large and rare.
-pub(super) type Fault = Box<Diagnostic>;
+pub(super) type Fault = Box<SourceDiagnostic>;
 
 /// A fault at a word.
 pub(super) fn fault(word: Word<'_>, message: impl Into<String>) -> Fault {
-    Box::new(Diagnostic::error(
-        Place::text(word.start, word.end()),
+    Box::new(SourceDiagnostic::error(
+        SourceLocation::text(word.start, word.end()),
         message,
     ))
 }

@@ -9,7 +9,7 @@ use crate::grammar::{
     Category, DecodeError, ExtInstSet, Kind, KindInfo, Op, Operands, ParsedOperand, ResultForm,
     literal_string,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use std::fmt;
 
 /// Column at which opcodes begin.
@@ -42,7 +42,7 @@ impl Default for PrintOptions {
 /// # Errors
 /// When the words do not begin with a header, or an instruction's length is wrong. Unknown and
 /// malformed instructions are no errors; they are printed as numbers.
-pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, Diagnostic> {
+pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, SourceDiagnostic> {
     let header = Header::read(words)?;
     // Texts of usual modules have about eight bytes a word.
     let mut printer = Printer::new(words, options, words.len() * 10);
@@ -79,7 +79,7 @@ impl<'w> Disassembly<'w> {
     ///
     /// # Errors
     /// Those of [`print`].
-    pub fn new(words: &'w [u32], options: PrintOptions) -> Result<Self, Diagnostic> {
+    pub fn new(words: &'w [u32], options: PrintOptions) -> Result<Self, SourceDiagnostic> {
         let header = Header::read(words)?;
         for inst in Stream::new(words) {
             inst?;

@@ -7,7 +7,7 @@ use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn, Decoration, LinkageType, MemoryModel, StorageClass};
 use crate::ir::{InstRef, Section};
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// What a decoration may stand on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -365,7 +365,7 @@ const EXCLUSIVE: &[[Decoration; 2]] = &[
 ];
 
 /// Rules about all decorations of a target: none twice, none that exclude each other.
-pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
+pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
     let mut seen: FxHashSet<(u32, u32, u32)> = FxHashSet::default();
     let excluded = |what: Decoration| {
         EXCLUSIVE.iter().find_map(|[a, b]| match what {

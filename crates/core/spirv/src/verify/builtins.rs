@@ -21,9 +21,9 @@ enum Ty {
 const IN: u8 = 1;
 const OUT: u8 = 2;
 
-type Where = &'static [(Model, u8)];
+type BuiltinStages = &'static [(Model, u8)];
 
-const COMPUTE: Where = &[
+const COMPUTE: BuiltinStages = &[
     (Model::GLCompute, IN),
     (Model::TaskNV, IN),
     (Model::MeshNV, IN),
@@ -31,7 +31,7 @@ const COMPUTE: Where = &[
     (Model::MeshEXT, IN),
 ];
 
-const VERTICES: Where = &[
+const VERTICES: BuiltinStages = &[
     (Model::Vertex, OUT),
     (Model::TessellationControl, IN | OUT),
     (Model::TessellationEvaluation, IN | OUT),
@@ -40,7 +40,7 @@ const VERTICES: Where = &[
     (Model::MeshEXT, OUT),
 ];
 
-const DISTANCES: Where = &[
+const DISTANCES: BuiltinStages = &[
     (Model::Vertex, OUT),
     (Model::Fragment, IN),
     (Model::TessellationControl, IN | OUT),
@@ -50,7 +50,7 @@ const DISTANCES: Where = &[
     (Model::MeshEXT, OUT),
 ];
 
-const LAYERS: Where = &[
+const LAYERS: BuiltinStages = &[
     (Model::Vertex, OUT),
     (Model::TessellationEvaluation, OUT),
     (Model::Geometry, OUT),
@@ -59,11 +59,11 @@ const LAYERS: Where = &[
     (Model::MeshEXT, OUT),
 ];
 
-const FRAGMENT: Where = &[(Model::Fragment, IN)];
-const VERTEX: Where = &[(Model::Vertex, IN)];
+const FRAGMENT: BuiltinStages = &[(Model::Fragment, IN)];
+const VERTEX: BuiltinStages = &[(Model::Vertex, IN)];
 
 /// Rows without places are for every model as inputs.
-const ROWS: &[(B, Ty, Where)] = &[
+const ROWS: &[(B, Ty, BuiltinStages)] = &[
     (B::Position, Ty::F32s(4), VERTICES),
     (B::PointSize, Ty::F32, VERTICES),
     (B::ClipDistance, Ty::F32Array, DISTANCES),
@@ -221,7 +221,7 @@ pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
 }
 
 /// A built-in variable is of a class that some execution model has it in.
-fn direction(cx: &Cx<'_>, variable: u32, built_in: B, places: Where) -> Check {
+fn direction(cx: &Cx<'_>, variable: u32, built_in: B, places: BuiltinStages) -> Check {
     let class = cx.value_shape(variable).class;
     let way = way_of(class);
     let fits = if places.is_empty() {

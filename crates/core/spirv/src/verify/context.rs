@@ -11,7 +11,7 @@ use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use crate::target::Environment;
 use crate::{Id, IdNumbers};
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// A breach of a rule by the instruction that is looked at.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ impl Fault {
     }
 
     /// The fault as a diagnostic about an instruction.
-    pub fn about(self, inst: InstRef<'_>) -> Diagnostic {
+    pub fn about(self, inst: InstRef<'_>) -> SourceDiagnostic {
         let name = match inst.result() {
             Some(id) => format!("{id} = {}", inst.op()),
             None => inst.op().to_string(),
         };
         let message = format!("{name}: {}", self.message);
-        let found = Diagnostic::error(inst.place(), message).with_note(self.rule.to_string());
+        let found = SourceDiagnostic::error(inst.place(), message).with_note(self.rule.to_string());
         match self.hint {
             Some(hint) => found.with_hint(hint),
             None => found,

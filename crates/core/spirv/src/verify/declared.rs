@@ -237,11 +237,11 @@ fn capability(cx: &Cx<'_>, capability: Capability, row: &Enumerant) -> Check {
     })
 }
 
-type Since = ((u8, u8), &'static [Capability]);
+type CapabilitySince = ((u8, u8), &'static [Capability]);
 
 /// Capabilities that versions of Vulkan know without an extension (Vulkan specification, appendix
 /// "Vulkan Environment for SPIR-V").
-const VULKAN: &[Since] = &[
+const VULKAN: &[CapabilitySince] = &[
     (
         (1, 0),
         &[
@@ -360,7 +360,7 @@ const VULKAN: &[Since] = &[
 
 /// Capabilities that versions of OpenCL know without an extension (OpenCL SPIR-V environment
 /// specification, section 3), images and optional features included.
-const OPENCL: &[Since] = &[
+const OPENCL: &[CapabilitySince] = &[
     (
         (1, 2),
         &[

@@ -11,10 +11,10 @@ use crate::grammar::enumerants::{
 use crate::grammar::{Class, Op, Version, literal_string, literal_string_words};
 use crate::ir::{InstRef, Section};
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Checks everything about entry points.
-pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
+pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
     let modes = Modes::of(cx);
     let points: Vec<InstRef<'_>> = cx
         .module
@@ -272,7 +272,7 @@ fn uses(
     points: &[InstRef<'_>],
     reach: &Reach,
     modes: &Modes<'_>,
-    faults: &mut Vec<Diagnostic>,
+    faults: &mut Vec<SourceDiagnostic>,
 ) {
     for (n, point) in points.iter().enumerate() {
         let model = Model(point.word(0));

@@ -7,11 +7,11 @@ use crate::grammar::{ExtInstSet, Op, Version};
 use crate::ir::InstRef;
 use std::sync::OnceLock;
 
-type Row = (&'static [&'static str], Is, &'static [Like]);
+type ExtendedRow = (&'static [&'static str], Is, &'static [Like]);
 
 use Like::{IntSame, Result as R};
 
-const GLSL: &[Row] = &[
+const GLSL: &[ExtendedRow] = &[
     (
         &[
             "Round",
@@ -69,7 +69,7 @@ const GLSL: &[Row] = &[
     ),
 ];
 
-const OPENCL: &[Row] = &[
+const OPENCL: &[ExtendedRow] = &[
     (
         &[
             "acos",
@@ -232,7 +232,7 @@ const DEBUG_LINE: u32 = crate::grammar::shader_debug_info_100::DEBUG_LINE;
 struct Index(Vec<Option<(Is, &'static [Like])>>);
 
 impl Index {
-    fn of(set: &str, rows: &[Row]) -> Self {
+    fn of(set: &str, rows: &[ExtendedRow]) -> Self {
         let Some(set) = ExtInstSet::by_name(set) else {
             return Index(Vec::new());
         };

@@ -7,10 +7,10 @@ use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, StorageClass};
 use crate::ir::{Func, InstRef};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Checks `OpFunction` and its parameters.
-pub(super) fn check(cx: &Cx<'_>, func: Func) -> Result<(), Diagnostic> {
+pub(super) fn check(cx: &Cx<'_>, func: Func) -> Result<(), SourceDiagnostic> {
     let function = cx.module.function(func);
     let def = cx.module.inst(function.def);
     let ty = def.word(1);

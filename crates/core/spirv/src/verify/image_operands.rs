@@ -33,7 +33,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, found: &Image, at: usize) ->
 }
 
 /// Operands in the order of their bits, the ids that each takes, and what each of these has to be.
-const OPERANDS: &[(ImageOperands, usize, Operand)] = &[
+const OPERANDS: &[(ImageOperands, usize, ImageOperandCheck)] = &[
     (ImageOperands::Bias, 1, bias),
     (ImageOperands::Lod, 1, level),
     (ImageOperands::Grad, 2, gradient),
@@ -43,7 +43,7 @@ const OPERANDS: &[(ImageOperands, usize, Operand)] = &[
     (ImageOperands::Sample, 1, sample),
 ];
 
-type Operand = fn(&Cx<'_>, Op, &Image, u32) -> Check;
+type ImageOperandCheck = fn(&Cx<'_>, Op, &Image, u32) -> Check;
 
 fn is_explicit(op: Op) -> bool {
     matches!(

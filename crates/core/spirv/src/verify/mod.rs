@@ -61,7 +61,7 @@ use crate::grammar::{Class, Op, Version};
 use crate::ir::{Func, Inst, InstRef, Module};
 use crate::target::{Environment, Target};
 use context::{Check, Cx, DefPlace, Fault};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// What a module is verified for.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ const MOST: usize = 20;
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<SourceDiagnostic>> {
     order::check(&words).map_err(|d| vec![d])?;
     let module =
         Module::from_words(words).map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
@@ -105,7 +105,7 @@ pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<Diagnosti
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn as_read(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn as_read(module: &Module, options: &Options) -> Result<(), Vec<SourceDiagnostic>> {
     if !module.words_as_read().is_empty() {
         order::check(module.words_as_read()).map_err(|d| vec![d])?;
     }
@@ -116,7 +116,7 @@ pub fn as_read(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn module(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn module(module: &Module, options: &Options) -> Result<(), Vec<SourceDiagnostic>> {
     let mut faults = Faults {
         module,
         found: Vec::new(),
@@ -154,7 +154,7 @@ pub fn module(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>>
 /// The faults found so far.
 struct Faults<'m> {
     module: &'m Module,
-    found: Vec<Diagnostic>,
+    found: Vec<SourceDiagnostic>,
 }
 
 impl Faults<'_> {
@@ -171,7 +171,7 @@ impl Faults<'_> {
     }
 
     /// Later rules rely on earlier ones: they are not looked at once something was found.
-    fn end(&mut self) -> Result<(), Vec<Diagnostic>> {
+    fn end(&mut self) -> Result<(), Vec<SourceDiagnostic>> {
         if self.found.is_empty() {
             Ok(())
         } else {
@@ -258,7 +258,7 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
         .and_then(|()| cooperative::module(cx));
     if let Err(fault) = whole {
         let message = fault.message.clone();
-        let found = Diagnostic::error(spirula_diagnostics::Place::Unknown, message);
+        let found = SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, message);
         faults.found.push(found.with_note(fault.rule.to_string()));
     }
     each(cx.module, |inst, _, in_function| {

@@ -6,13 +6,13 @@ use super::rules::Rule;
 use crate::binary::{RawInst, Stream};
 use crate::grammar::{Class, Op};
 use crate::ir::Section;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Walks the instructions once.
 ///
 /// # Errors
 /// The first instruction that stands too late, or that may not stand outside of functions.
-pub(super) fn check(words: &[u32]) -> Result<(), Diagnostic> {
+pub(super) fn check(words: &[u32]) -> Result<(), SourceDiagnostic> {
     let mut reached = Section::Capabilities;
     let mut walk = Functions::default();
     let mut models = 0;
@@ -50,7 +50,7 @@ pub(super) fn check(words: &[u32]) -> Result<(), Diagnostic> {
     if models == 0 {
         let message = "the module has no OpMemoryModel";
         return Err(
-            Diagnostic::error(spirula_diagnostics::Place::Unknown, message)
+            SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, message)
                 .with_note(Rule::Order.to_string()),
         );
     }
@@ -69,7 +69,7 @@ struct Functions {
 }
 
 impl Functions {
-    fn step(&mut self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
+    fn step(&mut self, inst: &RawInst<'_>) -> Result<(), SourceDiagnostic> {
         match inst.op {
             Op::Function => {
                 self.seen = true;
@@ -103,9 +103,9 @@ fn is_declaration(op: Op) -> bool {
     ) || op == Op::ConstantFunctionPointerINTEL
 }
 
-fn misplaced(inst: &RawInst<'_>, message: &str) -> Diagnostic {
+fn misplaced(inst: &RawInst<'_>, message: &str) -> SourceDiagnostic {
     let fault = fault(Rule::Order, message);
-    Diagnostic::error(inst.place(), format!("{} {}", inst.op, fault.message))
+    SourceDiagnostic::error(inst.place(), format!("{} {}", inst.op, fault.message))
         .with_note(Rule::Order.to_string())
         .with_hint("the specification's section 2.4 lists the order")
 }

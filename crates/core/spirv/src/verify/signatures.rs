@@ -56,9 +56,9 @@ pub(super) enum Like {
     Int32Count,
 }
 
-type Row = (Op, Is, &'static [Like]);
+type SignatureRow = (Op, Is, &'static [Like]);
 
-const ROWS: &[Row] = &[
+const ROWS: &[SignatureRow] = &[
     (Op::FNegate, Is::Float, &[Like::Result]),
     (Op::FAdd, Is::Float, &[Like::Result, Like::Result]),
     (Op::FSub, Is::Float, &[Like::Result, Like::Result]),
@@ -235,7 +235,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// The row of an opcode.
-pub(super) fn row(op: Op) -> Option<&'static Row> {
+pub(super) fn row(op: Op) -> Option<&'static SignatureRow> {
     use std::sync::OnceLock;
     static INDEX: OnceLock<Vec<u8>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {

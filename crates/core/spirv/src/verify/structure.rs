@@ -14,7 +14,7 @@ use crate::grammar::Op;
 use crate::ir::{Block, Func, IdWords, Inst, InstRef, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-type Found = Result<(), (Inst, Fault)>;
+type StructureResult = Result<(), (Inst, Fault)>;
 
 /// A case that was not looked at yet.
 const UNKNOWN: u32 = u32::MAX - 1;
@@ -54,7 +54,7 @@ struct Structure<'m> {
 }
 
 /// Checks a function's constructs. Its branches go to its blocks.
-pub(super) fn check(module: &Module, ids: &IdWords, func: Func) -> Found {
+pub(super) fn check(module: &Module, ids: &IdWords, func: Func) -> StructureResult {
     if module.function(func).blocks.is_empty() {
         return Ok(());
     }
@@ -227,7 +227,7 @@ impl<'m> Structure<'m> {
         found
     }
 
-    fn construct(&mut self, c: Construct, back: &[u32]) -> Found {
+    fn construct(&mut self, c: Construct, back: &[u32]) -> StructureResult {
         if !self.tree.is_above(c.header, c.exit) {
             let what = match c.kind {
                 Kind::Continue(_) => "the continue target does not dominate the back edge's block",
@@ -264,7 +264,7 @@ impl<'m> Structure<'m> {
         self.inside[block as usize] == self.walk
     }
 
-    fn block(&self, c: Construct, block: u32) -> Found {
+    fn block(&self, c: Construct, block: u32) -> StructureResult {
         let is_inside = |b: u32| self.is_inside(b);
         for &target in self.graph.successors(block) {
             if !is_inside(target) && !self.is_exit(c, target) {
@@ -301,7 +301,7 @@ impl<'m> Structure<'m> {
         Ok(())
     }
 
-    fn entries_of_continue(&self, c: Construct, back: &[u32]) -> Found {
+    fn entries_of_continue(&self, c: Construct, back: &[u32]) -> StructureResult {
         let continues = self.graph.merge(c.header).1;
         if continues == c.header {
             return Ok(());
@@ -371,7 +371,7 @@ impl<'m> Structure<'m> {
     }
 
     /// Cases follow each other in the order of their targets, each falls through to one at most.
-    fn switch(&mut self, c: Construct) -> Found {
+    fn switch(&mut self, c: Construct) -> StructureResult {
         let targets = self.graph.successors(c.header).to_vec();
         let default_repeats = targets[1..].contains(&targets[0]);
         self.cases.clear();
@@ -461,7 +461,7 @@ impl<'m> Structure<'m> {
     }
 
     /// A branch to two blocks that are new needs a merge instruction.
-    fn selections(&self) -> Found {
+    fn selections(&self) -> StructureResult {
         let mut seen = vec![false; self.handles.len()];
         for &block in &self.order {
             let (merge, continues) = self.graph.merge(block);

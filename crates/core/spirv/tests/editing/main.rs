@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use spirula_spirv::ir::Module;
 use spirula_spirv::verify;
-use spirula_testing::editing::{self, Tally};
-use spirula_testing::{Choices, corpus, files, generate};
+use spirula_testing::editing::{self, EditCounts};
+use spirula_testing::{ChoiceSequence, corpus, files, generate};
 use std::cell::RefCell;
 
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -26,7 +26,7 @@ proptest! {
 
     #[test]
     fn generated_modules_are_valid(bytes in bytes(120)) {
-        let module = generate::module(&mut Choices::new(&bytes));
+        let module = generate::module(&mut ChoiceSequence::new(&bytes));
         if let Err(faults) = verify::module(&module, &editing::options()) {
             let options = spirula_spirv::text::PrintOptions::default();
             let text = spirula_spirv::text::print(&module.to_words(), &options);
@@ -37,10 +37,10 @@ proptest! {
 
 #[test]
 fn edits_of_generated_modules() {
-    let tally = RefCell::new(Tally::default());
+    let tally = RefCell::new(EditCounts::default());
     proptest!(config(), |(shape in bytes(80), edits in bytes(80))| {
-        let module = generate::module(&mut Choices::new(&shape));
-        match editing::edit(module, &mut Choices::new(&edits)) {
+        let module = generate::module(&mut ChoiceSequence::new(&shape));
+        match editing::edit(module, &mut ChoiceSequence::new(&edits)) {
             Ok(made) => tally.borrow_mut().add(&made),
             Err(what) => prop_assert!(false, "{what}"),
         }
@@ -72,7 +72,7 @@ fn edits_of_the_corpus() {
     assert!(modules.len() > 40, "only {} modules", modules.len());
     proptest!(config(), |(at in any::<prop::sample::Index>(), edits in bytes(60))| {
         let module = modules[at.index(modules.len())].clone();
-        if let Err(what) = editing::edit(module, &mut Choices::new(&edits)) {
+        if let Err(what) = editing::edit(module, &mut ChoiceSequence::new(&edits)) {
             prop_assert!(false, "{what}");
         }
     });

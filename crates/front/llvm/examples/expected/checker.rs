@@ -1,6 +1,6 @@
 //! Texts against expectations, by three measures.
 
-use super::patterns::{Bound, Expectation, Kind};
+use super::patterns::{Expectation, Kind, PatternBindings};
 use super::runs::Form;
 use spirula_spirv::binary::Stream;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ pub fn unnamed<'e>(all: &'e [Expectation], words: &[u32], form: Form) -> Option<
 
 /// Every expected line stands somewhere, whatever its ids and its place: the first that does not.
 pub fn missing<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
-    let mut kinds = Bound::new();
+    let mut kinds = PatternBindings::new();
     for expectation in all {
         expectation.declare(&mut kinds);
     }
@@ -44,7 +44,7 @@ pub fn missing<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation
 /// The expectations in their order and with their names, as FileCheck demands: the first that
 /// fails.
 pub fn violated<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
-    let mut bound = Bound::new();
+    let mut bound = PatternBindings::new();
     let mut at = 0;
     let mut begin = 0;
     let labels = all
@@ -69,7 +69,7 @@ fn section<'e>(
     all: &'e [Expectation],
     text: &str,
     range: Range<usize>,
-    bound: &mut Bound,
+    bound: &mut PatternBindings,
 ) -> Option<&'e Expectation> {
     let (mut at, end) = (range.start, range.end);
     let mut nots: Vec<&Expectation> = Vec::new();
@@ -141,7 +141,7 @@ fn free(
     text: &str,
     range: Range<usize>,
     taken: &[Range<usize>],
-    bound: &mut Bound,
+    bound: &mut PatternBindings,
 ) -> Option<Range<usize>> {
     let mut from = range.start;
     loop {

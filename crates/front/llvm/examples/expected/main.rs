@@ -32,7 +32,7 @@ use std::path::Path;
 const TOOLS: [&str; 3] = ["spirula", "llvm-spirv", "llc"];
 
 /// Whether a test holds by each measure: named, found, exact.
-type Measured = [bool; 3];
+type MeasuredVerdicts = [bool; 3];
 
 /// How many tests of a folder hold, by tool and measure.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,12 +124,17 @@ fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
 }
 
 /// Whether a test holds, by tool; says what does not hold of Spirula's translation.
-fn compare(file: &str, part: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] {
+fn compare(
+    file: &str,
+    part: &str,
+    test: &Test<'_>,
+    peers: Option<&Peers>,
+) -> [MeasuredVerdicts; 3] {
     let ours = translated(test.text.as_bytes(), test.triple, Options::default());
     let mut hold = [[false; 3]; 3];
     // What is told is that of the translation which holds by most measures.
     let (mut most, mut said) = (None, String::new());
-    let mut tell = |measured: Measured, why: String| {
+    let mut tell = |measured: MeasuredVerdicts, why: String| {
         let held = measured.iter().filter(|held| **held).count();
         if most.is_none_or(|most| most <= held) {
             (most, said) = (Some(held), why);
@@ -191,7 +196,7 @@ fn compare(file: &str, part: &str, test: &Test<'_>, peers: Option<&Peers>) -> [M
 }
 
 /// By which measures a module holds, and the first expectation that does not.
-fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (Measured, String) {
+fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (MeasuredVerdicts, String) {
     let text = listing::listing(words, run.form);
     let unnamed = checker::unnamed(all, &listing::zeros(words, run.form), run.form);
     let missing = checker::missing(all, &text);

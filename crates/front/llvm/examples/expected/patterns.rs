@@ -50,7 +50,7 @@ pub struct Expectation {
 }
 
 /// What names are bound to.
-pub type Bound = HashMap<String, String>;
+pub type PatternBindings = HashMap<String, String>;
 
 /// The expectations of a test that begin with one of some prefixes.
 pub fn expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
@@ -271,7 +271,7 @@ impl Expectation {
     }
 
     /// Notes what the names that it binds may stand for.
-    pub fn declare(&self, kinds: &mut Bound) {
+    pub fn declare(&self, kinds: &mut PatternBindings) {
         for piece in &self.pieces {
             if let Piece::Define(name, regex) = piece {
                 kinds.insert(name.clone(), regex.clone());
@@ -280,7 +280,7 @@ impl Expectation {
     }
 
     /// An expression that matches whatever the names stand for.
-    pub fn loose(&self, kinds: &Bound) -> Option<Regex> {
+    pub fn loose(&self, kinds: &PatternBindings) -> Option<Regex> {
         let mut source = String::new();
         for piece in &self.pieces {
             match piece {
@@ -297,7 +297,7 @@ impl Expectation {
 
     /// Where it matches first in a text, with the names that it binds. A name that it binds and
     /// uses has to match the same.
-    pub fn find(&self, text: &str, bound: &mut Bound) -> Option<(usize, usize)> {
+    pub fn find(&self, text: &str, bound: &mut PatternBindings) -> Option<(usize, usize)> {
         let mut source = String::from("(?m)");
         let mut groups: Vec<&str> = Vec::new();
         let mut kinds: HashMap<&str, &str> = HashMap::new();

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::ir::{AttrKind, AttrList, AttrSet, Attribute, Module};
 use crate::upgrade;
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// Attributes by their numbers in the bitcode.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl AttributeTable {
                 Entry::End => return Ok(()),
                 Entry::Block(_) => bits.skip()?,
                 Entry::Record if record.code == GROUP_ENTRY => {
-                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.group(ops, types, module)?;
                 }
                 Entry::Record => {}
@@ -93,7 +93,7 @@ impl AttributeTable {
                 Entry::End => return Ok(()),
                 Entry::Block(_) => bits.skip()?,
                 Entry::Record if record.code == LIST_ENTRY => {
-                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.list(ops, module)?;
                 }
                 Entry::Record => {}
@@ -140,7 +140,7 @@ fn attribute(
         let value = if form == 4 {
             text(ops, module)?
         } else {
-            crate::ir::Symbol::EMPTY
+            crate::ir::LlvmSymbol::EMPTY
         };
         return Ok(Some(Attribute::String(key, value)));
     }
@@ -213,7 +213,7 @@ pub fn range(ops: &mut Ops<'_>, width: u32) -> Result<Bounds, Error> {
 }
 
 /// A text that ends in a zero.
-fn text(ops: &mut Ops<'_>, module: &mut Module) -> Result<crate::ir::Symbol, Error> {
+fn text(ops: &mut Ops<'_>, module: &mut Module) -> Result<crate::ir::LlvmSymbol, Error> {
     let mut bytes = Vec::new();
     loop {
         match ops.next()? {

@@ -6,7 +6,7 @@
 
 use crate::Error;
 use crate::fault;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// One piece of the encoding of an abbreviated record.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +100,8 @@ impl<'a> Bitstream<'a> {
     }
 
     /// Where the next bit is.
-    pub fn place(&self) -> Place {
-        Place::Bit(self.pos as u64)
+    pub fn place(&self) -> SourceLocation {
+        SourceLocation::Bit(self.pos as u64)
     }
 
     /// Bits left in this block.
@@ -246,7 +246,7 @@ impl<'a> Bitstream<'a> {
         }
     }
 
-    /// Enters the block of kind `kind` that [`Entry::Block`] announced.
+    /// Enters the block of kind `kind` that [`Entry::LlvmBlock`] announced.
     pub fn enter(&mut self, kind: u64) -> Result<(), Error> {
         let (width, end) = self.block_header()?;
         if self.scopes.len() >= MAX_NESTING {
@@ -268,7 +268,7 @@ impl<'a> Bitstream<'a> {
         Ok(())
     }
 
-    /// Skips the block that [`Entry::Block`] announced.
+    /// Skips the block that [`Entry::LlvmBlock`] announced.
     pub fn skip(&mut self) -> Result<(), Error> {
         self.pos = self.block_header()?.1;
         Ok(())

@@ -4,7 +4,7 @@ use super::codes::fast_math_flags;
 use super::function::Body;
 use super::ops::Ops;
 use crate::Error;
-use crate::ir::{CallInfo, CallingConvention, Extra, Flags, Opcode, Span, Type, TypeKind};
+use crate::ir::{CallInfo, CallingConvention, Extra, Flags, LlvmType, Opcode, Span, TypeKind};
 use smallvec::SmallVec;
 
 impl Body<'_> {
@@ -74,7 +74,11 @@ impl Body<'_> {
     }
 
     /// Puts the arguments of a call into the pool; gives the type of its result and their number.
-    fn arguments(&mut self, function: Type, ops: &mut Ops<'_>) -> Result<(Type, u32), Error> {
+    fn arguments(
+        &mut self,
+        function: LlvmType,
+        ops: &mut Ops<'_>,
+    ) -> Result<(LlvmType, u32), Error> {
         let Some((result, params, variadic)) = self.reader.module.types.signature(function) else {
             return ops.error("a call of what is no function");
         };
@@ -86,7 +90,7 @@ impl Body<'_> {
                 .types
                 .signature(function)
                 .map_or(result, |it| it.1[index]);
-            if ty == Type::LABEL {
+            if ty == LlvmType::LABEL {
                 return ops.error("a call with a label as an argument");
             }
             let value = self.value_of(ty, ops)?;

@@ -10,24 +10,24 @@ use super::codes::{
 use super::ops::{Ops, bytes_of, sign_rotated};
 use super::types::TypeTable;
 use crate::ir::{
-    Const, ConstKind, Expr, ExprExtra, Flags, Func, GlobalKind, InlineAsm, Module, Opcode, Span,
-    Type, TypeKind, Value, data_element_size, expression_type, shuffle_mask,
+    ConstKind, Expr, ExprExtra, Flags, GlobalKind, InlineAsm, LlvmConst, LlvmFunc, LlvmType,
+    Module, Opcode, Span, TypeKind, Value, data_element_size, expression_type, shuffle_mask,
 };
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// Values by their numbers in the bitcode, with their types.
-pub type Slots = Vec<(Value, Type)>;
+pub type Slots = Vec<(Value, LlvmType)>;
 
 const SET_TYPE: u64 = 1;
 
 /// A constant that was read but not built.
 struct Entered {
-    ty: Type,
+    ty: LlvmType,
     code: u64,
     ops: Span,
     at: usize,
-    built: Option<Const>,
+    built: Option<LlvmConst>,
     attempts: u8,
 }
 
@@ -69,7 +69,7 @@ pub fn read(
 impl ConstantReader<'_> {
     fn gather(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
         let mut record = Record::default();
-        let mut ty = Type::I32;
+        let mut ty = LlvmType::I32;
         loop {
             match bits.next(&mut record)? {
                 Entry::End => return Ok(()),
@@ -111,7 +111,7 @@ impl ConstantReader<'_> {
                     stack.pop();
                 }
                 None if self.entered[top].attempts > 4 => {
-                    let at = Place::Bit(self.entered[top].at as u64);
+                    let at = SourceLocation::Bit(self.entered[top].at as u64);
                     return Err(fault(at, "a constant that is made of itself"));
                 }
                 None => stack.extend_from_slice(&self.missing),
@@ -121,19 +121,19 @@ impl ConstantReader<'_> {
     }
 
     /// Builds an entry, or gives `None` and says in `missing` what has to be built first.
-    fn attempt(&mut self, index: usize) -> Result<Option<Const>, Error> {
+    fn attempt(&mut self, index: usize) -> Result<Option<LlvmConst>, Error> {
         let Entered {
             ty, code, ops, at, ..
         } = self.entered[index];
         let pool = std::mem::take(&mut self.pool);
-        let ops = Ops::new(&pool[ops.range()], Place::Bit(at as u64));
+        let ops = Ops::new(&pool[ops.range()], SourceLocation::Bit(at as u64));
         let result = self.constant(ty, code, ops);
         self.pool = pool;
         result
     }
 
     /// The constant with this number; `None` if it has to be built first.
-    fn operand(&mut self, ops: &mut Ops<'_>) -> Result<Option<Const>, Error> {
+    fn operand(&mut self, ops: &mut Ops<'_>) -> Result<Option<LlvmConst>, Error> {
         let number = ops.index()?;
         if let Some(&(value, _)) = self.slots.get(number) {
             return match value.as_const() {
@@ -155,7 +155,11 @@ impl ConstantReader<'_> {
     }
 
     /// So many constants; `None` if some have to be built first.
-    fn operands(&mut self, ops: &mut Ops<'_>, count: usize) -> Result<Option<Vec<Const>>, Error> {
+    fn operands(
+        &mut self,
+        ops: &mut Ops<'_>,
+        count: usize,
+    ) -> Result<Option<Vec<LlvmConst>>, Error> {
         let mut all = Vec::with_capacity(count.min(ops.len()));
         for _ in 0..count {
             all.push(self.operand(ops)?);
@@ -164,7 +168,7 @@ impl ConstantReader<'_> {
     }
 
     /// Constants that stand after their types.
-    fn typed_operands(&mut self, ops: &mut Ops<'_>) -> Result<Option<Vec<Const>>, Error> {
+    fn typed_operands(&mut self, ops: &mut Ops<'_>) -> Result<Option<Vec<LlvmConst>>, Error> {
         let mut all = Vec::with_capacity(ops.len() / 2);
         while !ops.is_empty() {
             ops.next()?;
@@ -173,7 +177,12 @@ impl ConstantReader<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn constant(&mut self, ty: Type, code: u64, mut ops: Ops<'_>) -> Result<Option<Const>, Error> {
+    fn constant(
+        &mut self,
+        ty: LlvmType,
+        code: u64,
+        mut ops: Ops<'_>,
+    ) -> Result<Option<LlvmConst>, Error> {
         let Module { types, consts, .. } = &mut *self.module;
         Ok(Some(match code {
             2 => consts.zero(types, ty),
@@ -221,7 +230,7 @@ impl ConstantReader<'_> {
     }
 
     /// An integer, or with a vector type that many of it.
-    fn integer(&mut self, ty: Type, words: &[u64], ops: &Ops<'_>) -> Result<Const, Error> {
+    fn integer(&mut self, ty: LlvmType, words: &[u64], ops: &Ops<'_>) -> Result<LlvmConst, Error> {
         let Module { types, consts, .. } = &mut *self.module;
         let scalar = types.scalar(ty);
         if types.int_width(scalar).is_none() {
@@ -231,7 +240,7 @@ impl ConstantReader<'_> {
         Ok(self.module.splat(ty, element))
     }
 
-    fn float(&mut self, ty: Type, mut ops: Ops<'_>) -> Result<Const, Error> {
+    fn float(&mut self, ty: LlvmType, mut ops: Ops<'_>) -> Result<LlvmConst, Error> {
         let first = ops.next()?;
         let types = &self.module.types;
         let scalar = types.scalar(ty);
@@ -249,7 +258,7 @@ impl ConstantReader<'_> {
         Ok(self.module.splat(ty, element))
     }
 
-    fn aggregate(&mut self, ty: Type, mut ops: Ops<'_>) -> Result<Option<Const>, Error> {
+    fn aggregate(&mut self, ty: LlvmType, mut ops: Ops<'_>) -> Result<Option<LlvmConst>, Error> {
         let count = ops.len();
         if self.module.types.element_count(ty) != Some(count as u64) {
             return ops.error("an aggregate with a wrong number of elements");
@@ -261,7 +270,7 @@ impl ConstantReader<'_> {
         Ok(Some(consts.aggregate(types, ty, &elements)))
     }
 
-    fn data(&mut self, ty: Type, ops: Ops<'_>, zero_at_end: bool) -> Result<Const, Error> {
+    fn data(&mut self, ty: LlvmType, ops: Ops<'_>, zero_at_end: bool) -> Result<LlvmConst, Error> {
         let Module { types, consts, .. } = &mut *self.module;
         let size = match *types.kind(ty) {
             TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
@@ -281,7 +290,12 @@ impl ConstantReader<'_> {
         Ok(consts.data(ty, bytes))
     }
 
-    fn inline_asm(&mut self, ty: Type, code: u64, mut ops: Ops<'_>) -> Result<Const, Error> {
+    fn inline_asm(
+        &mut self,
+        ty: LlvmType,
+        code: u64,
+        mut ops: Ops<'_>,
+    ) -> Result<LlvmConst, Error> {
         let function_type = match (code, self.module.types.kind(ty)) {
             (30, _) => self.types.take(&mut ops)?,
             (
@@ -314,18 +328,23 @@ impl ConstantReader<'_> {
         Ok(consts.inline_asm(inline_asm, ty, asm))
     }
 
-    fn block_address(&mut self, ty: Type, mut ops: Ops<'_>) -> Result<Option<Const>, Error> {
+    fn block_address(
+        &mut self,
+        ty: LlvmType,
+        mut ops: Ops<'_>,
+    ) -> Result<Option<LlvmConst>, Error> {
         ops.next()?;
         let Some(function) = self.operand(&mut ops)? else {
             return Ok(None);
         };
         let block = ops.next_u32()?;
-        let func: Option<Func> = self.module.as_global(function).and_then(|global| {
-            match self.module.global(global).kind {
-                GlobalKind::Function(func) => Some(func),
-                _ => None,
-            }
-        });
+        let func: Option<LlvmFunc> =
+            self.module.as_global(function).and_then(|global| {
+                match self.module.global(global).kind {
+                    GlobalKind::Function(func) => Some(func),
+                    _ => None,
+                }
+            });
         match func {
             Some(func) => {
                 let kind = ConstKind::BlockAddress(func, block);
@@ -337,10 +356,10 @@ impl ConstantReader<'_> {
 
     fn expression(
         &mut self,
-        ty: Type,
+        ty: LlvmType,
         code: u64,
         mut ops: Ops<'_>,
-    ) -> Result<Option<Const>, Error> {
+    ) -> Result<Option<LlvmConst>, Error> {
         let Some((opcode, flags, operands, extra)) = self.parts(code, &mut ops)? else {
             return Ok(None);
         };
@@ -363,7 +382,7 @@ impl ConstantReader<'_> {
     }
 
     /// Opcode, flags, operands and the rest of a constant expression.
-    fn parts(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+    fn parts(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<ConstantExprParts>, Error> {
         let (opcode, flags, operands, extra) = match code {
             10 => return self.binary(ops),
             11 => {
@@ -421,7 +440,7 @@ impl ConstantReader<'_> {
         Ok(Some((opcode, flags, operands, extra)))
     }
 
-    fn binary(&mut self, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+    fn binary(&mut self, ops: &mut Ops<'_>) -> Result<Option<ConstantExprParts>, Error> {
         let number = ops.next()?;
         let Some(operands) = self.operands(ops, 2)? else {
             return Ok(None);
@@ -433,7 +452,11 @@ impl ConstantReader<'_> {
     }
 
     /// A shuffle, whose first operand may be its type.
-    fn shuffle(&mut self, typed: bool, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+    fn shuffle(
+        &mut self,
+        typed: bool,
+        ops: &mut Ops<'_>,
+    ) -> Result<Option<ConstantExprParts>, Error> {
         if typed {
             ops.next()?;
         }
@@ -458,12 +481,12 @@ impl ConstantReader<'_> {
         opcode: Opcode,
         count: usize,
         ops: &mut Ops<'_>,
-    ) -> Result<Option<Parts>, Error> {
+    ) -> Result<Option<ConstantExprParts>, Error> {
         let operands = self.operands(ops, count)?;
         Ok(operands.map(|operands| (opcode, Flags::NONE, operands, ExprExtra::None)))
     }
 
-    fn element_of(&mut self, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+    fn element_of(&mut self, ops: &mut Ops<'_>) -> Result<Option<ConstantExprParts>, Error> {
         let operands = self.typed_operands(ops)?;
         Ok(operands.map(|operands| {
             (
@@ -475,7 +498,11 @@ impl ConstantReader<'_> {
         }))
     }
 
-    fn address(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+    fn address(
+        &mut self,
+        code: u64,
+        ops: &mut Ops<'_>,
+    ) -> Result<Option<ConstantExprParts>, Error> {
         let explicit = matches!(code, 24 | 31 | 32) || ops.len() % 2 == 1;
         let source = if explicit {
             Some(self.types.take(ops)?)
@@ -517,7 +544,7 @@ impl ConstantReader<'_> {
         )))
     }
 
-    fn is_float(&self, operand: Const) -> bool {
+    fn is_float(&self, operand: LlvmConst) -> bool {
         let types = &self.module.types;
         types
             .float_width(types.scalar(self.module.consts.ty(operand)))
@@ -525,4 +552,4 @@ impl ConstantReader<'_> {
     }
 }
 
-type Parts = (Opcode, Flags, Vec<Const>, ExprExtra);
+type ConstantExprParts = (Opcode, Flags, Vec<LlvmConst>, ExprExtra);

@@ -6,7 +6,7 @@ use super::ops::bytes_of;
 use super::symbols;
 use crate::ir::Module;
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
 const WRAPPER_MAGIC: u32 = 0x0b17_c0de;
@@ -57,7 +57,7 @@ pub fn read(bytes: &[u8]) -> Result<Module, Error> {
 
 /// The refusal of bitcode that holds several modules, each of which stands for a file of its own:
 /// which is meant, or that they belong together, only the user knows.
-fn several(bytes: &[u8], place: Place) -> Error {
+fn several(bytes: &[u8], place: SourceLocation) -> Error {
     let names = source_names(bytes).unwrap_or_default();
     let message = match names.len() {
         0 => "the bitcode holds several modules".to_owned(),
@@ -112,7 +112,7 @@ fn unwrap(bytes: &[u8]) -> Result<&[u8], Error> {
             Some(stream) => stream,
             None => {
                 return Err(fault(
-                    Place::Byte(8),
+                    SourceLocation::Byte(8),
                     "the wrapper reaches past its contents",
                 ));
             }
@@ -122,7 +122,7 @@ fn unwrap(bytes: &[u8]) -> Result<&[u8], Error> {
     };
     match stream.starts_with(&MAGIC) {
         true => Ok(stream),
-        false => Err(fault(Place::Byte(0), "not LLVM bitcode")),
+        false => Err(fault(SourceLocation::Byte(0), "not LLVM bitcode")),
     }
 }
 

@@ -3,19 +3,26 @@
 use super::function::Body;
 use super::ops::Ops;
 use crate::Error;
-use crate::ir::{Block, Extra, Flags, Opcode, Type, Value};
+use crate::ir::{Extra, Flags, LlvmBlock, LlvmType, Opcode, Value};
 use smallvec::{SmallVec, smallvec};
 
 impl Body<'_> {
     pub(super) fn ret(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
         if ops.is_empty() {
-            return self.flagged(Opcode::Ret, Flags::NONE, Type::VOID, &[], Extra::None, &ops);
+            return self.flagged(
+                Opcode::Ret,
+                Flags::NONE,
+                LlvmType::VOID,
+                &[],
+                Extra::None,
+                &ops,
+            );
         }
         let (operand, _) = self.value(&mut ops)?;
         self.flagged(
             Opcode::Ret,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[operand],
             Extra::None,
             &ops,
@@ -26,15 +33,15 @@ impl Body<'_> {
         let first = self.target(ops.next()?, &ops)?;
         if ops.is_empty() {
             let blocks = self.blocks(&[first]);
-            return self.flagged(Opcode::Br, Flags::NONE, Type::VOID, &[], blocks, &ops);
+            return self.flagged(Opcode::Br, Flags::NONE, LlvmType::VOID, &[], blocks, &ops);
         }
         let second = self.target(ops.next()?, &ops)?;
-        let condition = self.value_of(Type::I1, &mut ops)?;
+        let condition = self.value_of(LlvmType::I1, &mut ops)?;
         let blocks = self.blocks(&[first, second]);
         self.flagged(
             Opcode::Br,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[condition],
             blocks,
             &ops,
@@ -44,7 +51,7 @@ impl Body<'_> {
     pub(super) fn switch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
         let ty = self.reader.types.take(&mut ops)?;
         let mut operands: SmallVec<[Value; 8]> = smallvec![self.value_of(ty, &mut ops)?];
-        let mut blocks: SmallVec<[Block; 8]> = smallvec![self.target(ops.next()?, &ops)?];
+        let mut blocks: SmallVec<[LlvmBlock; 8]> = smallvec![self.target(ops.next()?, &ops)?];
         while !ops.is_empty() {
             operands.push(self.value_numbered(ty, ops.next()?, &ops)?);
             blocks.push(self.target(ops.next()?, &ops)?);
@@ -53,7 +60,7 @@ impl Body<'_> {
         self.flagged(
             Opcode::Switch,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &operands,
             blocks,
             &ops,
@@ -68,7 +75,7 @@ impl Body<'_> {
         self.flagged(
             Opcode::IndirectBr,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[address],
             blocks,
             &ops,
@@ -79,7 +86,7 @@ impl Body<'_> {
         &self,
         numbers: &[u64],
         ops: &Ops<'_>,
-    ) -> Result<SmallVec<[Block; 4]>, Error> {
+    ) -> Result<SmallVec<[LlvmBlock; 4]>, Error> {
         numbers
             .iter()
             .map(|&number| self.target(number, ops))
@@ -103,14 +110,14 @@ impl Body<'_> {
     }
 
     pub(super) fn pad(&mut self, opcode: Opcode, mut ops: Ops<'_>) -> Result<(), Error> {
-        let mut operands = vec![self.value_of(Type::TOKEN, &mut ops)?];
+        let mut operands = vec![self.value_of(LlvmType::TOKEN, &mut ops)?];
         for _ in 0..ops.next()? {
             operands.push(self.value(&mut ops)?.0);
         }
         self.flagged(
             opcode,
             Flags::NONE,
-            Type::TOKEN,
+            LlvmType::TOKEN,
             &operands,
             Extra::None,
             &ops,
@@ -118,7 +125,7 @@ impl Body<'_> {
     }
 
     pub(super) fn catch_switch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
-        let parent = self.value_of(Type::TOKEN, &mut ops)?;
+        let parent = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let count = ops.index()?;
         let mut blocks = self.targets(ops.take(count)?, &ops)?;
         blocks.extend(self.targets(ops.rest(), &ops)?);
@@ -131,7 +138,7 @@ impl Body<'_> {
         self.flagged(
             Opcode::CatchSwitch,
             flags,
-            Type::TOKEN,
+            LlvmType::TOKEN,
             &[parent],
             blocks,
             &ops,
@@ -139,13 +146,13 @@ impl Body<'_> {
     }
 
     pub(super) fn cleanup_return(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
-        let pad = self.value_of(Type::TOKEN, &mut ops)?;
+        let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let blocks = self.targets(ops.rest(), &ops)?;
         let blocks = self.blocks(&blocks);
         self.flagged(
             Opcode::CleanupRet,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[pad],
             blocks,
             &ops,
@@ -153,13 +160,13 @@ impl Body<'_> {
     }
 
     pub(super) fn catch_return(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
-        let pad = self.value_of(Type::TOKEN, &mut ops)?;
+        let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let target = self.target(ops.next()?, &ops)?;
         let blocks = self.blocks(&[target]);
         self.flagged(
             Opcode::CatchRet,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[pad],
             blocks,
             &ops,

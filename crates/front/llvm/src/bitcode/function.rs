@@ -9,11 +9,12 @@ use super::module::Reader;
 use super::ops::Ops;
 use super::symbols::{self, VST_BLOCK, VST_ENTRY};
 use crate::ir::{
-    Attachment, Block, BlockData, Bundle, DebugRecord, DebugRecordKind, Extra, Flags, Func,
-    Function, Inst, Instruction, Metadata, Opcode, Span, Symbol, Type, Value,
+    Attachment, BlockData, Bundle, DebugRecord, DebugRecordKind, Extra, Flags, Function,
+    Instruction, LlvmBlock, LlvmFunc, LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, Opcode, Span,
+    Value,
 };
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 const CONSTANTS: u64 = 11;
 const SYMBOLS: u64 = 14;
@@ -31,14 +32,14 @@ pub struct Body<'r> {
     block_start: usize,
     forward: bool,
     /// Operand bundles for the next call: their tags and how many operands each has.
-    pub bundles: Vec<(Symbol, usize)>,
+    pub bundles: Vec<(LlvmSymbol, usize)>,
     pub bundle_operands: Vec<Value>,
-    location: Option<Metadata>,
-    dbg: Symbol,
+    location: Option<LlvmMetadata>,
+    dbg: LlvmSymbol,
 }
 
 /// Reads the body of a function.
-pub fn read(reader: &mut Reader, func: Func, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+pub fn read(reader: &mut Reader, func: LlvmFunc, bits: &mut Bitstream<'_>) -> Result<(), Error> {
     let slot = &mut reader.module.functions[func.index()];
     let empty = Function::new(slot.global, slot.ty, Vec::new());
     let mut function = std::mem::replace(slot, empty);
@@ -84,7 +85,7 @@ impl Body<'_> {
                 Entry::End => return self.finish(bits.place()),
                 Entry::Block(kind) => self.block(kind, bits)?,
                 Entry::Record => {
-                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.record(record.code, ops, bits.remaining())?;
                 }
             }
@@ -115,7 +116,7 @@ impl Body<'_> {
         let func = &mut self.func;
         let slots = &self.reader.slots;
         func.names
-            .resize(func.params.len() + func.insts.len(), Symbol::EMPTY);
+            .resize(func.params.len() + func.insts.len(), LlvmSymbol::EMPTY);
         symbols::read_table(
             bits,
             &mut self.reader.module.strings,
@@ -153,7 +154,7 @@ impl Body<'_> {
                     .push((kind, node)),
                 Some(Ok(number)) if number < func.insts.len() => {
                     func.attachments.push(Attachment {
-                        inst: Inst::new(number),
+                        inst: LlvmInst::new(number),
                         kind,
                         node,
                     });
@@ -196,7 +197,7 @@ impl Body<'_> {
         };
         if let Some(node) = self.location {
             self.func.attachments.push(Attachment {
-                inst: Inst::new(last),
+                inst: LlvmInst::new(last),
                 kind: self.dbg,
                 node,
             });
@@ -251,7 +252,7 @@ impl Body<'_> {
         let Some(last) = self.func.insts.len().checked_sub(1) else {
             return ops.error("a debug record before the first instruction");
         };
-        let before = Inst::new(last);
+        let before = LlvmInst::new(last);
         self.func.debug_records.push(DebugRecord {
             before,
             kind,
@@ -262,7 +263,7 @@ impl Body<'_> {
 
     /// The value whose distance back is the next operand, followed by its type if it is defined
     /// later.
-    pub fn value(&mut self, ops: &mut Ops<'_>) -> Result<(Value, Type), Error> {
+    pub fn value(&mut self, ops: &mut Ops<'_>) -> Result<(Value, LlvmType), Error> {
         let number = self.number(ops.next()?);
         match self.reader.slots.get(number) {
             Some(&slot) => Ok(slot),
@@ -274,15 +275,15 @@ impl Body<'_> {
     }
 
     /// The value of known type whose distance back is the next operand.
-    pub fn value_of(&mut self, ty: Type, ops: &mut Ops<'_>) -> Result<Value, Error> {
+    pub fn value_of(&mut self, ty: LlvmType, ops: &mut Ops<'_>) -> Result<Value, Error> {
         let distance = ops.next()?;
         self.value_at(ty, distance, ops)
     }
 
     /// The value of known type at a distance back.
-    pub fn value_at(&mut self, ty: Type, distance: u64, ops: &Ops<'_>) -> Result<Value, Error> {
+    pub fn value_at(&mut self, ty: LlvmType, distance: u64, ops: &Ops<'_>) -> Result<Value, Error> {
         let number = self.number(distance);
-        if ty == Type::METADATA {
+        if ty == LlvmType::METADATA {
             return Ok(Value::metadata(
                 self.reader.metadata.get(number as u64, ops.place())?,
             ));
@@ -295,7 +296,12 @@ impl Body<'_> {
     }
 
     /// The value with an absolute number, such as a case of a `switch`.
-    pub fn value_numbered(&mut self, ty: Type, number: u64, ops: &Ops<'_>) -> Result<Value, Error> {
+    pub fn value_numbered(
+        &mut self,
+        ty: LlvmType,
+        number: u64,
+        ops: &Ops<'_>,
+    ) -> Result<Value, Error> {
         let slot = usize::try_from(number)
             .ok()
             .and_then(|number| self.reader.slots.get(number));
@@ -320,9 +326,9 @@ impl Body<'_> {
     }
 
     /// The block with this number.
-    pub fn target(&self, number: u64, ops: &Ops<'_>) -> Result<Block, Error> {
+    pub fn target(&self, number: u64, ops: &Ops<'_>) -> Result<LlvmBlock, Error> {
         match usize::try_from(number) {
-            Ok(number) if number < self.block_count => Ok(Block::new(number)),
+            Ok(number) if number < self.block_count => Ok(LlvmBlock::new(number)),
             _ => ops.error(format!("block {number} is not there")),
         }
     }
@@ -354,10 +360,10 @@ impl Body<'_> {
     pub fn push(
         &mut self,
         opcode: Opcode,
-        ty: Type,
+        ty: LlvmType,
         operands: &[Value],
         extra: Extra,
-        place: Place,
+        place: SourceLocation,
     ) {
         let operands = self.operands(operands);
         self.push_inst(
@@ -373,25 +379,25 @@ impl Body<'_> {
     }
 
     /// Adds an instruction, ends its block if it does, and numbers its result.
-    pub fn push_inst(&mut self, inst: Instruction, place: Place) {
+    pub fn push_inst(&mut self, inst: Instruction, place: SourceLocation) {
         let number = self.func.insts.len();
         self.func.insts.push(inst);
         self.func.places.push(place);
         if inst.opcode.is_terminator() {
             let insts = Span::since(self.block_start, &self.func.insts);
             self.func.blocks.push(BlockData {
-                name: Symbol::EMPTY,
+                name: LlvmSymbol::EMPTY,
                 insts,
             });
             self.block_start = self.func.insts.len();
         }
-        if inst.ty != Type::VOID {
+        if inst.ty != LlvmType::VOID {
             let local = self.func.params.len() + number;
             self.reader.slots.push((Value::local(local), inst.ty));
         }
     }
 
-    fn finish(&mut self, place: Place) -> Result<(), Error> {
+    fn finish(&mut self, place: SourceLocation) -> Result<(), Error> {
         let complete = self.block_start == self.func.insts.len();
         if self.block_count == 0 || self.func.blocks.len() != self.block_count || !complete {
             return Err(fault(

@@ -4,18 +4,18 @@
 use super::module::Reader;
 use super::ops::{Ops, bytes_of};
 use crate::ir::{
-    Aliasee, Align, AttrList, CallingConvention, Comdat, Const, ConstKind, Func, Function, Global,
-    GlobalData, GlobalKind, Linkage, Module, Selection, Symbol, ThreadLocal, Type, TypeKind,
-    UnnamedAddr, Value, Variable, Visibility,
+    Aliasee, Align, AttrList, CallingConvention, Comdat, ConstKind, Function, GlobalData,
+    GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmGlobal, LlvmSymbol, LlvmType, Module, Selection,
+    ThreadLocal, TypeKind, UnnamedAddr, Value, Variable, Visibility,
 };
 use crate::upgrade;
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// What has a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Named {
-    Global(Global),
+    Global(LlvmGlobal),
     Comdat(usize),
 }
 
@@ -41,7 +41,7 @@ impl Reader {
     pub(super) fn comdat(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
         let range = self.name_range(&mut ops)?;
         let selection = Selection::from_code(ops.next()?).unwrap_or(Selection::Any);
-        let mut name = Symbol::EMPTY;
+        let mut name = LlvmSymbol::EMPTY;
         if self.version < 2 {
             let len = ops.index()?;
             name = self.module.strings.intern_bytes(&bytes_of(ops.take(len)?));
@@ -56,25 +56,25 @@ impl Reader {
     /// The next global, with what all have in common still to be filled in.
     fn new_global(
         &mut self,
-        value_type: Type,
+        value_type: LlvmType,
         space: u32,
         kind: GlobalKind,
         range: [u64; 2],
-        place: Place,
+        place: SourceLocation,
     ) -> GlobalData {
         let pointee = self.types.typed_pointers.then_some(value_type);
         let ty = self
             .module
             .types
             .intern(TypeKind::Pointer { space, pointee });
-        let global = Global::new(self.module.globals.len());
+        let global = LlvmGlobal::new(self.module.globals.len());
         self.names.push((Named::Global(global), range));
         GlobalData::new(value_type, ty, space, kind, place)
     }
 
     fn push_global(&mut self, mut data: GlobalData) {
         upgrade::infer_dso_local(&mut data);
-        let global = Global::new(self.module.globals.len());
+        let global = LlvmGlobal::new(self.module.globals.len());
         let id = self
             .module
             .consts
@@ -86,7 +86,7 @@ impl Reader {
     /// Remembers that a part of the next global is the constant of this number minus one.
     fn refer(&mut self, part: Part, number: u64) {
         if let Some(number) = number.checked_sub(1) {
-            let global = Global::new(self.module.globals.len());
+            let global = LlvmGlobal::new(self.module.globals.len());
             let number = usize::try_from(number).unwrap_or(usize::MAX);
             self.initializers.push((global, part, number));
         }
@@ -162,7 +162,7 @@ impl Reader {
         } else {
             self.attributes.get(&mut ops)?
         };
-        let func = Func::new(self.module.functions.len());
+        let func = LlvmFunc::new(self.module.functions.len());
         let rest = ops.rest();
         // The type of the address depends on its space, which a later field says.
         let space = rest
@@ -174,7 +174,7 @@ impl Reader {
         data.align = align(ops.or_zero(), &ops)?;
         data.section = self.section(ops.or_zero(), &ops)?;
         data.visibility = visibility(ops.or_zero(), link);
-        let global = Global::new(self.module.globals.len());
+        let global = LlvmGlobal::new(self.module.globals.len());
         let mut function = Function::new(global, ty, params);
         function.convention = convention;
         function.attributes = attributes;
@@ -222,7 +222,7 @@ impl Reader {
         Ok(())
     }
 
-    fn section(&self, number: u64, ops: &Ops<'_>) -> Result<Symbol, Error> {
+    fn section(&self, number: u64, ops: &Ops<'_>) -> Result<LlvmSymbol, Error> {
         named(&self.sections, number, ops)
     }
 
@@ -239,7 +239,7 @@ impl Reader {
     /// The module, when everything was read and the names are known.
     pub(super) fn finish(mut self, strings: &[u8]) -> Result<Module, Error> {
         if !self.bodies.is_empty() {
-            return Err(fault(Place::Unknown, "a function lacks its body"));
+            return Err(fault(SourceLocation::Unknown, "a function lacks its body"));
         }
         self.set_names(strings)?;
         for (global, part, number) in std::mem::take(&mut self.initializers) {
@@ -259,7 +259,12 @@ impl Reader {
             let range = usize::try_from(start).ok().zip(usize::try_from(len).ok());
             let bytes = range
                 .and_then(|(start, len)| strings.get(start..start.checked_add(len)?))
-                .ok_or_else(|| fault(Place::Unknown, "a name past the end of the strings"))?;
+                .ok_or_else(|| {
+                    fault(
+                        SourceLocation::Unknown,
+                        "a name past the end of the strings",
+                    )
+                })?;
             let name = self.module.strings.intern_bytes(bytes);
             match named {
                 Named::Global(global) => self.module.globals[global.index()].name = name,
@@ -269,7 +274,7 @@ impl Reader {
         Ok(())
     }
 
-    fn set_part(&mut self, global: Global, part: Part, id: Const) {
+    fn set_part(&mut self, global: LlvmGlobal, part: Part, id: LlvmConst) {
         let kind = &mut self.module.globals[global.index()].kind;
         match (part, kind) {
             (Part::Initializer, GlobalKind::Variable(variable)) => variable.initializer = Some(id),
@@ -290,9 +295,9 @@ impl Reader {
 }
 
 /// The name with this number; 0 is no name.
-fn named(names: &[Symbol], number: u64, ops: &Ops<'_>) -> Result<Symbol, Error> {
+fn named(names: &[LlvmSymbol], number: u64, ops: &Ops<'_>) -> Result<LlvmSymbol, Error> {
     match number {
-        0 => Ok(Symbol::EMPTY),
+        0 => Ok(LlvmSymbol::EMPTY),
         number => match usize::try_from(number - 1)
             .ok()
             .and_then(|at| names.get(at))

@@ -7,7 +7,7 @@ use super::function::Body;
 use super::ops::{Ops, sign_rotated};
 use crate::Error;
 use crate::ir::{
-    Block, Extra, Flags, Instruction, Opcode, Span, Type, TypeKind, Value, compare_type,
+    Extra, Flags, Instruction, LlvmBlock, LlvmType, Opcode, Span, TypeKind, Value, compare_type,
     member_type, shuffle_mask, shuffle_type,
 };
 use crate::upgrade;
@@ -30,7 +30,7 @@ impl Body<'_> {
             15 => {
                 self.push(
                     Opcode::Unreachable,
-                    Type::VOID,
+                    LlvmType::VOID,
                     &[],
                     Extra::None,
                     ops.place(),
@@ -67,7 +67,7 @@ impl Body<'_> {
         &mut self,
         opcode: Opcode,
         flags: Flags,
-        ty: Type,
+        ty: LlvmType,
         operands: &[Value],
         extra: Extra,
         ops: &Ops<'_>,
@@ -81,7 +81,7 @@ impl Body<'_> {
         &mut self,
         opcode: Opcode,
         flags: Flags,
-        ty: Type,
+        ty: LlvmType,
         operands: Span,
         extra: Extra,
         ops: &Ops<'_>,
@@ -99,7 +99,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub(super) fn blocks(&mut self, blocks: &[Block]) -> Extra {
+    pub(super) fn blocks(&mut self, blocks: &[LlvmBlock]) -> Extra {
         let start = self.func.block_pool.len();
         self.func.block_pool.extend_from_slice(blocks);
         Extra::Blocks(Span::since(start, &self.func.block_pool))
@@ -111,13 +111,13 @@ impl Body<'_> {
         Span::since(start, &self.func.number_pool)
     }
 
-    fn is_float(&self, ty: Type) -> bool {
+    fn is_float(&self, ty: LlvmType) -> bool {
         let types = &self.reader.module.types;
         types.float_width(types.scalar(ty)).is_some()
     }
 
     /// Fast-math flags, if the record has more and the result may have them.
-    fn fast_math(&self, ty: Type, ops: &mut Ops<'_>) -> Flags {
+    fn fast_math(&self, ty: LlvmType, ops: &mut Ops<'_>) -> Flags {
         match ops.or_zero() {
             bits if self.is_float(ty) => fast_math_flags(bits),
             _ => Flags::NONE,
@@ -142,7 +142,7 @@ impl Body<'_> {
             flags = fast_math_flags(ops.or_zero());
         }
         let ty = if opcode == Opcode::Resume {
-            Type::VOID
+            LlvmType::VOID
         } else {
             ty
         };

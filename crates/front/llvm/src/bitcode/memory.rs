@@ -6,7 +6,8 @@ use super::globals::align;
 use super::ops::Ops;
 use crate::Error;
 use crate::ir::{
-    Align, Extra, Flags, Opcode, Ordering, RmwOp, Span, Symbol, Type, TypeKind, address_type,
+    Align, Extra, Flags, LlvmSymbol, LlvmType, Opcode, Ordering, RmwOp, Span, TypeKind,
+    address_type,
 };
 use smallvec::SmallVec;
 
@@ -47,14 +48,14 @@ impl Body<'_> {
         self.flagged(Opcode::Alloca, flags, pointer, &[size], extra, &ops)
     }
 
-    fn scope(&mut self, ops: &mut Ops<'_>) -> Result<Symbol, Error> {
+    fn scope(&mut self, ops: &mut Ops<'_>) -> Result<LlvmSymbol, Error> {
         let number = ops.index()?;
         if let Some(&scope) = self.reader.sync_scopes.get(number) {
             return Ok(scope);
         }
         match number {
             0 => Ok(self.reader.module.strings.intern("singlethread")),
-            1 => Ok(Symbol::EMPTY),
+            1 => Ok(LlvmSymbol::EMPTY),
             _ => ops.error("a synchronisation scope that is not defined"),
         }
     }
@@ -74,7 +75,7 @@ impl Body<'_> {
         } else {
             Flags::NONE
         };
-        let (mut ordering, mut scope) = (Ordering::NotAtomic, Symbol::EMPTY);
+        let (mut ordering, mut scope) = (Ordering::NotAtomic, LlvmSymbol::EMPTY);
         if atomic {
             ordering = Self::ordering(ops)?;
             scope = self.scope(ops)?;
@@ -103,7 +104,7 @@ impl Body<'_> {
         self.flagged(
             Opcode::Store,
             flags,
-            Type::VOID,
+            LlvmType::VOID,
             &[value, pointer],
             extra,
             &ops,
@@ -121,7 +122,7 @@ impl Body<'_> {
         let ordering = Self::ordering(&mut ops)?;
         let scope = self.scope(&mut ops)?;
         let extra = Extra::Fence { ordering, scope };
-        self.flagged(Opcode::Fence, Flags::NONE, Type::VOID, &[], extra, &ops)
+        self.flagged(Opcode::Fence, Flags::NONE, LlvmType::VOID, &[], extra, &ops)
     }
 
     pub(super) fn address(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
@@ -176,7 +177,7 @@ impl Body<'_> {
             .reader
             .module
             .types
-            .literal_struct([ty, Type::I1].into(), false);
+            .literal_struct([ty, LlvmType::I1].into(), false);
         self.flagged(
             Opcode::CmpXchg,
             flags,

@@ -9,12 +9,12 @@ use super::ops::{Ops, bytes_of, sign_rotated};
 use super::special::{BOOLEAN, Form, ROWS};
 use super::types::TypeTable;
 use crate::ir::{
-    Field, Global, Metadata, MetadataArena, MetadataKind, Module, NamedMetadata, Span, Strings,
-    Symbol, Value, ValueKind,
+    Field, LlvmGlobal, LlvmMetadata, LlvmSymbol, MetadataArena, MetadataKind, Module,
+    NamedMetadata, Span, Strings, Value, ValueKind,
 };
 use crate::{Error, fault};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 const STRING_OLD: u64 = 1;
 const VALUE: u64 = 2;
@@ -35,45 +35,49 @@ const ARG_LIST: u64 = 46;
 /// Metadata by its numbers in the bitcode: those of the module, then those of a function.
 #[derive(Debug, Default)]
 pub struct MetadataTable {
-    kinds: FxHashMap<u64, Symbol>,
+    kinds: FxHashMap<u64, LlvmSymbol>,
     /// Numbers of the module, which are ids in the arena as well.
     module_count: usize,
     /// Where the pieces of the function being read begin in the arena.
     function_start: usize,
     function_count: usize,
     /// The highest number referred to, and where.
-    highest: Option<(usize, Place)>,
+    highest: Option<(usize, SourceLocation)>,
     /// Local values by number, to be found when the function is complete.
-    locals: Vec<(Metadata, usize)>,
-    locations: FxHashMap<[u64; 5], Metadata>,
+    locals: Vec<(LlvmMetadata, usize)>,
+    locations: FxHashMap<[u64; 5], LlvmMetadata>,
     names: Option<Names>,
 }
 
 /// Symbols of the fields of debug locations.
 #[derive(Clone, Copy, Debug)]
 struct Names {
-    class: Symbol,
-    line: Symbol,
-    column: Symbol,
-    scope: Symbol,
-    inlined_at: Symbol,
-    implicit: Symbol,
+    class: LlvmSymbol,
+    line: LlvmSymbol,
+    column: LlvmSymbol,
+    scope: LlvmSymbol,
+    inlined_at: LlvmSymbol,
+    implicit: LlvmSymbol,
 }
 
 impl MetadataTable {
     /// The piece with this number.
-    pub fn get(&self, number: u64, place: Place) -> Result<Metadata, Error> {
+    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, Error> {
         match usize::try_from(number) {
-            Ok(number) if number < self.module_count => Ok(Metadata::new(number)),
-            Ok(number) if number - self.module_count < self.function_count => Ok(Metadata::new(
-                self.function_start + number - self.module_count,
-            )),
+            Ok(number) if number < self.module_count => Ok(LlvmMetadata::new(number)),
+            Ok(number) if number - self.module_count < self.function_count => Ok(
+                LlvmMetadata::new(self.function_start + number - self.module_count),
+            ),
             _ => Err(fault(place, format!("metadata {number} is not defined"))),
         }
     }
 
     /// The piece with this number plus one; `None` for 0.
-    pub fn optional(&self, number: u64, place: Place) -> Result<Option<Metadata>, Error> {
+    pub fn optional(
+        &self,
+        number: u64,
+        place: SourceLocation,
+    ) -> Result<Option<LlvmMetadata>, Error> {
         match number.checked_sub(1) {
             Some(number) => self.get(number, place).map(Some),
             None => Ok(None),
@@ -81,7 +85,7 @@ impl MetadataTable {
     }
 
     /// The kind of attachment with this number.
-    pub fn kind(&self, number: u64, place: Place) -> Result<Symbol, Error> {
+    pub fn kind(&self, number: u64, place: SourceLocation) -> Result<LlvmSymbol, Error> {
         match self.kinds.get(&number) {
             Some(&kind) => Ok(kind),
             None => Err(fault(
@@ -102,7 +106,7 @@ impl MetadataTable {
         for (id, number) in self.locals.drain(..) {
             let Some(&(value, _)) = slots.get(number) else {
                 return Err(fault(
-                    Place::Unknown,
+                    SourceLocation::Unknown,
                     "metadata of a value that is not defined",
                 ));
             };
@@ -113,7 +117,7 @@ impl MetadataTable {
     }
 
     /// A number that may be defined later in the same block.
-    fn reference(&mut self, number: u64, place: Place) -> Result<Metadata, Error> {
+    fn reference(&mut self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, Error> {
         let Some(number) = usize::try_from(number)
             .ok()
             .filter(|&number| number < 1 << 29)
@@ -125,13 +129,17 @@ impl MetadataTable {
         }
         Ok(match number.checked_sub(self.module_count) {
             Some(rest) if self.function_count > 0 || self.function_start > 0 => {
-                Metadata::new(self.function_start + rest)
+                LlvmMetadata::new(self.function_start + rest)
             }
-            _ => Metadata::new(number),
+            _ => LlvmMetadata::new(number),
         })
     }
 
-    fn optional_reference(&mut self, number: u64, place: Place) -> Result<Option<Metadata>, Error> {
+    fn optional_reference(
+        &mut self,
+        number: u64,
+        place: SourceLocation,
+    ) -> Result<Option<LlvmMetadata>, Error> {
         match number.checked_sub(1) {
             Some(number) => self.reference(number, place).map(Some),
             None => Ok(None),
@@ -174,7 +182,7 @@ impl MetadataTable {
         in_function: bool,
     ) -> Result<(), Error> {
         let mut record = Record::default();
-        let mut name = Symbol::EMPTY;
+        let mut name = LlvmSymbol::EMPTY;
         if !in_function {
             if module.metadata.len() != self.module_count {
                 return Err(fault(
@@ -189,7 +197,7 @@ impl MetadataTable {
                 Entry::End => break,
                 Entry::Block(_) => bits.skip()?,
                 Entry::Record => {
-                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     match record.code {
                         NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
                         NAMED_NODE => self.named(name, ops, module)?,
@@ -221,7 +229,12 @@ impl MetadataTable {
         }
     }
 
-    fn named(&mut self, name: Symbol, mut ops: Ops<'_>, module: &mut Module) -> Result<(), Error> {
+    fn named(
+        &mut self,
+        name: LlvmSymbol,
+        mut ops: Ops<'_>,
+        module: &mut Module,
+    ) -> Result<(), Error> {
         let mut operands = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             operands.push(self.reference(ops.next()?, ops.place())?);
@@ -246,7 +259,7 @@ impl MetadataTable {
         while !ops.is_empty() {
             let kind = self.kind(ops.next()?, ops.place())?;
             let node = self.reference(ops.next()?, ops.place())?;
-            module.globals[Global::index(global)]
+            module.globals[LlvmGlobal::index(global)]
                 .metadata
                 .push((kind, node));
         }
@@ -295,7 +308,7 @@ impl MetadataTable {
                     Some(&(value, _)) => wrap(value),
                     None => {
                         // A local value that follows; it is put here when the function ends.
-                        let id = Metadata::new(module.metadata.len());
+                        let id = LlvmMetadata::new(module.metadata.len());
                         self.locals.push((id, number));
                         MetadataKind::Local(Value::local(0))
                     }
@@ -314,7 +327,7 @@ impl MetadataTable {
                 let fields: Vec<_> = ops
                     .rest()
                     .iter()
-                    .map(|&op| (Symbol::EMPTY, Field::Int(i128::from(op))))
+                    .map(|&op| (LlvmSymbol::EMPTY, Field::Int(i128::from(op))))
                     .collect();
                 let fields = module.metadata.push_fields(&fields);
                 let class = module.strings.intern("DIExpression");
@@ -402,10 +415,10 @@ impl MetadataTable {
         module: &mut Module,
         distinct: bool,
         [line, column]: [u64; 2],
-        scope: Metadata,
-        inlined_at: Option<Metadata>,
+        scope: LlvmMetadata,
+        inlined_at: Option<LlvmMetadata>,
         implicit: bool,
-    ) -> Metadata {
+    ) -> LlvmMetadata {
         let strings = &mut module.strings;
         let names = *self.names.get_or_insert_with(|| Names {
             class: strings.intern("DILocation"),
@@ -440,7 +453,7 @@ impl MetadataTable {
         &mut self,
         mut ops: Ops<'_>,
         module: &mut Module,
-    ) -> Result<Option<Metadata>, Error> {
+    ) -> Result<Option<LlvmMetadata>, Error> {
         let key = [
             ops.next()?,
             ops.next()?,
@@ -454,7 +467,7 @@ impl MetadataTable {
         };
         // Numbers of a function mean something else in the next one.
         let inlined_at = self.optional(inlined_at, ops.place())?;
-        let number = |id: Option<Metadata>| id.map_or(0, |id| id.index() as u64 + 1);
+        let number = |id: Option<LlvmMetadata>| id.map_or(0, |id| id.index() as u64 + 1);
         let key = [
             line,
             column,
@@ -482,7 +495,12 @@ impl MetadataTable {
     pub fn read_attachments(
         &mut self,
         bits: &mut Bitstream<'_>,
-        mut attach: impl FnMut(Option<u64>, Symbol, Metadata, Place) -> Result<(), Error>,
+        mut attach: impl FnMut(
+            Option<u64>,
+            LlvmSymbol,
+            LlvmMetadata,
+            SourceLocation,
+        ) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut record = Record::default();
         loop {
@@ -490,7 +508,7 @@ impl MetadataTable {
                 Entry::End => return Ok(()),
                 Entry::Block(_) => bits.skip()?,
                 Entry::Record if record.code == ATTACHMENT => {
-                    let place = Place::Bit(record.at as u64);
+                    let place = SourceLocation::Bit(record.at as u64);
                     let mut ops = Ops::new(&record.ops, place);
                     let inst = if ops.len() % 2 == 1 {
                         Some(ops.next()?)

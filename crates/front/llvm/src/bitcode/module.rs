@@ -9,9 +9,9 @@ use super::metadata::MetadataTable;
 use super::ops::{Ops, bytes_of};
 use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
 use super::types::TypeTable;
-use crate::ir::{ConstKind, DataLayout, Func, Function, Global, Module, Symbol};
+use crate::ir::{ConstKind, DataLayout, Function, LlvmFunc, LlvmGlobal, LlvmSymbol, Module};
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// Kinds of blocks.
 pub(super) mod block {
@@ -43,19 +43,19 @@ pub struct Reader {
     pub metadata: MetadataTable,
     /// Globals and constants of the module by number, then those of the function being read.
     pub slots: Slots,
-    pub sync_scopes: Vec<Symbol>,
-    pub bundle_tags: Vec<Symbol>,
+    pub sync_scopes: Vec<LlvmSymbol>,
+    pub bundle_tags: Vec<LlvmSymbol>,
     /// The memory that bodies are read in.
     pub room: Option<Function>,
     pub(super) version: u64,
-    pub(super) sections: Vec<Symbol>,
-    pub(super) collectors: Vec<Symbol>,
+    pub(super) sections: Vec<LlvmSymbol>,
+    pub(super) collectors: Vec<LlvmSymbol>,
     /// Functions with a body, in the order of the bodies.
-    pub(super) bodies: std::collections::VecDeque<Func>,
+    pub(super) bodies: std::collections::VecDeque<LlvmFunc>,
     /// Names as ranges of the table of strings.
     pub(super) names: Vec<(Named, [u64; 2])>,
     /// Constants of globals by number, to be found when all are read.
-    pub(super) initializers: Vec<(Global, Part, usize)>,
+    pub(super) initializers: Vec<(LlvmGlobal, Part, usize)>,
 }
 
 impl Reader {
@@ -67,7 +67,7 @@ impl Reader {
                 Entry::End => return Ok(()),
                 Entry::Block(kind) => self.read_block(kind, bits)?,
                 Entry::Record => {
-                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.module_record(record.code, ops)?;
                 }
             }

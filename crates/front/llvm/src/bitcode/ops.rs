@@ -1,23 +1,23 @@
 //! Walking the operands of a record.
 
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// The operands of a record, taken one by one.
 #[derive(Clone, Copy, Debug)]
 pub struct Ops<'r> {
     rest: &'r [u64],
-    place: Place,
+    place: SourceLocation,
 }
 
 impl<'r> Ops<'r> {
     /// All operands of the record at `place`.
-    pub fn new(ops: &'r [u64], place: Place) -> Self {
+    pub fn new(ops: &'r [u64], place: SourceLocation) -> Self {
         Ops { rest: ops, place }
     }
 
     /// Where the record stands.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceLocation {
         self.place
     }
 

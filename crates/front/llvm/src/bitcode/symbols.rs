@@ -3,7 +3,7 @@
 use super::bitstream::{Bitstream, Entry, Record};
 use super::ops::bytes_of;
 use crate::Error;
-use crate::ir::{Strings, Symbol};
+use crate::ir::{LlvmSymbol, Strings};
 
 /// Codes of the entries of a symbol table.
 pub const VST_ENTRY: u64 = 1;
@@ -13,7 +13,10 @@ pub const VST_BLOCK: u64 = 2;
 pub const VST_FUNCTION: u64 = 3;
 
 /// Reads a block of which every record of code 1 is a name; gives the names in order.
-pub fn read_names(bits: &mut Bitstream<'_>, strings: &mut Strings) -> Result<Vec<Symbol>, Error> {
+pub fn read_names(
+    bits: &mut Bitstream<'_>,
+    strings: &mut Strings,
+) -> Result<Vec<LlvmSymbol>, Error> {
     let mut names = Vec::new();
     let mut record = Record::default();
     loop {
@@ -33,7 +36,7 @@ pub fn read_names(bits: &mut Bitstream<'_>, strings: &mut Strings) -> Result<Vec
 pub fn read_table(
     bits: &mut Bitstream<'_>,
     strings: &mut Strings,
-    mut named: impl FnMut(u64, u64, Symbol),
+    mut named: impl FnMut(u64, u64, LlvmSymbol),
 ) -> Result<(), Error> {
     let mut record = Record::default();
     let mut bytes = Vec::new();

@@ -4,15 +4,15 @@ use super::bitstream::{Bitstream, Entry, Record};
 use super::ops::{Ops, bytes_of};
 use crate::Error;
 use crate::fault;
-use crate::ir::{Module, Symbol, Type, TypeKind};
-use spirula_diagnostics::Place;
+use crate::ir::{LlvmSymbol, LlvmType, Module, TypeKind};
+use spirula_diagnostics::SourceLocation;
 
 /// The types of a module by their numbers in its bitcode.
 #[derive(Debug, Default)]
 pub struct TypeTable {
-    types: Vec<Option<Type>>,
+    types: Vec<Option<LlvmType>>,
     next: usize,
-    own_structs: Vec<Type>,
+    own_structs: Vec<LlvmType>,
     /// Whether pointers are written with what they point to (LLVM before 15).
     pub typed_pointers: bool,
     /// Whether there are types of bytes (LLVM 23).
@@ -20,20 +20,20 @@ pub struct TypeTable {
 }
 
 /// Types without operands: their code and what they are.
-const SIMPLE: &[(u64, Type)] = &[
-    (2, Type::VOID),
-    (3, Type::FLOAT),
-    (4, Type::DOUBLE),
-    (5, Type::LABEL),
-    (10, Type::HALF),
-    (13, Type::X86_FP80),
-    (14, Type::FP128),
-    (15, Type::PPC_FP128),
-    (16, Type::METADATA),
-    (17, Type::X86_MMX),
-    (22, Type::TOKEN),
-    (23, Type::BFLOAT),
-    (24, Type::X86_AMX),
+const SIMPLE: &[(u64, LlvmType)] = &[
+    (2, LlvmType::VOID),
+    (3, LlvmType::FLOAT),
+    (4, LlvmType::DOUBLE),
+    (5, LlvmType::LABEL),
+    (10, LlvmType::HALF),
+    (13, LlvmType::X86_FP80),
+    (14, LlvmType::FP128),
+    (15, LlvmType::PPC_FP128),
+    (16, LlvmType::METADATA),
+    (17, LlvmType::X86_MMX),
+    (22, LlvmType::TOKEN),
+    (23, LlvmType::BFLOAT),
+    (24, LlvmType::X86_AMX),
 ];
 
 const NUM_ENTRIES: u64 = 1;
@@ -56,7 +56,7 @@ const MAX_INT_WIDTH: u64 = 1 << 23;
 
 impl TypeTable {
     /// The type with this number.
-    pub fn get(&self, number: u64, place: Place) -> Result<Type, Error> {
+    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmType, Error> {
         let found = usize::try_from(number)
             .ok()
             .and_then(|number| self.types.get(number));
@@ -67,14 +67,14 @@ impl TypeTable {
     }
 
     /// The type whose number is the next operand.
-    pub fn take(&self, ops: &mut Ops<'_>) -> Result<Type, Error> {
+    pub fn take(&self, ops: &mut Ops<'_>) -> Result<LlvmType, Error> {
         self.get(ops.next()?, ops.place())
     }
 
     /// Reads the block.
     pub fn read(&mut self, bits: &mut Bitstream<'_>, module: &mut Module) -> Result<(), Error> {
         let mut record = Record::default();
-        let mut name = Symbol::EMPTY;
+        let mut name = LlvmSymbol::EMPTY;
         loop {
             match bits.next(&mut record)? {
                 Entry::End => {
@@ -83,7 +83,7 @@ impl TypeTable {
                 }
                 Entry::Block(_) => bits.skip()?,
                 Entry::Record => {
-                    let ops = Ops::new(&record.ops, Place::Bit(record.at as u64));
+                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     match record.code {
                         NUM_ENTRIES => self.resize(ops, bits.remaining())?,
                         STRUCT_NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
@@ -109,7 +109,7 @@ impl TypeTable {
         let mut number = 0;
         for &ty in &self.own_structs {
             if let TypeKind::Struct {
-                name: Symbol::EMPTY,
+                name: LlvmSymbol::EMPTY,
                 ..
             } = module.types.kind(ty)
             {
@@ -120,7 +120,7 @@ impl TypeTable {
         }
     }
 
-    fn check_complete(&self, place: Place) -> Result<(), Error> {
+    fn check_complete(&self, place: SourceLocation) -> Result<(), Error> {
         if self.next != self.types.len() {
             return Err(fault(place, "fewer types than announced"));
         }
@@ -132,7 +132,7 @@ impl TypeTable {
         code: u64,
         mut ops: Ops<'_>,
         module: &mut Module,
-        name: &mut Symbol,
+        name: &mut LlvmSymbol,
     ) -> Result<(), Error> {
         if self.next >= self.types.len() {
             return ops.error("more types than announced");
@@ -141,13 +141,13 @@ impl TypeTable {
             OPAQUE | STRUCT_NAMED => {
                 let ty = match self.types[self.next] {
                     Some(forward) => forward,
-                    None => module.types.named_struct(Symbol::EMPTY),
+                    None => module.types.named_struct(LlvmSymbol::EMPTY),
                 };
                 self.types[self.next] = Some(ty);
                 self.own_structs.push(ty);
                 module
                     .types
-                    .set_name(ty, std::mem::replace(name, Symbol::EMPTY));
+                    .set_name(ty, std::mem::replace(name, LlvmSymbol::EMPTY));
                 if code == STRUCT_NAMED {
                     let packed = ops.next()? != 0;
                     let fields = self.all(ops, module)?;
@@ -163,7 +163,7 @@ impl TypeTable {
                 while !ops.is_empty() {
                     ints.push(ops.next_u32()?);
                 }
-                let name = std::mem::replace(name, Symbol::EMPTY);
+                let name = std::mem::replace(name, LlvmSymbol::EMPTY);
                 module.types.intern(TypeKind::Target {
                     name,
                     types,
@@ -188,7 +188,7 @@ impl TypeTable {
         code: u64,
         ops: &mut Ops<'_>,
         module: &mut Module,
-    ) -> Result<Type, Error> {
+    ) -> Result<LlvmType, Error> {
         self.has_bytes |= code == BYTE;
         let kind = match code {
             INTEGER | BYTE => match ops.next()? {
@@ -230,7 +230,7 @@ impl TypeTable {
                 let packed = ops.next()? != 0;
                 let fields = Some(self.all(*ops, module)?);
                 TypeKind::Struct {
-                    name: Symbol::EMPTY,
+                    name: LlvmSymbol::EMPTY,
                     fields,
                     packed,
                 }
@@ -250,17 +250,24 @@ impl TypeTable {
     }
 
     /// A type that may be defined later; then it is a named struct.
-    fn forward(&mut self, number: u64, ops: Ops<'_>, module: &mut Module) -> Result<Type, Error> {
+    fn forward(
+        &mut self,
+        number: u64,
+        ops: Ops<'_>,
+        module: &mut Module,
+    ) -> Result<LlvmType, Error> {
         let slot = usize::try_from(number)
             .ok()
             .and_then(|number| self.types.get_mut(number));
         match slot {
-            Some(slot) => Ok(*slot.get_or_insert_with(|| module.types.named_struct(Symbol::EMPTY))),
+            Some(slot) => {
+                Ok(*slot.get_or_insert_with(|| module.types.named_struct(LlvmSymbol::EMPTY)))
+            }
             None => ops.error(format!("type {number} is not defined")),
         }
     }
 
-    fn all(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<Box<[Type]>, Error> {
+    fn all(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<Box<[LlvmType]>, Error> {
         let mut types = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             types.push(self.forward(ops.next()?, ops, module)?);

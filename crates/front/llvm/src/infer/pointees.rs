@@ -3,17 +3,17 @@
 use super::classes::Classes;
 use super::votes::{self, Candidates, gep_element};
 use crate::ir::{
-    AttrKind, Extra, Func, Function, GlobalKind, Inst, Module, Opcode, Type, TypeKind, Value,
-    ValueKind,
+    AttrKind, Extra, Function, GlobalKind, LlvmFunc, LlvmInst, LlvmType, Module, Opcode, TypeKind,
+    Value, ValueKind,
 };
 
 /// What is known about functions without bodies, and about parameters from outside of the code.
 pub trait Hints {
     /// What argument `index` of `callee`, a declaration, points to.
-    fn argument(&self, callee: Func, index: usize) -> Option<Type>;
+    fn argument(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType>;
 
     /// What parameter `index` of `func` points to, where its uses do not tell.
-    fn parameter(&self, func: Func, index: usize) -> Option<Type>;
+    fn parameter(&self, func: LlvmFunc, index: usize) -> Option<LlvmType>;
 }
 
 /// No hints.
@@ -21,11 +21,11 @@ pub trait Hints {
 pub struct NoHints;
 
 impl Hints for NoHints {
-    fn argument(&self, _: Func, _: usize) -> Option<Type> {
+    fn argument(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
 
-    fn parameter(&self, _: Func, _: usize) -> Option<Type> {
+    fn parameter(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
 }
@@ -35,7 +35,7 @@ impl Hints for NoHints {
 pub struct Pointees {
     /// First slot of each function: its locals, then one for its result.
     first: Vec<u32>,
-    types: Vec<Option<Type>>,
+    types: Vec<Option<LlvmType>>,
 }
 
 impl Pointees {
@@ -62,12 +62,12 @@ impl Pointees {
     }
 
     /// What a local points to; `None` where it is no pointer or nothing is known.
-    pub fn local(&self, func: Func, local: usize) -> Option<Type> {
+    pub fn local(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
         self.types[self.first[func.index()] as usize + local]
     }
 
     /// What the result of a function points to.
-    pub fn result(&self, module: &Module, func: Func) -> Option<Type> {
+    pub fn result(&self, module: &Module, func: LlvmFunc) -> Option<LlvmType> {
         self.local(func, module.function(func).local_count())
     }
 }
@@ -77,7 +77,7 @@ impl Pointees {
 struct Vote {
     /// At last that of the class.
     slot: u32,
-    ty: Type,
+    ty: LlvmType,
     /// How many came before.
     order: u32,
     weight: u32,
@@ -93,15 +93,15 @@ struct Inference<'a> {
 }
 
 impl Inference<'_> {
-    fn slot(&self, func: Func, local: usize) -> u32 {
+    fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + local as u32
     }
 
-    fn result_slot(&self, func: Func) -> u32 {
+    fn result_slot(&self, func: LlvmFunc) -> u32 {
         self.slot(func, self.module.function(func).local_count())
     }
 
-    fn vote(&mut self, slot: u32, ty: Type, weight: u32) {
+    fn vote(&mut self, slot: u32, ty: LlvmType, weight: u32) {
         if let Some(ty) = self.candidates.get(self.module, ty) {
             self.votes.push(Vote {
                 slot,
@@ -113,14 +113,14 @@ impl Inference<'_> {
     }
 
     /// Votes for what a value points to, if it is a local.
-    fn vote_value(&mut self, func: Func, value: Value, ty: Type, weight: u32) {
+    fn vote_value(&mut self, func: LlvmFunc, value: Value, ty: LlvmType, weight: u32) {
         if let Some(local) = value.as_local() {
             self.vote(self.slot(func, local), ty, weight);
         }
     }
 
     /// Joins a slot with a value: a local by class, a global by its type.
-    fn join(&mut self, slot: u32, func: Func, value: Value) {
+    fn join(&mut self, slot: u32, func: LlvmFunc, value: Value) {
         match value.kind() {
             ValueKind::Local(local) => self.classes.join(slot, self.slot(func, local)),
             ValueKind::Const(constant) => {
@@ -135,17 +135,17 @@ impl Inference<'_> {
         }
     }
 
-    fn is_pointer(&self, ty: Type) -> bool {
+    fn is_pointer(&self, ty: LlvmType) -> bool {
         matches!(self.module.types.kind(ty), TypeKind::Pointer { .. })
     }
 
-    fn declared(&mut self, slot: u32, ty: Type) {
+    fn declared(&mut self, slot: u32, ty: LlvmType) {
         if let TypeKind::Pointer {
             pointee: Some(pointee),
             ..
         } = *self.module.types.kind(ty)
         {
-            let weight = match pointee == Type::I8 {
+            let weight = match pointee == LlvmType::I8 {
                 true => votes::BYTES,
                 false => votes::DECLARED,
             };
@@ -153,7 +153,7 @@ impl Inference<'_> {
         }
     }
 
-    fn function(&mut self, func: Func) {
+    fn function(&mut self, func: LlvmFunc) {
         let function = self.module.function(func);
         for (index, &ty) in function.params.iter().enumerate() {
             if self.is_pointer(ty) {
@@ -161,7 +161,7 @@ impl Inference<'_> {
             }
         }
         for index in 0..function.insts.len() {
-            let inst = Inst::new(index);
+            let inst = LlvmInst::new(index);
             let ty = function.insts[index].ty;
             if self.is_pointer(ty) {
                 self.declared(self.slot(func, function.params.len() + index), ty);
@@ -170,7 +170,7 @@ impl Inference<'_> {
         }
     }
 
-    fn parameter(&mut self, func: Func, function: &Function, index: usize, ty: Type) {
+    fn parameter(&mut self, func: LlvmFunc, function: &Function, index: usize, ty: LlvmType) {
         let slot = self.slot(func, index);
         self.declared(slot, ty);
         let attributes = &self.module.attributes;
@@ -191,7 +191,7 @@ impl Inference<'_> {
         }
     }
 
-    fn instruction(&mut self, func: Func, function: &Function, inst: Inst) {
+    fn instruction(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst) {
         let operands = function.operands(inst);
         let data = function.inst(inst);
         let slot = self.slot(func, function.params.len() + inst.index());
@@ -247,14 +247,14 @@ impl Inference<'_> {
         }
     }
 
-    fn declared_pointee(&self, ty: Type) -> Option<Type> {
+    fn declared_pointee(&self, ty: LlvmType) -> Option<LlvmType> {
         match *self.module.types.kind(ty) {
             TypeKind::Pointer { pointee, .. } => pointee,
             _ => None,
         }
     }
 
-    fn call(&mut self, func: Func, function: &Function, inst: Inst, slot: u32) {
+    fn call(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst, slot: u32) {
         let Some(callee) = function
             .callee(inst)
             .and_then(|value| self.module.as_function(value))
@@ -319,7 +319,7 @@ impl Inference<'_> {
             *first as usize + last.map_or(0, |f| f.local_count()) + 1
         });
         self.sort_votes(slots);
-        let mut elected: Vec<Option<Type>> = vec![None; slots];
+        let mut elected: Vec<Option<LlvmType>> = vec![None; slots];
         let mut best: Option<(u32, u32, u32)> = None;
         for group in (self.votes).chunk_by(|a, b| (a.slot, a.ty) == (b.slot, b.ty)) {
             let Vote {
@@ -348,8 +348,8 @@ impl Inference<'_> {
     }
 }
 
-fn walked(ty: Type) -> u32 {
-    match ty == Type::I8 {
+fn walked(ty: LlvmType) -> u32 {
+    match ty == LlvmType::I8 {
         true => votes::BYTES,
         false => votes::WALKED,
     }

@@ -1,6 +1,6 @@
 //! How much each sort of evidence weighs, and which types may be voted for.
 
-use crate::ir::{Function, Inst, Module, Type, TypeKind, Value};
+use crate::ir::{Function, LlvmInst, LlvmType, Module, TypeKind, Value};
 
 /// Weight of the type of an allocation.
 pub(super) const ALLOCATION: u32 = 1 << 20;
@@ -34,15 +34,15 @@ impl Candidates {
     }
 
     /// The type that a vote for `ty` counts for; `None` where nothing can point to it.
-    pub(super) fn get(&mut self, module: &Module, ty: Type) -> Option<Type> {
-        match ty == Type::I1 {
-            true => Some(Type::I8),
+    pub(super) fn get(&mut self, module: &Module, ty: LlvmType) -> Option<LlvmType> {
+        match ty == LlvmType::I1 {
+            true => Some(LlvmType::I8),
             false => self.is_storable(module, ty).then_some(ty),
         }
     }
 
     /// Types nest as deep as the verifier allows.
-    fn is_storable(&mut self, module: &Module, ty: Type) -> bool {
+    fn is_storable(&mut self, module: &Module, ty: LlvmType) -> bool {
         if let Some(known) = self.storable[ty.index()] {
             return known;
         }
@@ -71,9 +71,9 @@ impl Candidates {
 /// whole values of `source`.
 pub(crate) fn element_type(
     module: &Module,
-    source: Type,
+    source: LlvmType,
     indices: impl IntoIterator<Item = Value>,
-) -> Option<Type> {
+) -> Option<LlvmType> {
     let mut ty = source;
     for index in indices.into_iter().skip(1) {
         ty = match module.types.kind(ty) {
@@ -86,7 +86,11 @@ pub(crate) fn element_type(
 }
 
 /// The type at which a `getelementptr` ends.
-pub(crate) fn gep_element(module: &Module, function: &Function, inst: Inst) -> Option<Type> {
+pub(crate) fn gep_element(
+    module: &Module,
+    function: &Function,
+    inst: LlvmInst,
+) -> Option<LlvmType> {
     let crate::ir::Extra::SourceType(source) = function.inst(inst).extra else {
         return None;
     };

@@ -1,8 +1,8 @@
 //! Attributes of functions, results, parameters and calls.
 
 use super::Align;
-use super::Symbol;
-use super::Type;
+use super::LlvmSymbol;
+use super::LlvmType;
 use super::id::dense_id;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -179,13 +179,13 @@ pub enum Attribute {
     /// `captures`, `nofpclass`, `allocsize`, `vscale_range`, `allockind` and `denormal_fpenv`.
     Number(AttrKind, u64),
     /// A kind and a type, such as `byval(T)`.
-    Type(AttrKind, Option<Type>),
+    Type(AttrKind, Option<LlvmType>),
     /// `range(iN lo, hi)`: width, and the bounds as words least significant first.
     Range(AttrKind, u32, Box<[u64]>, Box<[u64]>),
     /// `initializes((lo, hi), …)`
     RangeList(AttrKind, Box<[(i64, i64)]>),
     /// `"key"="value"`; the value may be empty.
-    String(Symbol, Symbol),
+    String(LlvmSymbol, LlvmSymbol),
 }
 
 impl Attribute {
@@ -367,7 +367,7 @@ impl Attributes {
     }
 
     /// The type of the attribute of a kind in a set.
-    pub fn type_of(&self, set: AttrSet, kind: AttrKind) -> Option<Type> {
+    pub fn type_of(&self, set: AttrSet, kind: AttrKind) -> Option<LlvmType> {
         match self.find(set, kind) {
             Some(&Attribute::Type(_, ty)) => ty,
             _ => None,
@@ -375,7 +375,7 @@ impl Attributes {
     }
 
     /// The value of a string attribute in a set.
-    pub fn string(&self, set: AttrSet, key: Symbol) -> Option<Symbol> {
+    pub fn string(&self, set: AttrSet, key: LlvmSymbol) -> Option<LlvmSymbol> {
         self.get(set).iter().find_map(|attribute| match *attribute {
             Attribute::String(at, value) if at == key => Some(value),
             _ => None,

@@ -1,21 +1,21 @@
 //! Interned constants.
 
 use super::id::dense_id;
-use super::{Flags, Func, Global, InlineAsm, Opcode, Predicate, Type, TypeKind, Types};
+use super::{Flags, InlineAsm, LlvmFunc, LlvmGlobal, LlvmType, Opcode, Predicate, TypeKind, Types};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 dense_id! {
     /// A constant with its type. Equal constants have equal ids.
-    Const, "const"
+    LlvmConst, "const"
 }
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ConstData {
     /// Its type.
-    pub ty: Type,
+    pub ty: LlvmType,
     /// What it is.
     pub kind: ConstKind,
 }
@@ -40,21 +40,21 @@ pub enum ConstKind {
     /// The result of an erroneous operation.
     Poison,
     /// Elements of an array, struct or vector, not all plain numbers.
-    Aggregate(Box<[Const]>),
+    Aggregate(Box<[LlvmConst]>),
     /// Elements of an array or vector, numbers of 8, 16, 32 or 64 bits, little-endian.
     Data(Box<[u8]>),
     /// One value for every element of a scalable vector.
-    Splat(Const),
+    Splat(LlvmConst),
     /// The address of a global variable, function, alias or ifunc.
-    Global(Global),
+    Global(LlvmGlobal),
     /// The address of a block: function, and number of the block.
-    BlockAddress(Func, u32),
+    BlockAddress(LlvmFunc, u32),
     /// A function that stands for a global within the same linkage unit.
-    DsoLocalEquivalent(Global),
+    DsoLocalEquivalent(LlvmGlobal),
     /// A function exempt from control-flow integrity checks.
-    NoCfi(Global),
+    NoCfi(LlvmGlobal),
     /// A signed pointer.
-    PtrAuth(Box<[Const]>),
+    PtrAuth(Box<[LlvmConst]>),
     /// Inline assembly as a callee: index into [`super::Module::inline_asm`].
     InlineAsm(u32),
     /// A constant expression.
@@ -69,7 +69,7 @@ pub struct Expr {
     /// Markers such as `inbounds`.
     pub flags: Flags,
     /// Its operands, as of the instruction of that opcode.
-    pub operands: Box<[Const]>,
+    pub operands: Box<[LlvmConst]>,
     /// What it needs beside them.
     pub extra: ExprExtra,
 }
@@ -80,7 +80,7 @@ pub enum ExprExtra {
     /// Nothing.
     None,
     /// Of `getelementptr`: the type the indices walk through.
-    SourceType(Type),
+    SourceType(LlvmType),
     /// Of `icmp` and `fcmp` (LLVM before 19 and 20).
     Compare(Predicate),
     /// Of `shufflevector`: numbers of the result's elements, `u32::MAX` for poison.
@@ -93,20 +93,20 @@ pub enum ExprExtra {
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
     data: Vec<ConstData>,
-    index: HashTable<Const>,
+    index: HashTable<LlvmConst>,
 }
 
 impl Constants {
     /// The constant of this type and kind, as it is: the caller sees to canonical form, or uses
     /// the constructors below.
-    pub fn intern(&mut self, ty: Type, kind: ConstKind) -> Const {
+    pub fn intern(&mut self, ty: LlvmType, kind: ConstKind) -> LlvmConst {
         let new = ConstData { ty, kind };
         let hash = FxBuildHasher.hash_one(&new);
         let data = &mut self.data;
         if let Some(&found) = self.index.find(hash, |id| data[id.index()] == new) {
             return found;
         }
-        let id = Const::new(data.len());
+        let id = LlvmConst::new(data.len());
         data.push(new);
         self.index
             .insert_unique(hash, id, |id| FxBuildHasher.hash_one(&data[id.index()]));
@@ -114,17 +114,17 @@ impl Constants {
     }
 
     /// A constant by its id.
-    pub fn get(&self, id: Const) -> &ConstData {
+    pub fn get(&self, id: LlvmConst) -> &ConstData {
         &self.data[id.index()]
     }
 
     /// The type of a constant.
-    pub fn ty(&self, id: Const) -> Type {
+    pub fn ty(&self, id: LlvmConst) -> LlvmType {
         self.data[id.index()].ty
     }
 
     /// What a constant is.
-    pub fn kind(&self, id: Const) -> &ConstKind {
+    pub fn kind(&self, id: LlvmConst) -> &ConstKind {
         &self.data[id.index()].kind
     }
 
@@ -139,15 +139,15 @@ impl Constants {
     }
 
     /// All constants in the order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = (Const, &ConstData)> {
+    pub fn iter(&self) -> impl Iterator<Item = (LlvmConst, &ConstData)> {
         self.data
             .iter()
             .enumerate()
-            .map(|(index, data)| (Const::new(index), data))
+            .map(|(index, data)| (LlvmConst::new(index), data))
     }
 
     /// An integer, truncated to the width of its type.
-    pub fn int(&mut self, types: &Types, ty: Type, value: u64) -> Const {
+    pub fn int(&mut self, types: &Types, ty: LlvmType, value: u64) -> LlvmConst {
         match types.int_width(ty) {
             Some(width) if width > 64 => self.wide_int(types, ty, &[value]),
             width => self.intern(ty, ConstKind::Int(truncate(value, width.unwrap_or(64)))),
@@ -155,7 +155,7 @@ impl Constants {
     }
 
     /// An integer of any width, words least significant first, zero-extended or truncated.
-    pub fn wide_int(&mut self, types: &Types, ty: Type, words: &[u64]) -> Const {
+    pub fn wide_int(&mut self, types: &Types, ty: LlvmType, words: &[u64]) -> LlvmConst {
         let width = types.int_width(ty).unwrap_or(64);
         if width <= 64 {
             let value = truncate(words.first().copied().unwrap_or(0), width);
@@ -174,7 +174,7 @@ impl Constants {
     }
 
     /// Zero of any type that has one: 0, 0.0, `null`, `none` or `zeroinitializer`.
-    pub fn zero(&mut self, types: &Types, ty: Type) -> Const {
+    pub fn zero(&mut self, types: &Types, ty: LlvmType) -> LlvmConst {
         match *types.kind(ty) {
             TypeKind::Int(width) if width > 64 => self.wide_int(types, ty, &[]),
             TypeKind::Int(_) => self.intern(ty, ConstKind::Int(0)),
@@ -190,7 +190,7 @@ impl Constants {
     }
 
     /// An array, struct or vector of these elements, in canonical form.
-    pub fn aggregate(&mut self, types: &Types, ty: Type, elements: &[Const]) -> Const {
+    pub fn aggregate(&mut self, types: &Types, ty: LlvmType, elements: &[LlvmConst]) -> LlvmConst {
         if elements.iter().all(|&element| self.is_zero(element)) {
             return self.intern(ty, ConstKind::Zero);
         }
@@ -208,7 +208,7 @@ impl Constants {
     }
 
     /// An array or vector of plain numbers as little-endian bytes, in canonical form.
-    pub fn data(&mut self, ty: Type, bytes: Vec<u8>) -> Const {
+    pub fn data(&mut self, ty: LlvmType, bytes: Vec<u8>) -> LlvmConst {
         if bytes.iter().all(|&byte| byte == 0) {
             return self.intern(ty, ConstKind::Zero);
         }
@@ -216,7 +216,7 @@ impl Constants {
     }
 
     /// Whether all bits of a constant are known to be zero.
-    pub fn is_zero(&self, id: Const) -> bool {
+    pub fn is_zero(&self, id: LlvmConst) -> bool {
         match self.kind(id) {
             ConstKind::Int(bits) | ConstKind::Float(bits) => *bits == 0,
             ConstKind::Wide(words) => words.iter().all(|&word| word == 0),
@@ -227,7 +227,7 @@ impl Constants {
     }
 
     /// An integer of at most 64 bits, zero-extended.
-    pub fn as_u64(&self, id: Const) -> Option<u64> {
+    pub fn as_u64(&self, id: LlvmConst) -> Option<u64> {
         match *self.kind(id) {
             ConstKind::Int(value) => Some(value),
             _ => None,
@@ -235,13 +235,13 @@ impl Constants {
     }
 
     /// An integer of at most 64 bits, sign-extended from the width of its type.
-    pub fn as_i64(&self, types: &Types, id: Const) -> Option<i64> {
+    pub fn as_i64(&self, types: &Types, id: LlvmConst) -> Option<i64> {
         let width = types.int_width(self.ty(id))?;
         self.as_u64(id).map(|value| sign_extend(value, width))
     }
 
     /// Element `index` of an array, struct or vector constant, whatever its form.
-    pub fn element(&mut self, types: &Types, id: Const, index: u64) -> Option<Const> {
+    pub fn element(&mut self, types: &Types, id: LlvmConst, index: u64) -> Option<LlvmConst> {
         let ty = types.element(self.ty(id), index)?;
         let at = usize::try_from(index).ok()?;
         match self.kind(id) {
@@ -269,7 +269,7 @@ impl Constants {
     pub fn data_elements<'a>(
         &'a self,
         types: &Types,
-        id: Const,
+        id: LlvmConst,
     ) -> Option<impl ExactSizeIterator<Item = u64> + 'a> {
         let ConstKind::Data(bytes) = self.kind(id) else {
             return None;
@@ -278,7 +278,7 @@ impl Constants {
         Some(bytes.chunks_exact(size).map(read_element))
     }
 
-    fn data_bytes(&self, types: &Types, ty: Type, elements: &[Const]) -> Option<Box<[u8]>> {
+    fn data_bytes(&self, types: &Types, ty: LlvmType, elements: &[LlvmConst]) -> Option<Box<[u8]>> {
         let (TypeKind::Array { element, .. } | TypeKind::Vector { element, .. }) = *types.kind(ty)
         else {
             return None;
@@ -296,7 +296,7 @@ impl Constants {
 }
 
 /// Bytes of one element of a [`ConstKind::Data`]; `None` where the type cannot be in one.
-pub(crate) fn data_element_size(types: &Types, element: Type) -> Option<usize> {
+pub(crate) fn data_element_size(types: &Types, element: LlvmType) -> Option<usize> {
     match *types.kind(element) {
         TypeKind::Int(width @ (8 | 16 | 32 | 64)) => Some(width as usize / 8),
         TypeKind::Half | TypeKind::BFloat => Some(2),
@@ -329,7 +329,12 @@ fn sign_extend(value: u64, width: u32) -> i64 {
 /// Keeps the link to inline assembly in one place: its constant.
 impl Constants {
     /// Inline assembly, as a callee.
-    pub fn inline_asm(&mut self, all: &mut Vec<InlineAsm>, ty: Type, asm: InlineAsm) -> Const {
+    pub fn inline_asm(
+        &mut self,
+        all: &mut Vec<InlineAsm>,
+        ty: LlvmType,
+        asm: InlineAsm,
+    ) -> LlvmConst {
         all.push(asm);
         self.intern(ty, ConstKind::InlineAsm(all.len() as u32 - 1))
     }
@@ -354,8 +359,8 @@ mod tests {
     #[test]
     fn aggregates_are_canonical() {
         let (mut types, mut consts) = (Types::default(), Constants::default());
-        let array = types.array(Type::I16, 2);
-        let [zero, two] = [0, 2].map(|value| consts.int(&types, Type::I16, value));
+        let array = types.array(LlvmType::I16, 2);
+        let [zero, two] = [0, 2].map(|value| consts.int(&types, LlvmType::I16, value));
         let all_zero = consts.aggregate(&types, array, &[zero, zero]);
         assert_eq!(*consts.kind(all_zero), ConstKind::Zero);
         let some = consts.aggregate(&types, array, &[zero, two]);

@@ -1,10 +1,10 @@
 //! Functions.
 
 use super::{
-    AttrList, Block, CallInfo, CallingConvention, Const, Extra, Global, Inst, Instruction,
-    Metadata, Module, Places, Span, Symbol, Type, Value, ValueKind,
+    AttrList, CallInfo, CallingConvention, Extra, Instruction, LlvmBlock, LlvmConst, LlvmGlobal,
+    LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, Module, Places, Span, Value, ValueKind,
 };
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,23 +12,23 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Debug)]
 pub struct Function {
     /// The global that names it.
-    pub global: Global,
+    pub global: LlvmGlobal,
     /// Its function type.
-    pub ty: Type,
+    pub ty: LlvmType,
     /// Calling convention.
     pub convention: CallingConvention,
     /// Attributes of the function, its result and its parameters.
     pub attributes: AttrList,
     /// Types of its parameters; also the first locals.
-    pub params: Vec<Type>,
+    pub params: Vec<LlvmType>,
     /// Name of the garbage collector; empty if none.
-    pub gc: Symbol,
+    pub gc: LlvmSymbol,
     /// Personality function for exceptions.
-    pub personality: Option<Const>,
+    pub personality: Option<LlvmConst>,
     /// Data before the entry point.
-    pub prefix: Option<Const>,
+    pub prefix: Option<LlvmConst>,
     /// Data at the entry point.
-    pub prologue: Option<Const>,
+    pub prologue: Option<LlvmConst>,
     /// Blocks in order; the first is the entry.
     pub blocks: Vec<BlockData>,
     /// Instructions in order.
@@ -36,7 +36,7 @@ pub struct Function {
     /// Where each instruction was read.
     pub places: Places,
     /// Name of each local, parameters first; empty if unnamed. Locals past the end have none.
-    pub names: Vec<Symbol>,
+    pub names: Vec<LlvmSymbol>,
     /// What calls carry beside operands; see [`Extra::Call`].
     pub calls: Vec<CallInfo>,
     /// Metadata attached to instructions, in the order of the instructions.
@@ -46,7 +46,7 @@ pub struct Function {
     /// Pool behind the operands of instructions.
     pub value_pool: Vec<Value>,
     /// Pool behind successors and the blocks of phis.
-    pub block_pool: Vec<Block>,
+    pub block_pool: Vec<LlvmBlock>,
     /// Pool behind shuffle masks and aggregate indices.
     pub number_pool: Vec<u32>,
 }
@@ -55,7 +55,7 @@ pub struct Function {
 #[derive(Clone, Copy, Debug)]
 pub struct BlockData {
     /// Its name; empty if unnamed.
-    pub name: Symbol,
+    pub name: LlvmSymbol,
     /// Its instructions; never empty, and the last is the terminator.
     pub insts: Span,
 }
@@ -64,22 +64,22 @@ pub struct BlockData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attachment {
     /// The instruction.
-    pub inst: Inst,
+    pub inst: LlvmInst,
     /// Kind, such as `dbg` or `tbaa`.
-    pub kind: Symbol,
+    pub kind: LlvmSymbol,
     /// The node.
-    pub node: Metadata,
+    pub node: LlvmMetadata,
 }
 
 /// A debug record, such as `#dbg_value(...)`.
 #[derive(Clone, Debug)]
 pub struct DebugRecord {
     /// The instruction it stands before.
-    pub before: Inst,
+    pub before: LlvmInst,
     /// What it says.
     pub kind: DebugRecordKind,
     /// Its arguments in the order of LLVM assembly, the debug location last.
-    pub arguments: Vec<Option<Metadata>>,
+    pub arguments: Vec<Option<LlvmMetadata>>,
 }
 
 /// What a debug record says.
@@ -99,14 +99,14 @@ pub enum DebugRecordKind {
 
 impl Function {
     /// A declaration without attributes.
-    pub fn new(global: Global, ty: Type, params: Vec<Type>) -> Self {
+    pub fn new(global: LlvmGlobal, ty: LlvmType, params: Vec<LlvmType>) -> Self {
         Function {
             global,
             ty,
             convention: CallingConvention::C,
             attributes: AttrList::EMPTY,
             params,
-            gc: Symbol::EMPTY,
+            gc: LlvmSymbol::EMPTY,
             personality: None,
             prefix: None,
             prologue: None,
@@ -173,47 +173,50 @@ impl Function {
     }
 
     /// The instruction behind a local; `None` for a parameter.
-    pub fn inst_of(&self, local: usize) -> Option<Inst> {
-        local.checked_sub(self.params.len()).map(Inst::new)
+    pub fn inst_of(&self, local: usize) -> Option<LlvmInst> {
+        local.checked_sub(self.params.len()).map(LlvmInst::new)
     }
 
     /// The value an instruction results in.
-    pub fn result(&self, inst: Inst) -> Value {
+    pub fn result(&self, inst: LlvmInst) -> Value {
         Value::local(self.params.len() + inst.index())
     }
 
     /// An instruction.
-    pub fn inst(&self, inst: Inst) -> &Instruction {
+    pub fn inst(&self, inst: LlvmInst) -> &Instruction {
         &self.insts[inst.index()]
     }
 
     /// Where an instruction was read.
-    pub fn place(&self, inst: Inst) -> Place {
+    pub fn place(&self, inst: LlvmInst) -> SourceLocation {
         self.places.get(inst.index())
     }
 
     /// All blocks in order.
-    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = Block> + use<> {
-        (0..self.blocks.len()).map(Block::new)
+    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = LlvmBlock> + use<> {
+        (0..self.blocks.len()).map(LlvmBlock::new)
     }
 
     /// The instructions of a block in order.
-    pub fn block_insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + use<> {
-        self.blocks[block.index()].insts.range().map(Inst::new)
+    pub fn block_insts(
+        &self,
+        block: LlvmBlock,
+    ) -> impl DoubleEndedIterator<Item = LlvmInst> + use<> {
+        self.blocks[block.index()].insts.range().map(LlvmInst::new)
     }
 
     /// The last instruction of a block.
-    pub fn terminator(&self, block: Block) -> Inst {
-        Inst::new(self.blocks[block.index()].insts.range().end - 1)
+    pub fn terminator(&self, block: LlvmBlock) -> LlvmInst {
+        LlvmInst::new(self.blocks[block.index()].insts.range().end - 1)
     }
 
     /// Operands of an instruction; which is which: [`Instruction`].
-    pub fn operands(&self, inst: Inst) -> &[Value] {
+    pub fn operands(&self, inst: LlvmInst) -> &[Value] {
         &self.value_pool[self.inst(inst).operands.range()]
     }
 
     /// Successors of a terminator, or the blocks a phi's values come from; empty otherwise.
-    pub fn blocks_of(&self, inst: Inst) -> &[Block] {
+    pub fn blocks_of(&self, inst: LlvmInst) -> &[LlvmBlock] {
         match self.inst(inst).extra {
             Extra::Blocks(span) => &self.block_pool[span.range()],
             Extra::Call(call) => &self.block_pool[self.calls[call as usize].targets.range()],
@@ -222,13 +225,13 @@ impl Function {
     }
 
     /// Successors of a block.
-    pub fn successors(&self, block: Block) -> &[Block] {
+    pub fn successors(&self, block: LlvmBlock) -> &[LlvmBlock] {
         self.blocks_of(self.terminator(block))
     }
 
     /// The blocks that can be reached, each before those that it dominates and a loop's header before
     /// the rest of the loop.
-    pub fn reverse_post_order(&self) -> Vec<Block> {
+    pub fn reverse_post_order(&self) -> Vec<LlvmBlock> {
         let Some(entry) = self.block_ids().next() else {
             return Vec::new();
         };
@@ -254,7 +257,7 @@ impl Function {
 
     /// The blocks that can be reached, as near to their order in the module as it goes that each but
     /// the first stands behind one that leads to it, and so behind those that dominate it.
-    pub fn layout(&self) -> Vec<Block> {
+    pub fn layout(&self) -> Vec<LlvmBlock> {
         let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
         let mut seen = vec![false; self.blocks.len()];
         let mut order = Vec::with_capacity(self.blocks.len());
@@ -263,7 +266,7 @@ impl Function {
             ready.push(Reverse(0));
         }
         while let Some(Reverse(index)) = ready.pop() {
-            let block = Block::new(index);
+            let block = LlvmBlock::new(index);
             order.push(block);
             for next in self.successors(block) {
                 if !std::mem::replace(&mut seen[next.index()], true) {
@@ -275,7 +278,7 @@ impl Function {
     }
 
     /// Shuffle mask or aggregate indices of an instruction; empty otherwise.
-    pub fn numbers_of(&self, inst: Inst) -> &[u32] {
+    pub fn numbers_of(&self, inst: LlvmInst) -> &[u32] {
         match self.inst(inst).extra {
             Extra::Mask(span) | Extra::Indices(span) => &self.number_pool[span.range()],
             _ => &[],
@@ -283,7 +286,7 @@ impl Function {
     }
 
     /// What a call carries; `None` for other instructions.
-    pub fn call(&self, inst: Inst) -> Option<&CallInfo> {
+    pub fn call(&self, inst: LlvmInst) -> Option<&CallInfo> {
         match self.inst(inst).extra {
             Extra::Call(call) => Some(&self.calls[call as usize]),
             _ => None,
@@ -291,13 +294,13 @@ impl Function {
     }
 
     /// Callee of a call.
-    pub fn callee(&self, inst: Inst) -> Option<Value> {
+    pub fn callee(&self, inst: LlvmInst) -> Option<Value> {
         self.call(inst)
             .and_then(|_| self.operands(inst).first().copied())
     }
 
     /// Arguments of a call, without callee and bundles.
-    pub fn arguments(&self, inst: Inst) -> &[Value] {
+    pub fn arguments(&self, inst: LlvmInst) -> &[Value] {
         match self.call(inst) {
             Some(call) => &self.operands(inst)[1..=call.arguments as usize],
             None => &[],
@@ -305,7 +308,7 @@ impl Function {
     }
 
     /// Metadata attached to an instruction.
-    pub fn attachments(&self, inst: Inst) -> &[Attachment] {
+    pub fn attachments(&self, inst: LlvmInst) -> &[Attachment] {
         let from = self
             .attachments
             .partition_point(|attachment| attachment.inst < inst);
@@ -314,7 +317,7 @@ impl Function {
     }
 
     /// The metadata of one kind attached to an instruction.
-    pub fn attachment(&self, inst: Inst, kind: Symbol) -> Option<Metadata> {
+    pub fn attachment(&self, inst: LlvmInst, kind: LlvmSymbol) -> Option<LlvmMetadata> {
         self.attachments(inst)
             .iter()
             .find(|a| a.kind == kind)
@@ -322,12 +325,12 @@ impl Function {
     }
 
     /// Name of a local; empty if unnamed.
-    pub fn name(&self, local: usize) -> Symbol {
-        self.names.get(local).copied().unwrap_or(Symbol::EMPTY)
+    pub fn name(&self, local: usize) -> LlvmSymbol {
+        self.names.get(local).copied().unwrap_or(LlvmSymbol::EMPTY)
     }
 
     /// Type of a local.
-    pub fn local_type(&self, local: usize) -> Type {
+    pub fn local_type(&self, local: usize) -> LlvmType {
         match local.checked_sub(self.params.len()) {
             Some(inst) => self.insts[inst].ty,
             None => self.params[local],
@@ -335,11 +338,11 @@ impl Function {
     }
 
     /// Type of an operand.
-    pub fn type_of(&self, module: &Module, value: Value) -> Type {
+    pub fn type_of(&self, module: &Module, value: Value) -> LlvmType {
         match value.kind() {
             ValueKind::Local(local) => self.local_type(local),
             ValueKind::Const(constant) => module.consts.ty(constant),
-            ValueKind::Metadata(_) => Type::METADATA,
+            ValueKind::Metadata(_) => LlvmType::METADATA,
         }
     }
 }

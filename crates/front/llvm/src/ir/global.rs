@@ -2,25 +2,25 @@
 
 use super::id::dense_id;
 use super::instruction::named;
-use super::{Align, AttrSet, Const, Func, Metadata, Symbol, Type};
-use spirula_diagnostics::Place;
+use super::{Align, AttrSet, LlvmConst, LlvmFunc, LlvmMetadata, LlvmSymbol, LlvmType};
+use spirula_diagnostics::SourceLocation;
 
 dense_id! {
     /// A global variable, function, alias or ifunc.
-    Global, "global"
+    LlvmGlobal, "global"
 }
 
 /// What all globals have in common.
 #[derive(Clone, Debug)]
 pub struct GlobalData {
     /// Its name; empty if unnamed.
-    pub name: Symbol,
+    pub name: LlvmSymbol,
     /// Where it was declared.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Type of what it is: of the variable's contents, of the function.
-    pub value_type: Type,
+    pub value_type: LlvmType,
     /// Type of its address, a pointer.
-    pub ty: Type,
+    pub ty: LlvmType,
     /// Address space of its address.
     pub space: u32,
     /// Linkage.
@@ -36,24 +36,30 @@ pub struct GlobalData {
     /// DLL storage class: 0 default, 1 import, 2 export.
     pub dll_storage: u8,
     /// Section; empty if none.
-    pub section: Symbol,
+    pub section: LlvmSymbol,
     /// Partition; empty if none.
-    pub partition: Symbol,
+    pub partition: LlvmSymbol,
     /// Index into [`super::Module::comdats`].
     pub comdat: Option<u32>,
     /// Alignment.
     pub align: Align,
     /// Metadata attached: kind and node.
-    pub metadata: Vec<(Symbol, Metadata)>,
+    pub metadata: Vec<(LlvmSymbol, LlvmMetadata)>,
     /// What sort of global it is.
     pub kind: GlobalKind,
 }
 
 impl GlobalData {
     /// A global without a name and with default properties.
-    pub fn new(value_type: Type, ty: Type, space: u32, kind: GlobalKind, place: Place) -> Self {
+    pub fn new(
+        value_type: LlvmType,
+        ty: LlvmType,
+        space: u32,
+        kind: GlobalKind,
+        place: SourceLocation,
+    ) -> Self {
         GlobalData {
-            name: Symbol::EMPTY,
+            name: LlvmSymbol::EMPTY,
             place,
             value_type,
             ty,
@@ -64,8 +70,8 @@ impl GlobalData {
             thread_local: ThreadLocal::None,
             dso_local: false,
             dll_storage: 0,
-            section: Symbol::EMPTY,
-            partition: Symbol::EMPTY,
+            section: LlvmSymbol::EMPTY,
+            partition: LlvmSymbol::EMPTY,
             comdat: None,
             align: Align::NONE,
             metadata: Vec::new(),
@@ -80,7 +86,7 @@ pub enum GlobalKind {
     /// A variable.
     Variable(Variable),
     /// A function, declared or defined.
-    Function(Func),
+    Function(LlvmFunc),
     /// Another name for an address.
     Alias(Aliasee),
     /// A function that is chosen when loading by a resolver.
@@ -91,7 +97,7 @@ pub enum GlobalKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its initial contents; `None` for a declaration.
-    pub initializer: Option<Const>,
+    pub initializer: Option<LlvmConst>,
     /// Whether it is never written.
     pub constant: bool,
     /// Whether its initial contents may be changed from outside the module.
@@ -102,13 +108,13 @@ pub struct Variable {
 
 /// What an alias stands for, or the resolver of an ifunc; `None` only while reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aliasee(pub Option<Const>);
+pub struct Aliasee(pub Option<LlvmConst>);
 
 /// A group of globals that a linker keeps or drops together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comdat {
     /// Its name.
-    pub name: Symbol,
+    pub name: LlvmSymbol,
     /// How duplicates are resolved.
     pub selection: Selection,
 }
@@ -182,7 +188,7 @@ named! {
         /// It does.
         None = 0, "";
         /// Nowhere.
-        Global = 1, "unnamed_addr";
+        LlvmGlobal = 1, "unnamed_addr";
         /// Not within this module.
         Local = 2, "local_unnamed_addr";
     }

@@ -1,6 +1,6 @@
 //! Ids: dense `u32` newtypes, and spans into pools.
 
-use super::{Const, Metadata};
+use super::{LlvmConst, LlvmMetadata};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -41,15 +41,15 @@ pub(crate) use dense_id;
 
 dense_id! {
     /// A function, declared or defined: its position in [`super::Module::functions`].
-    Func, "func"
+    LlvmFunc, "func"
 }
 dense_id! {
     /// A basic block within its function.
-    Block, "block"
+    LlvmBlock, "block"
 }
 dense_id! {
     /// An instruction within its function.
-    Inst, "inst"
+    LlvmInst, "inst"
 }
 
 /// A range of one of the pools of a function or of an arena.
@@ -90,9 +90,9 @@ pub enum ValueKind {
     /// A parameter or the result of an instruction of the same function, by its number.
     Local(usize),
     /// A constant, which includes globals and inline assembly.
-    Const(Const),
+    Const(LlvmConst),
     /// Metadata as an argument of a call.
-    Metadata(Metadata),
+    Metadata(LlvmMetadata),
 }
 
 const TAG_SHIFT: u32 = 30;
@@ -113,12 +113,12 @@ impl Value {
     }
 
     /// A constant.
-    pub const fn constant(id: Const) -> Self {
+    pub const fn constant(id: LlvmConst) -> Self {
         Value::pack(1, id.index())
     }
 
     /// Metadata.
-    pub const fn metadata(id: Metadata) -> Self {
+    pub const fn metadata(id: LlvmMetadata) -> Self {
         Value::pack(2, id.index())
     }
 
@@ -127,8 +127,8 @@ impl Value {
         let index = (self.0.get() & PAYLOAD) as usize - 1;
         match self.0.get() >> TAG_SHIFT {
             0 => ValueKind::Local(index),
-            1 => ValueKind::Const(Const::new(index)),
-            _ => ValueKind::Metadata(Metadata::new(index)),
+            1 => ValueKind::Const(LlvmConst::new(index)),
+            _ => ValueKind::Metadata(LlvmMetadata::new(index)),
         }
     }
 
@@ -141,7 +141,7 @@ impl Value {
     }
 
     /// The constant, if it is one.
-    pub const fn as_const(self) -> Option<Const> {
+    pub const fn as_const(self) -> Option<LlvmConst> {
         match self.kind() {
             ValueKind::Const(id) => Some(id),
             _ => None,

@@ -1,17 +1,17 @@
 //! Types of results, as LLVM's reference manual defines them.
 
-use super::{Const, ConstKind, Constants, ExprExtra, Opcode, Type, TypeKind, Types};
+use super::{ConstKind, Constants, ExprExtra, LlvmConst, LlvmType, Opcode, TypeKind, Types};
 
 /// Longest shuffle mask; LLVM's targets have vectors of at most 2048 elements.
 const MAX_MASK: u32 = 1 << 16;
 
 /// Type of the result of a comparison of operands of a type.
-pub fn compare_type(types: &mut Types, operand: Type) -> Type {
-    types.with_shape_of(operand, Type::I1)
+pub fn compare_type(types: &mut Types, operand: LlvmType) -> LlvmType {
+    types.with_shape_of(operand, LlvmType::I1)
 }
 
 /// Type of what a path of numbers leads to within an aggregate (`extractvalue`).
-pub fn member_type(types: &Types, aggregate: Type, path: &[u32]) -> Option<Type> {
+pub fn member_type(types: &Types, aggregate: LlvmType, path: &[u32]) -> Option<LlvmType> {
     path.iter()
         .try_fold(aggregate, |ty, &index| match types.kind(ty) {
             TypeKind::Struct { .. } | TypeKind::Array { .. } => types.element(ty, u64::from(index)),
@@ -24,10 +24,10 @@ pub fn member_type(types: &Types, aggregate: Type, path: &[u32]) -> Option<Type>
 pub fn address_type(
     types: &mut Types,
     consts: &Constants,
-    source: Type,
-    base: Type,
-    indices: impl IntoIterator<Item = (Type, Option<Const>)>,
-) -> Result<Type, &'static str> {
+    source: LlvmType,
+    base: LlvmType,
+    indices: impl IntoIterator<Item = (LlvmType, Option<LlvmConst>)>,
+) -> Result<LlvmType, &'static str> {
     let TypeKind::Pointer { space, pointee } = *types.kind(types.scalar(base)) else {
         return Err("the base of the address is no pointer");
     };
@@ -50,7 +50,12 @@ pub fn address_type(
     Ok(types.with_shape_of(shape, pointer))
 }
 
-fn step(types: &Types, consts: &Constants, ty: Type, index: Option<Const>) -> Option<Type> {
+fn step(
+    types: &Types,
+    consts: &Constants,
+    ty: LlvmType,
+    index: Option<LlvmConst>,
+) -> Option<LlvmType> {
     match types.kind(ty) {
         TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => Some(*element),
         TypeKind::Struct { .. } => types.element(ty, uniform_index(types, consts, index?)?),
@@ -59,7 +64,7 @@ fn step(types: &Types, consts: &Constants, ty: Type, index: Option<Const>) -> Op
 }
 
 /// The number a constant index stands for; of a vector, that of all its elements.
-fn uniform_index(types: &Types, consts: &Constants, index: Const) -> Option<u64> {
+fn uniform_index(types: &Types, consts: &Constants, index: LlvmConst) -> Option<u64> {
     match consts.kind(index) {
         ConstKind::Int(value) => Some(*value),
         ConstKind::Zero => Some(0),
@@ -74,9 +79,9 @@ fn uniform_index(types: &Types, consts: &Constants, index: Const) -> Option<u64>
 }
 
 /// The mask that a constant vector is for `shufflevector`: `u32::MAX` for an undefined element.
-pub fn shuffle_mask(types: &Types, consts: &Constants, mask: Const) -> Option<Vec<u32>> {
+pub fn shuffle_mask(types: &Types, consts: &Constants, mask: LlvmConst) -> Option<Vec<u32>> {
     let TypeKind::Vector {
-        element: Type::I32,
+        element: LlvmType::I32,
         len,
         ..
     } = *types.kind(consts.ty(mask))
@@ -109,7 +114,7 @@ pub fn shuffle_mask(types: &Types, consts: &Constants, mask: Const) -> Option<Ve
 }
 
 /// Type of a shuffle of vectors like `operand` by a mask of so many elements.
-pub fn shuffle_type(types: &mut Types, operand: Type, len: usize) -> Option<Type> {
+pub fn shuffle_type(types: &mut Types, operand: LlvmType, len: usize) -> Option<LlvmType> {
     match *types.kind(operand) {
         TypeKind::Vector {
             element, scalable, ..
@@ -123,9 +128,9 @@ pub fn expression_type(
     types: &mut Types,
     consts: &Constants,
     opcode: Opcode,
-    operands: &[Const],
+    operands: &[LlvmConst],
     extra: &ExprExtra,
-) -> Result<Type, &'static str> {
+) -> Result<LlvmType, &'static str> {
     let ty = |index: usize| operands.get(index).map(|&operand| consts.ty(operand));
     let first = ty(0).ok_or("a constant expression without operands")?;
     match (opcode, extra) {

@@ -1,6 +1,6 @@
 //! Instructions and what they carry beside their operands.
 
-use super::{AttrList, CallingConvention, Opcode, Span, Symbol, Type};
+use super::{AttrList, CallingConvention, LlvmSymbol, LlvmType, Opcode, Span};
 
 /// One instruction. Its operands are a span of [`super::Function::operands`]'s pool; what they
 /// are, opcode by opcode:
@@ -41,7 +41,7 @@ pub struct Instruction {
     /// Markers such as `nsw` or `volatile`.
     pub flags: Flags,
     /// Type of its result; `void` when it has none.
-    pub ty: Type,
+    pub ty: LlvmType,
     /// Its operands.
     pub operands: Span,
     /// What it needs beside its operands.
@@ -56,7 +56,7 @@ pub enum Extra {
     /// Of `alloca`: the type of an element, and the alignment.
     Alloca {
         /// Type allocated.
-        ty: Type,
+        ty: LlvmType,
         /// Alignment; readers fill it in where the input leaves it out.
         align: Align,
     },
@@ -67,7 +67,7 @@ pub enum Extra {
         /// [`Ordering::NotAtomic`] unless atomic.
         ordering: Ordering,
         /// Name of the synchronisation scope; empty: the whole system.
-        scope: Symbol,
+        scope: LlvmSymbol,
     },
     /// Of `cmpxchg`.
     CmpXchg {
@@ -78,7 +78,7 @@ pub enum Extra {
         /// Ordering when it does not.
         failure: Ordering,
         /// Name of the synchronisation scope; empty: the whole system.
-        scope: Symbol,
+        scope: LlvmSymbol,
     },
     /// Of `atomicrmw`.
     Rmw {
@@ -89,17 +89,17 @@ pub enum Extra {
         /// Ordering.
         ordering: Ordering,
         /// Name of the synchronisation scope; empty: the whole system.
-        scope: Symbol,
+        scope: LlvmSymbol,
     },
     /// Of `fence`.
     Fence {
         /// Ordering.
         ordering: Ordering,
         /// Name of the synchronisation scope; empty: the whole system.
-        scope: Symbol,
+        scope: LlvmSymbol,
     },
     /// Of `getelementptr`: the type the indices walk through.
-    SourceType(Type),
+    SourceType(LlvmType),
     /// Of `icmp` and `fcmp`.
     Compare(Predicate),
     /// Of `shufflevector`: numbers of the result's elements, `u32::MAX` for poison.
@@ -129,7 +129,7 @@ impl Extra {
 #[derive(Clone, Debug)]
 pub struct CallInfo {
     /// Type of the function called.
-    pub function_type: Type,
+    pub function_type: LlvmType,
     /// Calling convention.
     pub convention: CallingConvention,
     /// Attributes at the call itself (not those of the callee).
@@ -146,7 +146,7 @@ pub struct CallInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
     /// Its tag.
-    pub tag: Symbol,
+    pub tag: LlvmSymbol,
     /// Its operands, in the pool of operands of the function.
     pub operands: Span,
 }

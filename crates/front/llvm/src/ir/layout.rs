@@ -1,6 +1,6 @@
 //! Data layouts: sizes, alignments and offsets of types in memory.
 
-use super::{Type, TypeKind, Types};
+use super::{LlvmType, TypeKind, Types};
 
 /// A size with the alignments a data layout gives for it, all in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,27 +196,27 @@ impl DataLayout {
 
     /// Size in bits without padding; `None` for types without one known, such as scalable
     /// vectors or opaque structs, and for those beyond 2^61 bytes.
-    pub fn size_in_bits(&self, types: &Types, ty: Type) -> Option<u64> {
+    pub fn size_in_bits(&self, types: &Types, ty: LlvmType) -> Option<u64> {
         self.measured(types, ty).map(|measure| measure.bits)
     }
 
     /// Bytes that a store of the type writes.
-    pub fn store_size(&self, types: &Types, ty: Type) -> Option<u64> {
+    pub fn store_size(&self, types: &Types, ty: LlvmType) -> Option<u64> {
         self.size_in_bits(types, ty).map(|bits| bits.div_ceil(8))
     }
 
     /// Bytes from one element of an array of the type to the next.
-    pub fn alloc_size(&self, types: &Types, ty: Type) -> Option<u64> {
+    pub fn alloc_size(&self, types: &Types, ty: LlvmType) -> Option<u64> {
         self.measured(types, ty)?.alloc_size()
     }
 
     /// ABI alignment in bytes; 1 for types without a size.
-    pub fn abi_align(&self, types: &Types, ty: Type) -> u64 {
+    pub fn abi_align(&self, types: &Types, ty: LlvmType) -> u64 {
         self.measured(types, ty).map_or(1, |measure| measure.align)
     }
 
     /// Layout of a struct type; `None` for other types and structs without a size.
-    pub fn struct_layout(&self, types: &Types, ty: Type) -> Option<StructLayout> {
+    pub fn struct_layout(&self, types: &Types, ty: LlvmType) -> Option<StructLayout> {
         self.place_fields(types, ty, &mut |inner| self.measured(types, inner))
     }
 
@@ -236,7 +236,7 @@ impl DataLayout {
     }
 
     /// Size and alignment of a type, from the table or computed.
-    fn measured(&self, types: &Types, ty: Type) -> Option<Measure> {
+    fn measured(&self, types: &Types, ty: LlvmType) -> Option<Measure> {
         match self.measures.get(ty.index()) {
             Some(&measure) => measure,
             None => self.compute(
@@ -253,7 +253,7 @@ impl DataLayout {
     fn measure(
         &self,
         types: &Types,
-        ty: Type,
+        ty: LlvmType,
         depth: u32,
         states: &mut [State],
     ) -> Option<Measure> {
@@ -275,8 +275,8 @@ impl DataLayout {
     fn compute(
         &self,
         types: &Types,
-        ty: Type,
-        inner: &mut dyn FnMut(Type) -> Option<Measure>,
+        ty: LlvmType,
+        inner: &mut dyn FnMut(LlvmType) -> Option<Measure>,
     ) -> Option<Measure> {
         let measure = match *types.kind(ty) {
             TypeKind::Int(width) => Measure {
@@ -348,8 +348,8 @@ impl DataLayout {
     fn place_fields(
         &self,
         types: &Types,
-        ty: Type,
-        inner: &mut dyn FnMut(Type) -> Option<Measure>,
+        ty: LlvmType,
+        inner: &mut dyn FnMut(LlvmType) -> Option<Measure>,
     ) -> Option<StructLayout> {
         let TypeKind::Struct {
             fields: Some(fields),
@@ -420,19 +420,19 @@ mod tests {
         let mut layout = DataLayout::parse(SPIR64).unwrap();
         let mut types = Types::default();
         layout.measure_all(&types);
-        let vec3 = types.vector(Type::FLOAT, 3, false);
+        let vec3 = types.vector(LlvmType::FLOAT, 3, false);
         assert_eq!(layout.alloc_size(&types, vec3), Some(16));
         assert_eq!(layout.store_size(&types, vec3), Some(12));
         assert_eq!(layout.global_space(), 1);
-        let body = types.literal_struct([Type::I8, Type::I64, Type::I16].into(), false);
+        let body = types.literal_struct([LlvmType::I8, LlvmType::I64, LlvmType::I16].into(), false);
         let placed = layout.struct_layout(&types, body).unwrap();
         assert_eq!(
             (placed.offsets, placed.size, placed.align),
             (vec![0, 8, 16], 24, 8)
         );
-        let packed = types.literal_struct([Type::I8, Type::I64].into(), true);
+        let packed = types.literal_struct([LlvmType::I8, LlvmType::I64].into(), true);
         assert_eq!(layout.alloc_size(&types, packed), Some(9));
-        assert_eq!(layout.alloc_size(&types, Type::PTR), Some(8));
+        assert_eq!(layout.alloc_size(&types, LlvmType::PTR), Some(8));
     }
 
     #[test]
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn recursive_structs_have_no_size() {
         let mut types = Types::default();
-        let name = super::super::Symbol::EMPTY;
+        let name = super::super::LlvmSymbol::EMPTY;
         let ty = types.named_struct(name);
         types.set_body(ty, [ty, ty].into(), false);
         assert_eq!(DataLayout::default().alloc_size(&types, ty), None);

@@ -1,20 +1,20 @@
 //! Metadata.
 
 use super::id::dense_id;
-use super::{Const, Span, Symbol, Value};
+use super::{LlvmConst, LlvmSymbol, Span, Value};
 
 dense_id! {
     /// A metadata string, value or node.
-    Metadata, "!"
+    LlvmMetadata, "!"
 }
 
 /// What a piece of metadata is. Spans point into pools of the [`MetadataArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetadataKind {
     /// A string.
-    String(Symbol),
+    String(LlvmSymbol),
     /// A constant.
-    Constant(Const),
+    Constant(LlvmConst),
     /// A local value of the function in which the metadata is used.
     Local(Value),
     /// `!DIArgList(...)`: pieces of metadata that are values.
@@ -31,7 +31,7 @@ pub enum MetadataKind {
         /// Whether it is never merged with an equal node.
         distinct: bool,
         /// Its class, such as `DILocation`.
-        class: Symbol,
+        class: LlvmSymbol,
         /// Its fields; see [`MetadataArena::fields`].
         fields: Span,
     },
@@ -41,64 +41,64 @@ pub enum MetadataKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// Other metadata, or `null`.
-    Node(Option<Metadata>),
+    Node(Option<LlvmMetadata>),
     /// A number, or a boolean as 0 and 1.
     Int(i128),
     /// A symbolic word such as `DW_TAG_member` or `DIFlagPublic | DIFlagVector`.
-    Word(Symbol),
+    Word(LlvmSymbol),
 }
 
 /// A named list of metadata of a module.
 #[derive(Clone, Debug)]
 pub struct NamedMetadata {
     /// Its name.
-    pub name: Symbol,
+    pub name: LlvmSymbol,
     /// Its operands.
-    pub operands: Vec<Metadata>,
+    pub operands: Vec<LlvmMetadata>,
 }
 
 /// All metadata of a module.
 #[derive(Clone, Debug, Default)]
 pub struct MetadataArena {
     kinds: Vec<MetadataKind>,
-    operands: Vec<Option<Metadata>>,
-    fields: Vec<(Symbol, Field)>,
+    operands: Vec<Option<LlvmMetadata>>,
+    fields: Vec<(LlvmSymbol, Field)>,
 }
 
 impl MetadataArena {
     /// Adds a string, a value, or a node whose span was made by one of the calls below.
-    pub fn push(&mut self, kind: MetadataKind) -> Metadata {
+    pub fn push(&mut self, kind: MetadataKind) -> LlvmMetadata {
         self.kinds.push(kind);
-        Metadata::new(self.kinds.len() - 1)
+        LlvmMetadata::new(self.kinds.len() - 1)
     }
 
     /// Replaces what stands under an id: how readers define what was referred to before.
-    pub fn set(&mut self, id: Metadata, kind: MetadataKind) {
+    pub fn set(&mut self, id: LlvmMetadata, kind: MetadataKind) {
         self.kinds[id.index()] = kind;
     }
 
     /// Puts operands of a node into their pool.
-    pub fn push_operands(&mut self, operands: &[Option<Metadata>]) -> Span {
+    pub fn push_operands(&mut self, operands: &[Option<LlvmMetadata>]) -> Span {
         let start = self.operands.len();
         self.operands.extend_from_slice(operands);
         Span::since(start, &self.operands)
     }
 
     /// Puts fields of a specialised node into their pool.
-    pub fn push_fields(&mut self, fields: &[(Symbol, Field)]) -> Span {
+    pub fn push_fields(&mut self, fields: &[(LlvmSymbol, Field)]) -> Span {
         let start = self.fields.len();
         self.fields.extend_from_slice(fields);
         Span::since(start, &self.fields)
     }
 
     /// What a piece of metadata is.
-    pub fn kind(&self, id: Metadata) -> MetadataKind {
+    pub fn kind(&self, id: LlvmMetadata) -> MetadataKind {
         self.kinds[id.index()]
     }
 
     /// All pieces, in the order in which they were added.
-    pub fn ids(&self) -> impl Iterator<Item = Metadata> + use<> {
-        (0..self.kinds.len()).map(Metadata::new)
+    pub fn ids(&self) -> impl Iterator<Item = LlvmMetadata> + use<> {
+        (0..self.kinds.len()).map(LlvmMetadata::new)
     }
 
     /// Number of pieces.
@@ -112,7 +112,7 @@ impl MetadataArena {
     }
 
     /// Operands of a node or argument list; empty for anything else. `None` is `null`.
-    pub fn operands(&self, id: Metadata) -> &[Option<Metadata>] {
+    pub fn operands(&self, id: LlvmMetadata) -> &[Option<LlvmMetadata>] {
         match self.kind(id) {
             MetadataKind::Node { operands, .. } | MetadataKind::ArgList(operands) => {
                 &self.operands[operands.range()]
@@ -122,7 +122,7 @@ impl MetadataArena {
     }
 
     /// Fields of a specialised node; empty for anything else.
-    pub fn fields(&self, id: Metadata) -> &[(Symbol, Field)] {
+    pub fn fields(&self, id: LlvmMetadata) -> &[(LlvmSymbol, Field)] {
         match self.kind(id) {
             MetadataKind::Special { fields, .. } => &self.fields[fields.range()],
             _ => &[],
@@ -130,7 +130,7 @@ impl MetadataArena {
     }
 
     /// A field of a specialised node by its name.
-    pub fn field(&self, id: Metadata, name: Symbol) -> Option<Field> {
+    pub fn field(&self, id: LlvmMetadata, name: LlvmSymbol) -> Option<Field> {
         self.fields(id)
             .iter()
             .find(|field| field.0 == name)
@@ -138,7 +138,7 @@ impl MetadataArena {
     }
 
     /// The symbol of a metadata string.
-    pub fn as_string(&self, id: Metadata) -> Option<Symbol> {
+    pub fn as_string(&self, id: LlvmMetadata) -> Option<LlvmSymbol> {
         match self.kind(id) {
             MetadataKind::String(symbol) => Some(symbol),
             _ => None,
@@ -146,7 +146,7 @@ impl MetadataArena {
     }
 
     /// The constant that a piece of metadata wraps.
-    pub fn as_constant(&self, id: Metadata) -> Option<Const> {
+    pub fn as_constant(&self, id: LlvmMetadata) -> Option<LlvmConst> {
         match self.kind(id) {
             MetadataKind::Constant(constant) => Some(constant),
             _ => None,

@@ -32,13 +32,13 @@ mod types;
 
 pub use attribute::{AttrForm, AttrKind, AttrList, AttrListData, AttrSet, Attribute, Attributes};
 pub(crate) use constant::data_element_size;
-pub use constant::{Const, ConstData, ConstKind, Constants, Expr, ExprExtra};
+pub use constant::{ConstData, ConstKind, Constants, Expr, ExprExtra, LlvmConst};
 pub use function::{Attachment, BlockData, DebugRecord, DebugRecordKind, Function};
 pub use global::{
-    Aliasee, CallingConvention, Comdat, Global, GlobalData, GlobalKind, Linkage, Selection,
+    Aliasee, CallingConvention, Comdat, GlobalData, GlobalKind, Linkage, LlvmGlobal, Selection,
     ThreadLocal, UnnamedAddr, Variable, Visibility,
 };
-pub use id::{Block, Func, Inst, Span, Value, ValueKind};
+pub use id::{LlvmBlock, LlvmFunc, LlvmInst, Span, Value, ValueKind};
 pub(crate) use infer::{
     address_type, compare_type, expression_type, member_type, shuffle_mask, shuffle_type,
 };
@@ -46,10 +46,10 @@ pub use instruction::{
     Align, Bundle, CallInfo, Extra, Flags, Instruction, Ordering, Predicate, RmwOp,
 };
 pub use layout::{DataLayout, StructLayout};
-pub use metadata::{Field, Metadata, MetadataArena, MetadataKind, NamedMetadata};
+pub use metadata::{Field, LlvmMetadata, MetadataArena, MetadataKind, NamedMetadata};
 pub use module::{InlineAsm, Module};
 pub use opcode::Opcode;
 pub use places::Places;
 pub(crate) use predecessors::Predecessors;
-pub use strings::{Strings, Symbol};
-pub use types::{Type, TypeKind, Types};
+pub use strings::{LlvmSymbol, Strings};
+pub use types::{LlvmType, TypeKind, Types};

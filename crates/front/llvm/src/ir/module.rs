@@ -1,9 +1,9 @@
 //! Modules.
 
 use super::{
-    Attributes, Comdat, Const, ConstKind, Constants, DataLayout, Func, Function, Global,
-    GlobalData, GlobalKind, Metadata, MetadataArena, NamedMetadata, Strings, Symbol, Type,
-    TypeKind, Types, Value,
+    Attributes, Comdat, ConstKind, Constants, DataLayout, Function, GlobalData, GlobalKind,
+    LlvmConst, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, MetadataArena,
+    NamedMetadata, Strings, TypeKind, Types, Value,
 };
 
 /// Longest vector whose equal elements are written out.
@@ -50,7 +50,7 @@ pub struct InlineAsm {
     /// Constraints on its operands.
     pub constraints: String,
     /// Type of the function it acts as.
-    pub function_type: Type,
+    pub function_type: LlvmType,
     /// `sideeffect`
     pub side_effect: bool,
     /// `alignstack`
@@ -63,37 +63,37 @@ pub struct InlineAsm {
 
 impl Module {
     /// The text of a symbol.
-    pub fn str(&self, symbol: Symbol) -> &str {
+    pub fn str(&self, symbol: LlvmSymbol) -> &str {
         self.strings.get(symbol)
     }
 
     /// A global.
-    pub fn global(&self, global: Global) -> &GlobalData {
+    pub fn global(&self, global: LlvmGlobal) -> &GlobalData {
         &self.globals[global.index()]
     }
 
     /// A function.
-    pub fn function(&self, func: Func) -> &Function {
+    pub fn function(&self, func: LlvmFunc) -> &Function {
         &self.functions[func.index()]
     }
 
     /// All globals in order.
-    pub fn global_ids(&self) -> impl DoubleEndedIterator<Item = Global> + use<> {
-        (0..self.globals.len()).map(Global::new)
+    pub fn global_ids(&self) -> impl DoubleEndedIterator<Item = LlvmGlobal> + use<> {
+        (0..self.globals.len()).map(LlvmGlobal::new)
     }
 
     /// All functions in order.
-    pub fn function_ids(&self) -> impl DoubleEndedIterator<Item = Func> + use<> {
-        (0..self.functions.len()).map(Func::new)
+    pub fn function_ids(&self) -> impl DoubleEndedIterator<Item = LlvmFunc> + use<> {
+        (0..self.functions.len()).map(LlvmFunc::new)
     }
 
     /// The name of a function.
-    pub fn function_name(&self, func: Func) -> &str {
+    pub fn function_name(&self, func: LlvmFunc) -> &str {
         self.str(self.global(self.function(func).global).name)
     }
 
     /// Metadata attached to a function, by the name of its kind.
-    pub fn function_metadata(&self, func: Func, kind: &str) -> Option<Metadata> {
+    pub fn function_metadata(&self, func: LlvmFunc, kind: &str) -> Option<LlvmMetadata> {
         let kind = self.strings.find(kind)?;
         let attached = &self.global(self.function(func).global).metadata;
         attached
@@ -104,11 +104,11 @@ impl Module {
 
     /// The strings of a metadata node attached to a function, such as those for each of a kernel's
     /// arguments; what is no string is empty.
-    pub fn function_strings(&self, func: Func, kind: &str) -> Vec<&str> {
+    pub fn function_strings(&self, func: LlvmFunc, kind: &str) -> Vec<&str> {
         let Some(node) = self.function_metadata(func, kind) else {
             return Vec::new();
         };
-        let text = |operand: &Option<Metadata>| {
+        let text = |operand: &Option<LlvmMetadata>| {
             let symbol = operand.and_then(|operand| self.metadata.as_string(operand));
             symbol.map_or("", |symbol| self.str(symbol))
         };
@@ -116,7 +116,7 @@ impl Module {
     }
 
     /// Operands of the named metadata list; empty if there is none.
-    pub fn named(&self, name: &str) -> &[Metadata] {
+    pub fn named(&self, name: &str) -> &[LlvmMetadata] {
         let Some(name) = self.strings.find(name) else {
             return &[];
         };
@@ -128,7 +128,7 @@ impl Module {
 
     /// A constant of type `ty` all of whose elements are `element`, or `element` itself when the
     /// type is no vector.
-    pub fn splat(&mut self, ty: Type, element: Const) -> Const {
+    pub fn splat(&mut self, ty: LlvmType, element: LlvmConst) -> LlvmConst {
         let Module { types, consts, .. } = self;
         match *types.kind(ty) {
             TypeKind::Vector {
@@ -145,7 +145,7 @@ impl Module {
     }
 
     /// The global that a constant is the address of.
-    pub fn as_global(&self, constant: Const) -> Option<Global> {
+    pub fn as_global(&self, constant: LlvmConst) -> Option<LlvmGlobal> {
         match *self.consts.kind(constant) {
             ConstKind::Global(global) => Some(global),
             _ => None,
@@ -153,7 +153,7 @@ impl Module {
     }
 
     /// The function that a value is the address of.
-    pub fn as_function(&self, value: Value) -> Option<Func> {
+    pub fn as_function(&self, value: Value) -> Option<LlvmFunc> {
         match self.global(self.as_global(value.as_const()?)?).kind {
             GlobalKind::Function(func) => Some(func),
             _ => None,

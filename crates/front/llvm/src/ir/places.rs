@@ -1,6 +1,6 @@
 //! Where instructions were read.
 
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// The places of a function's instructions in order, in as little memory as those of one input
 /// need: most are bits of one stream, or pieces of one text.
@@ -11,7 +11,7 @@ pub struct Places(Kind);
 enum Kind {
     Bits(Vec<u32>),
     Texts(Vec<(u32, u32)>),
-    Any(Vec<Place>),
+    Any(Vec<SourceLocation>),
 }
 
 impl Default for Kind {
@@ -36,30 +36,35 @@ impl Places {
     }
 
     /// The place at `index`; unknown past the end.
-    pub fn get(&self, index: usize) -> Place {
+    pub fn get(&self, index: usize) -> SourceLocation {
         let found = match &self.0 {
-            Kind::Bits(bits) => bits.get(index).map(|&bit| Place::Bit(u64::from(bit))),
+            Kind::Bits(bits) => bits
+                .get(index)
+                .map(|&bit| SourceLocation::Bit(u64::from(bit))),
             Kind::Texts(texts) => texts
                 .get(index)
-                .map(|&(start, end)| Place::Text { start, end }),
+                .map(|&(start, end)| SourceLocation::Text { start, end }),
             Kind::Any(places) => places.get(index).copied(),
         };
         found.unwrap_or_default()
     }
 
     /// Appends a place.
-    pub fn push(&mut self, place: Place) {
-        if let (Kind::Bits(_), Place::Text { .. }, true) = (&self.0, place, self.is_empty()) {
+    pub fn push(&mut self, place: SourceLocation) {
+        if let (Kind::Bits(_), SourceLocation::Text { .. }, true) =
+            (&self.0, place, self.is_empty())
+        {
             self.0 = Kind::Texts(Vec::new());
         }
         match (&mut self.0, place) {
-            (Kind::Bits(bits), Place::Bit(bit)) if u32::try_from(bit).is_ok() => {
+            (Kind::Bits(bits), SourceLocation::Bit(bit)) if u32::try_from(bit).is_ok() => {
                 bits.push(bit as u32);
             }
-            (Kind::Texts(texts), Place::Text { start, end }) => texts.push((start, end)),
+            (Kind::Texts(texts), SourceLocation::Text { start, end }) => texts.push((start, end)),
             (Kind::Any(places), place) => places.push(place),
             (_, place) => {
-                let mut places: Vec<Place> = (0..self.len()).map(|at| self.get(at)).collect();
+                let mut places: Vec<SourceLocation> =
+                    (0..self.len()).map(|at| self.get(at)).collect();
                 places.push(place);
                 self.0 = Kind::Any(places);
             }
@@ -88,18 +93,18 @@ mod tests {
     #[test]
     fn places_are_kept_whatever_they_are() {
         let all = [
-            Place::Bit(7),
-            Place::Bit(u64::from(u32::MAX)),
-            Place::Bit(1 << 40),
-            Place::Unknown,
-            Place::text(1, 2),
+            SourceLocation::Bit(7),
+            SourceLocation::Bit(u64::from(u32::MAX)),
+            SourceLocation::Bit(1 << 40),
+            SourceLocation::Unknown,
+            SourceLocation::text(1, 2),
         ];
         for from in 0..all.len() {
             let mut places = Places::default();
             all[from..].iter().for_each(|&place| places.push(place));
-            let kept: Vec<Place> = (0..places.len()).map(|at| places.get(at)).collect();
+            let kept: Vec<SourceLocation> = (0..places.len()).map(|at| places.get(at)).collect();
             assert_eq!(kept, all[from..]);
-            assert_eq!(places.get(all.len()), Place::Unknown);
+            assert_eq!(places.get(all.len()), SourceLocation::Unknown);
             assert_eq!(places.take_exact().get(0), all[from]);
             assert!(places.is_empty());
         }

@@ -1,18 +1,18 @@
 //! Edges between blocks, backwards.
 
-use super::{Block, Function};
+use super::{Function, LlvmBlock};
 
 /// The blocks that lead to each block, once for each edge. Cost: two passes over the edges.
 #[derive(Debug)]
 pub(crate) struct Predecessors {
     /// By block: where those that lead to it begin in `blocks`; one more for the end.
     first: Vec<u32>,
-    blocks: Vec<Block>,
+    blocks: Vec<LlvmBlock>,
 }
 
 impl Predecessors {
     /// Edges from the blocks in `from`.
-    pub(crate) fn of(function: &Function, from: &[Block]) -> Self {
+    pub(crate) fn of(function: &Function, from: &[LlvmBlock]) -> Self {
         let count = function.blocks.len();
         // Counted one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; count + 2];
@@ -24,7 +24,7 @@ impl Predecessors {
         for at in 2..first.len() {
             first[at] += first[at - 1];
         }
-        let mut blocks = vec![Block::new(0); first[count + 1] as usize];
+        let mut blocks = vec![LlvmBlock::new(0); first[count + 1] as usize];
         for &block in from {
             for next in function.successors(block) {
                 let slot = &mut first[next.index() + 1];
@@ -36,7 +36,7 @@ impl Predecessors {
     }
 
     /// The blocks that lead to one.
-    pub(crate) fn get(&self, block: Block) -> &[Block] {
+    pub(crate) fn get(&self, block: LlvmBlock) -> &[LlvmBlock] {
         let at = block.index();
         &self.blocks[self.first[at] as usize..self.first[at + 1] as usize]
     }

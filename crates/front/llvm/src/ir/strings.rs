@@ -6,17 +6,17 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 dense_id! {
-    /// An interned string. [`Symbol::EMPTY`] stands for "no name".
-    Symbol, "sym"
+    /// An interned string. [`LlvmSymbol::EMPTY`] stands for "no name".
+    LlvmSymbol, "sym"
 }
 
-impl Symbol {
+impl LlvmSymbol {
     /// The empty string; as the name of something: it has none.
-    pub const EMPTY: Symbol = Symbol::new(0);
+    pub const EMPTY: LlvmSymbol = LlvmSymbol::new(0);
 
     /// Whether this is the empty string.
     pub fn is_empty(self) -> bool {
-        self == Symbol::EMPTY
+        self == LlvmSymbol::EMPTY
     }
 }
 
@@ -28,7 +28,7 @@ impl Symbol {
 pub struct Strings {
     text: String,
     ends: Vec<u32>,
-    index: HashTable<Symbol>,
+    index: HashTable<LlvmSymbol>,
 }
 
 impl Default for Strings {
@@ -45,7 +45,7 @@ impl Default for Strings {
 
 impl Strings {
     /// The symbol of a text.
-    pub fn intern(&mut self, text: &str) -> Symbol {
+    pub fn intern(&mut self, text: &str) -> LlvmSymbol {
         let hash = FxBuildHasher.hash_one(text);
         let Strings {
             text: all,
@@ -55,7 +55,7 @@ impl Strings {
         if let Some(&found) = index.find(hash, |&at| slice(all, ends, at) == text) {
             return found;
         }
-        let symbol = Symbol::new(ends.len());
+        let symbol = LlvmSymbol::new(ends.len());
         all.push_str(text);
         ends.push(u32::try_from(all.len()).expect("readers bound the size of their input"));
         index.insert_unique(hash, symbol, |&at| {
@@ -65,7 +65,7 @@ impl Strings {
     }
 
     /// The symbol of bytes that are usually text.
-    pub fn intern_bytes(&mut self, bytes: &[u8]) -> Symbol {
+    pub fn intern_bytes(&mut self, bytes: &[u8]) -> LlvmSymbol {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.intern(text),
             Err(_) => self.intern(&escape_invalid(bytes)),
@@ -73,7 +73,7 @@ impl Strings {
     }
 
     /// The symbol of a text, if it was ever interned.
-    pub fn find(&self, text: &str) -> Option<Symbol> {
+    pub fn find(&self, text: &str) -> Option<LlvmSymbol> {
         let hash = FxBuildHasher.hash_one(text);
         self.index
             .find(hash, |&at| slice(&self.text, &self.ends, at) == text)
@@ -81,20 +81,20 @@ impl Strings {
     }
 
     /// The text of a symbol.
-    pub fn get(&self, symbol: Symbol) -> &str {
+    pub fn get(&self, symbol: LlvmSymbol) -> &str {
         slice(&self.text, &self.ends, symbol)
     }
 }
 
-impl std::ops::Index<Symbol> for Strings {
+impl std::ops::Index<LlvmSymbol> for Strings {
     type Output = str;
 
-    fn index(&self, symbol: Symbol) -> &str {
+    fn index(&self, symbol: LlvmSymbol) -> &str {
         self.get(symbol)
     }
 }
 
-fn slice<'a>(text: &'a str, ends: &[u32], at: Symbol) -> &'a str {
+fn slice<'a>(text: &'a str, ends: &[u32], at: LlvmSymbol) -> &'a str {
     let start = if at.index() == 0 {
         0
     } else {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(strings.intern("a"), a);
         assert_ne!(strings.intern("b"), a);
         assert_eq!(&strings[a], "a");
-        assert_eq!(strings.intern(""), Symbol::EMPTY);
+        assert_eq!(strings.intern(""), LlvmSymbol::EMPTY);
         assert_eq!(strings.find("b").map(|s| &strings[s]), Some("b"));
     }
 

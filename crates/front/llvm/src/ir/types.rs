@@ -1,6 +1,6 @@
 //! Interned types.
 
-use super::Symbol;
+use super::LlvmSymbol;
 use super::id::dense_id;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 
 dense_id! {
     /// A type. Equal types have equal ids, except that each named struct is its own type.
-    Type, "ty"
+    LlvmType, "ty"
 }
 
 /// The structure of a type.
@@ -47,19 +47,19 @@ pub enum TypeKind {
         /// Address space.
         space: u32,
         /// What the pointer was declared to point to; only from typed pointers.
-        pointee: Option<Type>,
+        pointee: Option<LlvmType>,
     },
     /// `[len x element]`
     Array {
         /// Element type.
-        element: Type,
+        element: LlvmType,
         /// Number of elements.
         len: u64,
     },
     /// `<len x element>`, or `<vscale x len x element>`
     Vector {
         /// Element type.
-        element: Type,
+        element: LlvmType,
         /// Number of elements, or the smallest number when scalable.
         len: u32,
         /// Whether the length is a multiple known only when running.
@@ -68,27 +68,27 @@ pub enum TypeKind {
     /// A struct, named or literal.
     Struct {
         /// Its name; empty for a literal struct.
-        name: Symbol,
+        name: LlvmSymbol,
         /// Its fields; `None` while a named struct is opaque.
-        fields: Option<Box<[Type]>>,
+        fields: Option<Box<[LlvmType]>>,
         /// Whether it is laid out without padding.
         packed: bool,
     },
     /// A function type.
     Function {
         /// Result type.
-        result: Type,
+        result: LlvmType,
         /// Parameter types.
-        params: Box<[Type]>,
+        params: Box<[LlvmType]>,
         /// Whether further arguments may follow.
         variadic: bool,
     },
     /// `target("name", types, ints)`
     Target {
         /// Name.
-        name: Symbol,
+        name: LlvmSymbol,
         /// Type parameters.
-        types: Box<[Type]>,
+        types: Box<[LlvmType]>,
         /// Integer parameters.
         ints: Box<[u32]>,
     },
@@ -124,54 +124,54 @@ const WELL_KNOWN: [TypeKind; 20] = [
 /// The generic address space of OpenCL.
 const GENERIC: u32 = 4;
 
-impl Type {
+impl LlvmType {
     /// `void`
-    pub const VOID: Type = Type::new(0);
+    pub const VOID: LlvmType = LlvmType::new(0);
     /// `half`
-    pub const HALF: Type = Type::new(1);
+    pub const HALF: LlvmType = LlvmType::new(1);
     /// `bfloat`
-    pub const BFLOAT: Type = Type::new(2);
+    pub const BFLOAT: LlvmType = LlvmType::new(2);
     /// `float`
-    pub const FLOAT: Type = Type::new(3);
+    pub const FLOAT: LlvmType = LlvmType::new(3);
     /// `double`
-    pub const DOUBLE: Type = Type::new(4);
+    pub const DOUBLE: LlvmType = LlvmType::new(4);
     /// `x86_fp80`
-    pub const X86_FP80: Type = Type::new(5);
+    pub const X86_FP80: LlvmType = LlvmType::new(5);
     /// `fp128`
-    pub const FP128: Type = Type::new(6);
+    pub const FP128: LlvmType = LlvmType::new(6);
     /// `ppc_fp128`
-    pub const PPC_FP128: Type = Type::new(7);
+    pub const PPC_FP128: LlvmType = LlvmType::new(7);
     /// `x86_mmx`
-    pub const X86_MMX: Type = Type::new(8);
+    pub const X86_MMX: LlvmType = LlvmType::new(8);
     /// `x86_amx`
-    pub const X86_AMX: Type = Type::new(9);
+    pub const X86_AMX: LlvmType = LlvmType::new(9);
     /// `label`
-    pub const LABEL: Type = Type::new(10);
+    pub const LABEL: LlvmType = LlvmType::new(10);
     /// `metadata`
-    pub const METADATA: Type = Type::new(11);
+    pub const METADATA: LlvmType = LlvmType::new(11);
     /// `token`
-    pub const TOKEN: Type = Type::new(12);
+    pub const TOKEN: LlvmType = LlvmType::new(12);
     /// `i1`
-    pub const I1: Type = Type::new(13);
+    pub const I1: LlvmType = LlvmType::new(13);
     /// `i8`
-    pub const I8: Type = Type::new(14);
+    pub const I8: LlvmType = LlvmType::new(14);
     /// `i16`
-    pub const I16: Type = Type::new(15);
+    pub const I16: LlvmType = LlvmType::new(15);
     /// `i32`
-    pub const I32: Type = Type::new(16);
+    pub const I32: LlvmType = LlvmType::new(16);
     /// `i64`
-    pub const I64: Type = Type::new(17);
+    pub const I64: LlvmType = LlvmType::new(17);
     /// `i128`
-    pub const I128: Type = Type::new(18);
+    pub const I128: LlvmType = LlvmType::new(18);
     /// `ptr`
-    pub const PTR: Type = Type::new(19);
+    pub const PTR: LlvmType = LlvmType::new(19);
 }
 
 /// All types of a module.
 #[derive(Clone, Debug)]
 pub struct Types {
     kinds: Vec<TypeKind>,
-    index: HashTable<Type>,
+    index: HashTable<LlvmType>,
 }
 
 impl Default for Types {
@@ -189,13 +189,13 @@ impl Default for Types {
 
 impl Types {
     /// The type with this structure. Not for named structs: see [`Types::named_struct`].
-    pub fn intern(&mut self, kind: TypeKind) -> Type {
+    pub fn intern(&mut self, kind: TypeKind) -> LlvmType {
         let hash = FxBuildHasher.hash_one(&kind);
         let kinds = &mut self.kinds;
         if let Some(&found) = self.index.find(hash, |ty| kinds[ty.index()] == kind) {
             return found;
         }
-        let ty = Type::new(kinds.len());
+        let ty = LlvmType::new(kinds.len());
         kinds.push(kind);
         self.index
             .insert_unique(hash, ty, |ty| FxBuildHasher.hash_one(&kinds[ty.index()]));
@@ -203,8 +203,8 @@ impl Types {
     }
 
     /// A new named struct, opaque until [`Types::set_body`] is called.
-    pub fn named_struct(&mut self, name: Symbol) -> Type {
-        let ty = Type::new(self.kinds.len());
+    pub fn named_struct(&mut self, name: LlvmSymbol) -> LlvmType {
+        let ty = LlvmType::new(self.kinds.len());
         self.kinds.push(TypeKind::Struct {
             name,
             fields: None,
@@ -214,14 +214,14 @@ impl Types {
     }
 
     /// Gives a named struct its name.
-    pub fn set_name(&mut self, ty: Type, new_name: Symbol) {
+    pub fn set_name(&mut self, ty: LlvmType, new_name: LlvmSymbol) {
         if let TypeKind::Struct { name, .. } = &mut self.kinds[ty.index()] {
             *name = new_name;
         }
     }
 
     /// Gives a named struct its fields.
-    pub fn set_body(&mut self, ty: Type, new_fields: Box<[Type]>, new_packed: bool) {
+    pub fn set_body(&mut self, ty: LlvmType, new_fields: Box<[LlvmType]>, new_packed: bool) {
         if let TypeKind::Struct { fields, packed, .. } = &mut self.kinds[ty.index()] {
             *fields = Some(new_fields);
             *packed = new_packed;
@@ -229,7 +229,7 @@ impl Types {
     }
 
     /// The structure of a type.
-    pub fn kind(&self, ty: Type) -> &TypeKind {
+    pub fn kind(&self, ty: LlvmType) -> &TypeKind {
         &self.kinds[ty.index()]
     }
 
@@ -244,30 +244,30 @@ impl Types {
     }
 
     /// All types in the order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = (Type, &TypeKind)> {
+    pub fn iter(&self) -> impl Iterator<Item = (LlvmType, &TypeKind)> {
         self.kinds
             .iter()
             .enumerate()
-            .map(|(index, kind)| (Type::new(index), kind))
+            .map(|(index, kind)| (LlvmType::new(index), kind))
     }
 
     /// Makes every `ptr` one to the generic address space of OpenCL; what `ptr` is from then on.
-    pub(crate) fn make_generic(&mut self) -> Type {
+    pub(crate) fn make_generic(&mut self) -> LlvmType {
         let kind = |space| TypeKind::Pointer {
             space,
             pointee: None,
         };
         let hash = FxBuildHasher.hash_one(kind(0));
-        if let Ok(entry) = self.index.find_entry(hash, |ty| *ty == Type::PTR) {
+        if let Ok(entry) = self.index.find_entry(hash, |ty| *ty == LlvmType::PTR) {
             entry.remove();
         }
-        self.kinds[Type::PTR.index()] = kind(GENERIC);
+        self.kinds[LlvmType::PTR.index()] = kind(GENERIC);
         self.pointer(0)
     }
 
     /// A pointer type that differs from all others, also from one to the same address space.
-    pub(crate) fn distinct_pointer(&mut self, space: u32) -> Type {
-        let id = Type::new(self.kinds.len());
+    pub(crate) fn distinct_pointer(&mut self, space: u32) -> LlvmType {
+        let id = LlvmType::new(self.kinds.len());
         self.kinds.push(TypeKind::Pointer {
             space,
             pointee: None,
@@ -276,12 +276,12 @@ impl Types {
     }
 
     /// `iN`
-    pub fn int(&mut self, width: u32) -> Type {
+    pub fn int(&mut self, width: u32) -> LlvmType {
         self.intern(TypeKind::Int(width))
     }
 
     /// `ptr addrspace(space)`
-    pub fn pointer(&mut self, space: u32) -> Type {
+    pub fn pointer(&mut self, space: u32) -> LlvmType {
         self.intern(TypeKind::Pointer {
             space,
             pointee: None,
@@ -289,7 +289,7 @@ impl Types {
     }
 
     /// `<len x element>`
-    pub fn vector(&mut self, element: Type, len: u32, scalable: bool) -> Type {
+    pub fn vector(&mut self, element: LlvmType, len: u32, scalable: bool) -> LlvmType {
         self.intern(TypeKind::Vector {
             element,
             len,
@@ -298,21 +298,21 @@ impl Types {
     }
 
     /// `[len x element]`
-    pub fn array(&mut self, element: Type, len: u64) -> Type {
+    pub fn array(&mut self, element: LlvmType, len: u64) -> LlvmType {
         self.intern(TypeKind::Array { element, len })
     }
 
     /// A literal struct.
-    pub fn literal_struct(&mut self, fields: Box<[Type]>, packed: bool) -> Type {
+    pub fn literal_struct(&mut self, fields: Box<[LlvmType]>, packed: bool) -> LlvmType {
         self.intern(TypeKind::Struct {
-            name: Symbol::EMPTY,
+            name: LlvmSymbol::EMPTY,
             fields: Some(fields),
             packed,
         })
     }
 
     /// The width of an integer type.
-    pub fn int_width(&self, ty: Type) -> Option<u32> {
+    pub fn int_width(&self, ty: LlvmType) -> Option<u32> {
         match *self.kind(ty) {
             TypeKind::Int(width) => Some(width),
             _ => None,
@@ -320,7 +320,7 @@ impl Types {
     }
 
     /// The width in bits of a floating-point type.
-    pub fn float_width(&self, ty: Type) -> Option<u32> {
+    pub fn float_width(&self, ty: LlvmType) -> Option<u32> {
         Some(match self.kind(ty) {
             TypeKind::Half | TypeKind::BFloat => 16,
             TypeKind::Float => 32,
@@ -332,7 +332,7 @@ impl Types {
     }
 
     /// The address space of a pointer type.
-    pub fn address_space(&self, ty: Type) -> Option<u32> {
+    pub fn address_space(&self, ty: LlvmType) -> Option<u32> {
         match *self.kind(ty) {
             TypeKind::Pointer { space, .. } => Some(space),
             _ => None,
@@ -341,7 +341,7 @@ impl Types {
 
     /// Whether a value of one type can stand where one of the other belongs: the types are equal,
     /// or pointers to the same address space, whatever they are said to point to.
-    pub fn agree(&self, a: Type, b: Type) -> bool {
+    pub fn agree(&self, a: LlvmType, b: LlvmType) -> bool {
         a == b
             || match (self.kind(a), self.kind(b)) {
                 (TypeKind::Pointer { space: a, .. }, TypeKind::Pointer { space: b, .. }) => a == b,
@@ -350,7 +350,7 @@ impl Types {
     }
 
     /// The element type of a vector, the type itself otherwise.
-    pub fn scalar(&self, ty: Type) -> Type {
+    pub fn scalar(&self, ty: LlvmType) -> LlvmType {
         match *self.kind(ty) {
             TypeKind::Vector { element, .. } => element,
             _ => ty,
@@ -358,7 +358,7 @@ impl Types {
     }
 
     /// The type of the same shape as `like` (scalar or vector) with the elements `element`.
-    pub fn with_shape_of(&mut self, like: Type, element: Type) -> Type {
+    pub fn with_shape_of(&mut self, like: LlvmType, element: LlvmType) -> LlvmType {
         match *self.kind(like) {
             TypeKind::Vector { len, scalable, .. } => self.vector(element, len, scalable),
             _ => element,
@@ -366,12 +366,12 @@ impl Types {
     }
 
     /// Whether it is a pointer or a vector of pointers.
-    pub fn is_pointer_like(&self, ty: Type) -> bool {
+    pub fn is_pointer_like(&self, ty: LlvmType) -> bool {
         matches!(self.kind(self.scalar(ty)), TypeKind::Pointer { .. })
     }
 
     /// The element `index` of an array, vector or struct.
-    pub fn element(&self, ty: Type, index: u64) -> Option<Type> {
+    pub fn element(&self, ty: LlvmType, index: u64) -> Option<LlvmType> {
         match self.kind(ty) {
             TypeKind::Array { element, len } if index < *len => Some(*element),
             TypeKind::Vector { element, len, .. } if index < u64::from(*len) => Some(*element),
@@ -386,7 +386,7 @@ impl Types {
     }
 
     /// How many elements an array, vector or struct has.
-    pub fn element_count(&self, ty: Type) -> Option<u64> {
+    pub fn element_count(&self, ty: LlvmType) -> Option<u64> {
         match self.kind(ty) {
             TypeKind::Array { len, .. } => Some(*len),
             TypeKind::Vector { len, .. } => Some(u64::from(*len)),
@@ -399,7 +399,7 @@ impl Types {
     }
 
     /// Result type, parameters and whether variadic, of a function type.
-    pub fn signature(&self, ty: Type) -> Option<(Type, &[Type], bool)> {
+    pub fn signature(&self, ty: LlvmType) -> Option<(LlvmType, &[LlvmType], bool)> {
         match self.kind(ty) {
             TypeKind::Function {
                 result,
@@ -418,10 +418,10 @@ mod tests {
     #[test]
     fn well_known_types_have_their_ids() {
         let types = Types::default();
-        assert_eq!(types.kind(Type::TOKEN), &TypeKind::Token);
-        assert_eq!(types.kind(Type::I32), &TypeKind::Int(32));
+        assert_eq!(types.kind(LlvmType::TOKEN), &TypeKind::Token);
+        assert_eq!(types.kind(LlvmType::I32), &TypeKind::Int(32));
         assert_eq!(
-            types.kind(Type::PTR),
+            types.kind(LlvmType::PTR),
             &TypeKind::Pointer {
                 space: 0,
                 pointee: None
@@ -433,8 +433,8 @@ mod tests {
     #[test]
     fn named_structs_are_their_own_types() {
         let mut types = Types::default();
-        let a = types.named_struct(Symbol::EMPTY);
-        let b = types.named_struct(Symbol::EMPTY);
+        let a = types.named_struct(LlvmSymbol::EMPTY);
+        let b = types.named_struct(LlvmSymbol::EMPTY);
         assert_ne!(a, b);
         assert_eq!(types.int(7), types.int(7));
     }

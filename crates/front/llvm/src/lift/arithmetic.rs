@@ -2,7 +2,7 @@
 
 use super::body::{Body, Source};
 use super::lifter::Lifted;
-use crate::ir::{Const, ConstKind, Extra, Flags, Opcode, Predicate, Type, TypeKind, Value};
+use crate::ir::{ConstKind, Extra, Flags, LlvmConst, LlvmType, Opcode, Predicate, TypeKind, Value};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 
@@ -33,12 +33,12 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The type of a value.
-    pub(super) fn type_of(&self, value: Value) -> Type {
+    pub(super) fn type_of(&self, value: Value) -> LlvmType {
         self.function.type_of(&self.l.out, value)
     }
 
     /// The type of the result.
-    pub(super) fn result_type(&self, source: &Source<'s>) -> Lifted<Type> {
+    pub(super) fn result_type(&self, source: &Source<'s>) -> Lifted<LlvmType> {
         self.l.ty(source.result_type()?)
     }
 
@@ -100,7 +100,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// An integer in the width of another type, extended by `extend`.
-    pub(super) fn resized(&mut self, value: Value, ty: Type, extend: Opcode) -> Value {
+    pub(super) fn resized(&mut self, value: Value, ty: LlvmType, extend: Opcode) -> Value {
         let from = self.type_of(value);
         let types = &self.l.out.types;
         let width = |ty| types.int_width(types.scalar(ty)).unwrap_or(0);
@@ -163,7 +163,7 @@ impl<'s> Body<'_, 's> {
         Ok(Some(self.push(Opcode::Xor, ty, &[value, ones])))
     }
 
-    fn all_ones(&mut self, ty: Type) -> Lifted<Const> {
+    fn all_ones(&mut self, ty: LlvmType) -> Lifted<LlvmConst> {
         let scalar = self.l.out.types.scalar(ty);
         let TypeKind::Int(width) = *self.l.out.types.kind(scalar) else {
             return Err("its type is none of integers or truth values".to_owned());

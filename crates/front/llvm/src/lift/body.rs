@@ -4,11 +4,12 @@ use super::lifter::{Lifted, Lifter, unique};
 use super::lines::Lines;
 use super::table;
 use crate::ir::{
-    Attachment, AttrList, Block, BlockData, CallInfo, CallingConvention, Extra, Flags, Func,
-    Function, Inst, Instruction, Metadata, Opcode, Span, Symbol, Type, Value,
+    Attachment, AttrList, BlockData, CallInfo, CallingConvention, Extra, Flags, Function,
+    Instruction, LlvmBlock, LlvmFunc, LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, Opcode, Span,
+    Value,
 };
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, ir as spirv};
@@ -21,7 +22,7 @@ pub(super) struct Source<'s> {
     pub(super) result: Option<Id>,
     /// The words behind result type and result.
     pub(super) operands: &'s [u32],
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
 }
 
 impl<'s> Source<'s> {
@@ -72,15 +73,15 @@ pub(super) struct Body<'l, 's> {
     pub(super) l: &'l mut Lifter<'s>,
     pub(super) function: Function,
     /// Where the instruction being lifted was read.
-    place: Place,
+    place: SourceLocation,
     /// The block being lifted.
-    current: Block,
+    current: LlvmBlock,
     /// Names given so far.
-    taken: FxHashMap<Symbol, u32>,
+    taken: FxHashMap<LlvmSymbol, u32>,
     /// Phis, with the ids of their values and of the blocks these come from.
-    phis: Vec<(Inst, &'s [u32])>,
+    phis: Vec<(LlvmInst, &'s [u32])>,
     /// Headers of loops, with what is said of the loop.
-    pub(super) loops: Vec<(Block, Metadata)>,
+    pub(super) loops: Vec<(LlvmBlock, LlvmMetadata)>,
     /// Places in the source.
     pub(super) lines: Lines,
     /// Ids that have a value in this function only.
@@ -99,8 +100,8 @@ impl<'s> Lifter<'s> {
         let mut body = Body {
             l: self,
             function,
-            place: Place::Unknown,
-            current: Block::new(0),
+            place: SourceLocation::Unknown,
+            current: LlvmBlock::new(0),
             taken: FxHashMap::default(),
             phis: Vec::new(),
             loops: Vec::new(),
@@ -138,7 +139,7 @@ impl<'s> Body<'_, 's> {
         let blocks = &source.function(func).blocks;
         for (index, &block) in blocks.iter().enumerate() {
             let label = source.label(block);
-            self.l.blocks.set(label, Some(Block::new(index)));
+            self.l.blocks.set(label, Some(LlvmBlock::new(index)));
             let name = self.local_name(label);
             self.function.blocks.push(BlockData {
                 name,
@@ -148,7 +149,7 @@ impl<'s> Body<'_, 's> {
         let errors = self.l.diagnostics.len();
         for (index, &block) in blocks.iter().enumerate() {
             let start = self.function.insts.len();
-            self.current = Block::new(index);
+            self.current = LlvmBlock::new(index);
             if index == 0 {
                 self.special_constants(func);
             }
@@ -232,15 +233,15 @@ impl<'s> Body<'_, 's> {
         };
         let names = &mut self.function.names;
         if names.len() <= local {
-            names.resize(local + 1, Symbol::EMPTY);
+            names.resize(local + 1, LlvmSymbol::EMPTY);
         }
         names[local] = name;
     }
 
-    fn local_name(&mut self, id: Id) -> Symbol {
+    fn local_name(&mut self, id: Id) -> LlvmSymbol {
         match self.l.names.get(self.l.source, id) {
             Some(name) => unique(&mut self.l.out.strings, &mut self.taken, &name),
-            None => Symbol::EMPTY,
+            None => LlvmSymbol::EMPTY,
         }
     }
 
@@ -255,7 +256,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Attaches metadata to an instruction.
-    pub(super) fn attach(&mut self, inst: Inst, kind: &str, node: Metadata) {
+    pub(super) fn attach(&mut self, inst: LlvmInst, kind: &str, node: LlvmMetadata) {
         let kind = self.l.out.strings.intern(kind);
         self.function
             .attachments
@@ -263,7 +264,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Adds an instruction without extras.
-    pub(super) fn push(&mut self, opcode: Opcode, ty: Type, operands: &[Value]) -> Value {
+    pub(super) fn push(&mut self, opcode: Opcode, ty: LlvmType, operands: &[Value]) -> Value {
         self.push_with(opcode, Flags::NONE, ty, operands, Extra::None)
     }
 
@@ -272,14 +273,14 @@ impl<'s> Body<'_, 's> {
         &mut self,
         opcode: Opcode,
         flags: Flags,
-        ty: Type,
+        ty: LlvmType,
         operands: &[Value],
         extra: Extra,
     ) -> Value {
         let start = self.function.value_pool.len();
         self.function.value_pool.extend_from_slice(operands);
         let operands = Span::since(start, &self.function.value_pool);
-        let inst = Inst::new(self.function.insts.len());
+        let inst = LlvmInst::new(self.function.insts.len());
         self.function.insts.push(Instruction {
             opcode,
             flags,
@@ -292,8 +293,8 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The number of the last instruction.
-    pub(super) fn last(&self) -> Inst {
-        Inst::new(self.function.insts.len().saturating_sub(1))
+    pub(super) fn last(&self) -> LlvmInst {
+        LlvmInst::new(self.function.insts.len().saturating_sub(1))
     }
 
     /// Adds numbers for a shuffle or a path.
@@ -304,24 +305,24 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The block being lifted.
-    pub(super) fn current(&self) -> Block {
+    pub(super) fn current(&self) -> LlvmBlock {
         self.current
     }
 
     /// Adds successors.
-    pub(super) fn targets(&mut self, blocks: &[Block]) -> Extra {
+    pub(super) fn targets(&mut self, blocks: &[LlvmBlock]) -> Extra {
         let start = self.function.block_pool.len();
         self.function.block_pool.extend_from_slice(blocks);
         Extra::Blocks(Span::since(start, &self.function.block_pool))
     }
 
     /// The block of a label.
-    pub(super) fn block(&self, label: Id) -> Lifted<Block> {
+    pub(super) fn block(&self, label: Id) -> Lifted<LlvmBlock> {
         self.l.blocks[label].ok_or_else(|| format!("{label} is no block"))
     }
 
     /// Adds a call of a function.
-    pub(super) fn call(&mut self, func: Func, flags: Flags, args: &[Value]) -> Value {
+    pub(super) fn call(&mut self, func: LlvmFunc, flags: Flags, args: &[Value]) -> Value {
         let function = self.l.out.function(func);
         let (ty, convention) = (function.ty, function.convention);
         let callee = self.l.function_address(func);
@@ -332,7 +333,7 @@ impl<'s> Body<'_, 's> {
     pub(super) fn call_address(
         &mut self,
         callee: Value,
-        ty: Type,
+        ty: LlvmType,
         convention: CallingConvention,
         flags: Flags,
         args: &[Value],
@@ -350,7 +351,7 @@ impl<'s> Body<'_, 's> {
         operands.extend_from_slice(args);
         let extra = Extra::Call(self.function.calls.len() as u32);
         self.function.calls.push(info);
-        let result = result.unwrap_or(Type::VOID);
+        let result = result.unwrap_or(LlvmType::VOID);
         self.push_with(Opcode::Call, flags, result, &operands, extra)
     }
 
@@ -377,7 +378,7 @@ impl<'s> Body<'_, 's> {
             }
         }
         // By block: the phi that gave it a value last, and the value.
-        let mut given: Vec<Option<(Inst, Value)>> = vec![None; self.function.blocks.len()];
+        let mut given: Vec<Option<(LlvmInst, Value)>> = vec![None; self.function.blocks.len()];
         for (phi, words) in std::mem::take(&mut self.phis) {
             let place = self.function.place(phi);
             for pair in words.chunks_exact(2) {
@@ -389,7 +390,7 @@ impl<'s> Body<'_, 's> {
                 }
             }
             let from = of_block[phi.index()].map_or(&[][..], |b| &edges[b.index()]);
-            let given = |block: &Block| given[block.index()].filter(|(of, _)| *of == phi);
+            let given = |block: &LlvmBlock| given[block.index()].filter(|(of, _)| *of == phi);
             let values: Option<Vec<Value>> = from.iter().map(|b| Some(given(b)?.1)).collect();
             let Some(values) = values else {
                 self.l

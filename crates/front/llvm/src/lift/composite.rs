@@ -3,7 +3,7 @@
 use super::body::{Body, Source};
 use super::lifter::Lifted;
 use super::types::Shape;
-use crate::ir::{ConstKind, Extra, Flags, Opcode, Type, TypeKind, Value};
+use crate::ir::{ConstKind, Extra, Flags, LlvmType, Opcode, TypeKind, Value};
 use spirula_spirv::Id;
 
 /// The number of a lane that no operand gives.
@@ -14,14 +14,14 @@ const MAX_PARTS: u64 = 4096;
 const MAX_DEPTH: u32 = 16;
 
 impl<'s> Body<'_, 's> {
-    fn lanes(&self, ty: Type) -> Option<u32> {
+    fn lanes(&self, ty: LlvmType) -> Option<u32> {
         match *self.l.out.types.kind(ty) {
             TypeKind::Vector { len, .. } => Some(len),
             _ => None,
         }
     }
 
-    fn poison(&mut self, ty: Type) -> Value {
+    fn poison(&mut self, ty: LlvmType) -> Value {
         Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison))
     }
 
@@ -202,7 +202,7 @@ impl<'s> Body<'_, 's> {
         self.copied(whole, ty, 0).map(Some)
     }
 
-    fn copied(&mut self, whole: Value, ty: Type, depth: u32) -> Lifted<Value> {
+    fn copied(&mut self, whole: Value, ty: LlvmType, depth: u32) -> Lifted<Value> {
         if self.type_of(whole) == ty {
             return Ok(whole);
         }

@@ -1,7 +1,9 @@
 //! Constants: those known before specialisation, and those that can be specialised.
 
 use super::lifter::{Lifted, Lifter};
-use crate::ir::{self, Const, ConstKind, Expr, ExprExtra, Flags, Opcode, Type, TypeKind, Value};
+use crate::ir::{
+    self, ConstKind, Expr, ExprExtra, Flags, LlvmConst, LlvmType, Opcode, TypeKind, Value,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -36,7 +38,7 @@ impl Lifter<'_> {
     }
 
     /// The constant; none where it is known only after specialisation, or made by a call.
-    fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> Lifted<Option<Const>> {
+    fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> Lifted<Option<LlvmConst>> {
         let ty = self.ty(ty)?;
         let constant = match inst.op() {
             Op::Constant => self.scalar(ty, inst.operands())?,
@@ -57,7 +59,7 @@ impl Lifter<'_> {
     }
 
     /// The address of a function, which comes later in the module.
-    fn function_pointer(&mut self, ty: Type, function: Id) -> Lifted<Const> {
+    fn function_pointer(&mut self, ty: LlvmType, function: Id) -> Lifted<LlvmConst> {
         let func = self.declared(function)?;
         let address = self.function_address(func);
         let address = address.as_const().ok_or("a function without an address")?;
@@ -68,7 +70,7 @@ impl Lifter<'_> {
     }
 
     /// An integer or float by its words.
-    pub(super) fn scalar(&mut self, ty: Type, words: &[u32]) -> Lifted<Const> {
+    pub(super) fn scalar(&mut self, ty: LlvmType, words: &[u32]) -> Lifted<LlvmConst> {
         let words: Vec<u64> = words
             .chunks(2)
             .map(|pair| u64::from(pair[0]) | pair.get(1).map_or(0, |high| u64::from(*high) << 32))
@@ -84,7 +86,7 @@ impl Lifter<'_> {
         }
     }
 
-    fn composite(&mut self, ty: Type, inst: InstRef<'_>) -> Lifted<Option<Const>> {
+    fn composite(&mut self, ty: LlvmType, inst: InstRef<'_>) -> Lifted<Option<LlvmConst>> {
         if matches!(self.out.types.kind(ty), TypeKind::Target { .. }) {
             return Ok(None);
         }
@@ -109,7 +111,7 @@ impl Lifter<'_> {
     }
 
     /// An operation on constants, where LLVM has it as a constant expression.
-    fn operation(&mut self, ty: Type, inst: InstRef<'_>) -> Lifted<Option<Const>> {
+    fn operation(&mut self, ty: LlvmType, inst: InstRef<'_>) -> Lifted<Option<LlvmConst>> {
         let op = Op(inst.word(0) as u16);
         if inst.ids(1).any(|id| self.special_at[id].is_some()) {
             return Ok(None);
@@ -144,11 +146,11 @@ impl Lifter<'_> {
     }
 
     /// Whether a type is a pointer.
-    pub(super) fn is_pointer(&self, ty: Type) -> bool {
+    pub(super) fn is_pointer(&self, ty: LlvmType) -> bool {
         matches!(self.out.types.kind(ty), TypeKind::Pointer { .. })
     }
 
-    fn cast_constant(&mut self, opcode: Opcode, ty: Type, operand: Const) -> Const {
+    fn cast_constant(&mut self, opcode: Opcode, ty: LlvmType, operand: LlvmConst) -> LlvmConst {
         self.expression(opcode, Flags::NONE, ty, &[operand], ExprExtra::None)
     }
 
@@ -157,10 +159,10 @@ impl Lifter<'_> {
         &mut self,
         opcode: Opcode,
         flags: Flags,
-        ty: Type,
-        operands: &[Const],
+        ty: LlvmType,
+        operands: &[LlvmConst],
         extra: ExprExtra,
-    ) -> Const {
+    ) -> LlvmConst {
         let expr = Expr {
             opcode,
             flags,
@@ -172,11 +174,11 @@ impl Lifter<'_> {
 
     fn address(
         &mut self,
-        ty: Type,
+        ty: LlvmType,
         inst: InstRef<'_>,
         element: bool,
         inbounds: bool,
-    ) -> Lifted<Const> {
+    ) -> Lifted<LlvmConst> {
         let base = inst.id(1);
         let pointee = self.pointee(self.type_of(base)?)?;
         let source = self.ty(pointee)?;
@@ -207,7 +209,7 @@ impl Lifter<'_> {
 
     /// A constant index into a type, and the type of what it leads to. Members of structures are
     /// numbered in 32 bits.
-    pub(super) fn constant_step(&mut self, within: Id, index: Id) -> Lifted<(Const, Id)> {
+    pub(super) fn constant_step(&mut self, within: Id, index: Id) -> Lifted<(LlvmConst, Id)> {
         if self.lowered(within)?.shape != super::types::Shape::Struct {
             return Ok((self.constant(index)?, self.part(within, 0)?));
         }

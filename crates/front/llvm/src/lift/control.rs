@@ -2,7 +2,9 @@
 
 use super::body::{Body, Source};
 use super::lifter::Lifted;
-use crate::ir::{Block, CallingConvention, Flags, Metadata, MetadataKind, Opcode, Type, Value};
+use crate::ir::{
+    CallingConvention, Flags, LlvmBlock, LlvmMetadata, LlvmType, MetadataKind, Opcode, Value,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::LoopControl;
 
@@ -40,9 +42,9 @@ const LOOPS: &[(LoopControl, &str, bool)] = &[
 ];
 
 impl<'s> Body<'_, 's> {
-    fn jump(&mut self, opcode: Opcode, operands: &[Value], blocks: &[Block]) {
+    fn jump(&mut self, opcode: Opcode, operands: &[Value], blocks: &[LlvmBlock]) {
         let extra = self.targets(blocks);
-        self.push_with(opcode, Flags::NONE, Type::VOID, operands, extra);
+        self.push_with(opcode, Flags::NONE, LlvmType::VOID, operands, extra);
     }
 
     /// `OpPhi`
@@ -95,13 +97,13 @@ impl<'s> Body<'_, 's> {
     /// `OpReturn` and `OpReturnValue`
     pub(super) fn return_(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
         let values = self.values(source, 0)?;
-        self.push(Opcode::Ret, Type::VOID, &values);
+        self.push(Opcode::Ret, LlvmType::VOID, &values);
         Ok(None)
     }
 
     /// `OpUnreachable`
     pub(super) fn unreachable(&mut self, _: &Source<'s>) -> Lifted<Option<Value>> {
-        self.push(Opcode::Unreachable, Type::VOID, &[]);
+        self.push(Opcode::Unreachable, LlvmType::VOID, &[]);
         Ok(None)
     }
 
@@ -124,7 +126,7 @@ impl<'s> Body<'_, 's> {
         Ok(None)
     }
 
-    fn self_referring(&mut self, rows: Vec<Metadata>) -> Metadata {
+    fn self_referring(&mut self, rows: Vec<LlvmMetadata>) -> LlvmMetadata {
         let metadata = &mut self.l.out.metadata;
         let node = metadata.push(MetadataKind::ArgList(Default::default()));
         let mut all = vec![Some(node)];
@@ -141,7 +143,7 @@ impl<'s> Body<'_, 's> {
         let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is no function"))?;
         let args = self.values(source, 1)?;
         let value = self.call(func, Flags::NONE, &args);
-        Ok((self.type_of(value) != Type::VOID).then_some(value))
+        Ok((self.type_of(value) != LlvmType::VOID).then_some(value))
     }
 
     /// `OpFunctionPointerCallINTEL`
@@ -153,6 +155,6 @@ impl<'s> Body<'_, 's> {
         let args = self.values(source, 1)?;
         let convention = CallingConvention::SPIR_FUNC;
         let value = self.call_address(address, ty, convention, Flags::NONE, &args);
-        Ok((self.type_of(value) != Type::VOID).then_some(value))
+        Ok((self.type_of(value) != LlvmType::VOID).then_some(value))
     }
 }

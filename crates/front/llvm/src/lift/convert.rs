@@ -2,7 +2,7 @@
 
 use super::body::{Body, Source};
 use super::lifter::Lifted;
-use crate::ir::{Opcode, Type, Value};
+use crate::ir::{LlvmType, Opcode, Value};
 use spirula_spirv::grammar::enumerants::Decoration;
 
 impl<'s> Body<'_, 's> {
@@ -54,7 +54,7 @@ impl<'s> Body<'_, 's> {
         let ty = self.result_type(source)?;
         let value = self.operand(source, 0)?;
         let types = &self.l.out.types;
-        let width = |ty: Type| types.float_width(types.scalar(ty));
+        let width = |ty: LlvmType| types.float_width(types.scalar(ty));
         let opcode = match width(self.type_of(value)).cmp(&width(ty)) {
             std::cmp::Ordering::Less => Opcode::FpExt,
             std::cmp::Ordering::Greater => Opcode::FpTrunc,
@@ -81,7 +81,7 @@ impl<'s> Body<'_, 's> {
         };
         let integer = |ty| self.l.out.types.int_width(ty).is_some();
         // LLVM casts pointers and integers only: vectors go through one of as many bits.
-        let (word, is_through) = (Type::I64, !(integer(from) || integer(ty)));
+        let (word, is_through) = (LlvmType::I64, !(integer(from) || integer(ty)));
         Ok(Some(match opcode {
             Opcode::PtrToInt if is_through => {
                 let number = self.push(opcode, word, &[value]);

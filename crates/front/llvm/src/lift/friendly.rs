@@ -9,7 +9,7 @@ use super::body::{Body, Source};
 use super::lifter::{Lifted, Lifter};
 use super::mangle::Name;
 use crate::ir::{
-    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Flags, Func, Linkage, Type,
+    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Flags, Linkage, LlvmFunc, LlvmType,
     TypeKind, Value,
 };
 use crate::translate::CALLABLE;
@@ -42,10 +42,10 @@ impl Lifter<'_> {
     pub(super) fn provided(
         &mut self,
         name: &str,
-        result: Type,
-        params: &[Type],
+        result: LlvmType,
+        params: &[LlvmType],
         variadic: bool,
-    ) -> Func {
+    ) -> LlvmFunc {
         let ty = self.out.types.intern(TypeKind::Function {
             result,
             params: params.into(),
@@ -72,7 +72,7 @@ impl Lifter<'_> {
     }
 
     /// States what calling a function does.
-    fn state_effects(&mut self, func: Func, effects: Effects) {
+    fn state_effects(&mut self, func: LlvmFunc, effects: Effects) {
         let mut own = vec![Attribute::Plain(AttrKind::NoUnwind)];
         if effects.contains(Effects::CONVERGENT) {
             own.push(Attribute::Plain(AttrKind::Convergent));
@@ -169,7 +169,7 @@ impl<'s> Body<'_, 's> {
             && self
                 .l
                 .lowered(ty)
-                .is_ok_and(|lowered| lowered.ty != Type::VOID)
+                .is_ok_and(|lowered| lowered.ty != LlvmType::VOID)
         {
             suffixes.push_str("_R");
             suffixes.push_str(&self.l.result_name(ty));
@@ -211,9 +211,9 @@ impl<'s> Body<'_, 's> {
         }
         let result = match source.ty {
             Some(ty) => self.l.ty(ty)?,
-            None => Type::VOID,
+            None => LlvmType::VOID,
         };
-        let types: Vec<Type> = arguments.values.iter().map(|v| self.type_of(*v)).collect();
+        let types: Vec<LlvmType> = arguments.values.iter().map(|v| self.type_of(*v)).collect();
         let func = self.l.provided(&mangled.finish(), result, &types, false);
         self.l.state_effects(func, effects);
         let floating = self
@@ -226,7 +226,7 @@ impl<'s> Body<'_, 's> {
             None => Flags::NONE,
         };
         let value = self.call(func, flags, &arguments.values);
-        Ok((result != Type::VOID).then_some(value))
+        Ok((result != LlvmType::VOID).then_some(value))
     }
 
     /// An extended instruction.
@@ -289,7 +289,7 @@ impl<'s> Body<'_, 's> {
         let ty = self.result_type(source)?;
         let literal = Value::constant(self.l.i32(literal));
         let name = "__translate_sampler_initializer";
-        let func = self.l.provided(name, ty, &[Type::I32], false);
+        let func = self.l.provided(name, ty, &[LlvmType::I32], false);
         Ok(Some(self.call(func, Flags::NONE, &[literal])))
     }
 }

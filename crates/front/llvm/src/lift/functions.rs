@@ -2,7 +2,7 @@
 
 use super::lifter::{Lifted, Lifter};
 use crate::ir::{
-    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Func, Linkage, Symbol,
+    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Linkage, LlvmFunc, LlvmSymbol,
 };
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
@@ -47,7 +47,7 @@ impl Lifter<'_> {
     }
 
     /// A function, declared when it is first asked for.
-    pub(super) fn declared(&mut self, id: Id) -> Lifted<Func> {
+    pub(super) fn declared(&mut self, id: Id) -> Lifted<LlvmFunc> {
         if let Some(known) = self.functions[id] {
             return Ok(known);
         }
@@ -55,7 +55,7 @@ impl Lifter<'_> {
         self.signature(func)
     }
 
-    fn signature(&mut self, func: spirv::Func) -> Lifted<Func> {
+    fn signature(&mut self, func: spirv::Func) -> Lifted<LlvmFunc> {
         let source = self.source;
         let function = source.function(func);
         let def = source.inst(function.def);
@@ -83,7 +83,7 @@ impl Lifter<'_> {
 
     /// Name, calling convention and linkage. An entry point goes by the name that it is launched
     /// by; a function that is exported by that name as well is kept to the module.
-    fn function_name(&mut self, id: Id) -> (Symbol, CallingConvention, Linkage) {
+    fn function_name(&mut self, id: Id) -> (LlvmSymbol, CallingConvention, Linkage) {
         if let Some(entry) = self.entries[id] {
             let name = self.source.inst(entry).string(2);
             let name = self.out.strings.intern(&name);
@@ -113,7 +113,7 @@ impl Lifter<'_> {
 
     fn function_attributes(
         &mut self,
-        func: Func,
+        func: LlvmFunc,
         id: Id,
         params: &[Id],
         control: FunctionControl,
@@ -177,7 +177,7 @@ impl Lifter<'_> {
     }
 
     /// States what parameters point to: shaders cannot cast what is found out wrongly.
-    fn parameter_types(&mut self, func: Func, params: &[Id]) -> Lifted<()> {
+    fn parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> Lifted<()> {
         let mut parts = Vec::with_capacity(params.len());
         let mut any = false;
         for &param in params {
@@ -196,7 +196,7 @@ impl Lifter<'_> {
     }
 
     /// Decorations of a function and of its parameters that LLVM has no words for.
-    fn decorations_of_function(&mut self, func: Func, id: Id, params: &[Id]) {
+    fn decorations_of_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         let global = self.out.function(func).global;
         let mut attached = Vec::new();
         if let Some(node) = self.decoration_node(id) {

@@ -1,7 +1,7 @@
 //! Entry points: what metadata says about kernels and about the source.
 
 use super::lifter::{Lifted, Lifter};
-use crate::ir::{Metadata, Symbol, Type, TypeKind};
+use crate::ir::{LlvmMetadata, LlvmSymbol, LlvmType, TypeKind};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -21,14 +21,14 @@ const ATTACHED: &[(ExecutionMode, &str)] = &[
 ];
 
 /// Scalar types by their numbers in `VecTypeHint`.
-const HINTS: &[Type] = &[
-    Type::I8,
-    Type::I16,
-    Type::I32,
-    Type::I64,
-    Type::HALF,
-    Type::FLOAT,
-    Type::DOUBLE,
+const HINTS: &[LlvmType] = &[
+    LlvmType::I8,
+    LlvmType::I16,
+    LlvmType::I32,
+    LlvmType::I64,
+    LlvmType::HALF,
+    LlvmType::FLOAT,
+    LlvmType::DOUBLE,
 ];
 
 /// Beginnings of the texts in which Khronos' translator keeps what the source says of arguments.
@@ -101,7 +101,7 @@ impl Lifter<'_> {
     }
 
     /// Attaches an execution mode to its function, or gives a row for the list of all modes.
-    fn execution_mode(&mut self, inst: InstRef<'_>) -> Lifted<Option<Metadata>> {
+    fn execution_mode(&mut self, inst: InstRef<'_>) -> Lifted<Option<LlvmMetadata>> {
         let Some(func) = self.functions[inst.id(0)] else {
             return Ok(None);
         };
@@ -163,7 +163,7 @@ impl Lifter<'_> {
 
     /// The size of a shader's workgroups by constants, some of which can be specialised: what they
     /// are by default, and the numbers of those that can be (`spirv.LocalSizeIds`).
-    fn size_of_constants(&mut self, func: crate::ir::Func, sizes: &[Id]) -> Lifted<()> {
+    fn size_of_constants(&mut self, func: crate::ir::LlvmFunc, sizes: &[Id]) -> Lifted<()> {
         let (mut defaults, mut numbers) = (Vec::new(), Vec::new());
         for &id in sizes {
             let default = self.definitions.default_value(self.source, id);
@@ -188,7 +188,7 @@ impl Lifter<'_> {
     }
 
     /// `vec_type_hint`: an undefined value of the type, and whether its integers are signed.
-    fn vector_hint(&mut self, func: crate::ir::Func, hint: u32) {
+    fn vector_hint(&mut self, func: crate::ir::LlvmFunc, hint: u32) {
         let (lanes, number) = (hint >> 16, hint & 0xffff);
         let Some(scalar) = HINTS.get(number as usize).copied() else {
             return;
@@ -204,7 +204,7 @@ impl Lifter<'_> {
     }
 
     /// Adds an attribute that is a text to a function.
-    pub(super) fn function_text(&mut self, func: crate::ir::Func, key: &str, value: &str) {
+    pub(super) fn function_text(&mut self, func: crate::ir::LlvmFunc, key: &str, value: &str) {
         let (key, value) = (self.out.strings.intern(key), self.out.strings.intern(value));
         let attributes = &mut self.out.attributes;
         let list = attributes.list_data(self.out.functions[func.index()].attributes);
@@ -216,7 +216,7 @@ impl Lifter<'_> {
     }
 
     /// Attaches metadata to a function.
-    pub(super) fn attach(&mut self, func: crate::ir::Func, name: &str, node: Metadata) {
+    pub(super) fn attach(&mut self, func: crate::ir::LlvmFunc, name: &str, node: LlvmMetadata) {
         let kind = self.out.strings.intern(name);
         let global = self.out.function(func).global;
         let attached = &mut self.out.globals[global.index()].metadata;
@@ -265,8 +265,8 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    fn attach_texts<T: AsRef<str>>(&mut self, func: crate::ir::Func, name: &str, texts: &[T]) {
-        let parts: Vec<Metadata> = texts.iter().map(|t| self.md_text(t.as_ref())).collect();
+    fn attach_texts<T: AsRef<str>>(&mut self, func: crate::ir::LlvmFunc, name: &str, texts: &[T]) {
+        let parts: Vec<LlvmMetadata> = texts.iter().map(|t| self.md_text(t.as_ref())).collect();
         let node = self.md_node(&parts);
         self.attach(func, name, node);
     }
@@ -350,7 +350,7 @@ fn access_of(kind: &TypeKind, strings: &crate::ir::Strings) -> &'static str {
     let TypeKind::Target { name, ints, .. } = kind else {
         return "none";
     };
-    let name: Symbol = *name;
+    let name: LlvmSymbol = *name;
     let access = match strings.get(name) {
         "spirv.Image" => ints.get(6),
         "spirv.Pipe" => ints.first(),

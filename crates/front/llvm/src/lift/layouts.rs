@@ -6,7 +6,7 @@
 
 use super::lifter::{Lifted, Lifter};
 use super::types::Shape;
-use crate::ir::{ConstKind, Metadata, Type};
+use crate::ir::{ConstKind, LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -38,7 +38,7 @@ impl Lifter<'_> {
     }
 
     /// Notes the layout of a structure.
-    pub(super) fn layout(&mut self, ty: Type, id: Id, inst: InstRef<'_>) -> Lifted<()> {
+    pub(super) fn layout(&mut self, ty: LlvmType, id: Id, inst: InstRef<'_>) -> Lifted<()> {
         let undefined = self.out.consts.intern(ty, ConstKind::Undef);
         let own = self.decoration_rows(id, u32::MAX, &[]);
         let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
@@ -53,7 +53,7 @@ impl Lifter<'_> {
     }
 
     /// The strides of a member that is an array or a matrix.
-    fn strides(&mut self, id: Id, member: u32, ty: Id) -> Lifted<Vec<Metadata>> {
+    fn strides(&mut self, id: Id, member: u32, ty: Id) -> Lifted<Vec<LlvmMetadata>> {
         let mut rows = Vec::new();
         let mut at = ty;
         for _ in 0..MAX_NESTING {

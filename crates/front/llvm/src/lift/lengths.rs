@@ -10,7 +10,7 @@
 
 use super::lifter::{Lifted, Lifter};
 use super::types::Shape;
-use crate::ir::{ConstKind, Metadata, Type, Value};
+use crate::ir::{ConstKind, LlvmMetadata, LlvmType, Value};
 use spirula_scalar::fold::{self, eval};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -21,14 +21,14 @@ use spirula_spirv::{Id, IdMap};
 pub(super) struct Lengths {
     /// Integers and truth values that can be specialised.
     known: IdMap<Option<Number>>,
-    rows: Vec<Metadata>,
+    rows: Vec<LlvmMetadata>,
 }
 
 /// A number that can be specialised.
 #[derive(Clone, Copy)]
 struct Number {
     default: fold::Value,
-    node: Metadata,
+    node: LlvmMetadata,
 }
 
 impl Lengths {
@@ -139,7 +139,7 @@ impl Lifter<'_> {
     }
 
     /// The counterpart of an array whose length can be specialised; none of other arrays.
-    pub(super) fn special_array(&mut self, inst: InstRef<'_>) -> Lifted<Option<(Type, Shape)>> {
+    pub(super) fn special_array(&mut self, inst: InstRef<'_>) -> Lifted<Option<(LlvmType, Shape)>> {
         let (Some(id), part, length) = (inst.result(), inst.id(0), inst.id(1)) else {
             return Ok(None);
         };
@@ -171,7 +171,7 @@ impl Lifter<'_> {
     }
 
     /// Notes the numbers of such a type.
-    pub(super) fn note_numbers(&mut self, ty: Type, numbers: &[Id]) -> Lifted<()> {
+    pub(super) fn note_numbers(&mut self, ty: LlvmType, numbers: &[Id]) -> Lifted<()> {
         let undefined = self.out.consts.intern(ty, ConstKind::Undef);
         let mut nodes = vec![self.md_constant(undefined)];
         for &id in numbers {

@@ -4,12 +4,12 @@ use super::lengths::Lengths;
 use super::lines::Unit;
 use super::types::Shape;
 use crate::ir::{
-    self, CallingConvention, Const, ConstKind, Func, Function, Global, GlobalData, GlobalKind,
-    Linkage, Metadata, Symbol, Type, Value,
+    self, CallingConvention, ConstKind, Function, GlobalData, GlobalKind, Linkage, LlvmConst,
+    LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, Value,
 };
 use crate::verify::verify;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::analysis::{Decorations, Definitions, Names};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, MemoryModel};
 use spirula_spirv::grammar::{Class, Op};
@@ -24,7 +24,7 @@ pub(super) type Lifted<T> = Result<T, String>;
 /// # Errors
 /// All instructions that have no counterpart in LLVM IR, or none that is known here, each with
 /// its place.
-pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<Diagnostic>> {
+pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<SourceDiagnostic>> {
     let mut lifter = Lifter::new(source);
     lifter.header();
     lifter.find_entry_points();
@@ -58,7 +58,7 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<Diagnostic>> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lowered {
     /// Its counterpart.
-    pub(super) ty: Type,
+    pub(super) ty: LlvmType,
     /// What it is made of.
     pub(super) shape: Shape,
 }
@@ -80,30 +80,30 @@ pub(super) struct Lifter<'s> {
     pub(super) special_at: IdMap<Option<usize>>,
     /// The constant with the size of workgroups, where it can be specialised.
     pub(super) workgroup_size: Option<Id>,
-    pub(super) functions: IdMap<Option<Func>>,
+    pub(super) functions: IdMap<Option<LlvmFunc>>,
     /// Blocks of the function being lifted, by their labels.
-    pub(super) blocks: IdMap<Option<ir::Block>>,
+    pub(super) blocks: IdMap<Option<ir::LlvmBlock>>,
     /// Functions of the module by their ids.
     pub(super) bodies: IdMap<Option<spirv::Func>>,
     /// Functions declared for what SPIR-V provides, by name.
-    pub(super) provided: FxHashMap<Symbol, Func>,
+    pub(super) provided: FxHashMap<LlvmSymbol, LlvmFunc>,
     /// Names of globals given so far, with how often each was asked for.
-    pub(super) taken: FxHashMap<Symbol, u32>,
-    pub(super) taken_types: FxHashSet<Symbol>,
+    pub(super) taken: FxHashMap<LlvmSymbol, u32>,
+    pub(super) taken_types: FxHashSet<LlvmSymbol>,
     /// Built-in variables by name.
-    pub(super) builtins: Vec<(Symbol, Global)>,
+    pub(super) builtins: Vec<(LlvmSymbol, LlvmGlobal)>,
     /// Functions that are entry points, with the instructions that say so.
     pub(super) entries: IdMap<Option<Inst>>,
     /// Nodes of metadata that list nothing but numbers.
-    pub(super) number_nodes: FxHashMap<Vec<u32>, Metadata>,
+    pub(super) number_nodes: FxHashMap<Vec<u32>, LlvmMetadata>,
     /// Whether the module is of compute shaders, with logical addressing.
     pub(super) is_shader: bool,
     /// Layouts of structures, as rows of a list.
-    pub(super) layouts: Vec<Metadata>,
+    pub(super) layouts: Vec<LlvmMetadata>,
     pub(super) lengths: Lengths,
     /// What places in sources are within.
     pub(super) unit: Unit,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Vec<SourceDiagnostic>,
 }
 
 /// The triple of compute shaders.
@@ -205,13 +205,13 @@ impl<'s> Lifter<'s> {
     }
 
     /// The same by opcode and place.
-    pub(super) fn report_at(&mut self, op: Op, place: Place, why: &str) {
+    pub(super) fn report_at(&mut self, op: Op, place: SourceLocation, why: &str) {
         self.diagnostics
-            .push(Diagnostic::error(place, format!("{op}: {why}")));
+            .push(SourceDiagnostic::error(place, format!("{op}: {why}")));
     }
 
     /// The counterpart of a type.
-    pub(super) fn ty(&self, id: Id) -> Lifted<Type> {
+    pub(super) fn ty(&self, id: Id) -> Lifted<LlvmType> {
         Ok(self.lowered(id)?.ty)
     }
 
@@ -233,7 +233,7 @@ impl<'s> Lifter<'s> {
     }
 
     /// The constant that an id stands for.
-    pub(super) fn constant(&self, id: Id) -> Lifted<Const> {
+    pub(super) fn constant(&self, id: Id) -> Lifted<LlvmConst> {
         let value = self.value(id)?;
         value
             .as_const()
@@ -252,20 +252,20 @@ impl<'s> Lifter<'s> {
     }
 
     /// A constant of 32 bits.
-    pub(super) fn i32(&mut self, value: u32) -> Const {
+    pub(super) fn i32(&mut self, value: u32) -> LlvmConst {
         let ir::Module { types, consts, .. } = &mut self.out;
-        consts.int(types, Type::I32, u64::from(value))
+        consts.int(types, LlvmType::I32, u64::from(value))
     }
 
     /// A name for a global that no other has: the one asked for, or that with a number.
-    pub(super) fn global_name(&mut self, asked: &str) -> Symbol {
+    pub(super) fn global_name(&mut self, asked: &str) -> LlvmSymbol {
         unique(&mut self.out.strings, &mut self.taken, asked)
     }
 
     /// Adds a global.
-    pub(super) fn push_global(&mut self, data: GlobalData) -> (Global, Value) {
+    pub(super) fn push_global(&mut self, data: GlobalData) -> (LlvmGlobal, Value) {
         let ty = data.ty;
-        let global = Global::new(self.out.globals.len());
+        let global = LlvmGlobal::new(self.out.globals.len());
         self.out.globals.push(data);
         let address = self.out.consts.intern(ty, ConstKind::Global(global));
         (global, Value::constant(address))
@@ -274,15 +274,15 @@ impl<'s> Lifter<'s> {
     /// Adds a function without a body.
     pub(super) fn push_function(
         &mut self,
-        name: Symbol,
-        ty: Type,
+        name: LlvmSymbol,
+        ty: LlvmType,
         convention: CallingConvention,
         linkage: Linkage,
-    ) -> Func {
-        let func = Func::new(self.out.functions.len());
+    ) -> LlvmFunc {
+        let func = LlvmFunc::new(self.out.functions.len());
         let params = self.out.types.signature(ty).map(|s| s.1.to_vec());
         let kind = GlobalKind::Function(func);
-        let mut data = GlobalData::new(ty, Type::PTR, 0, kind, Place::Unknown);
+        let mut data = GlobalData::new(ty, LlvmType::PTR, 0, kind, SourceLocation::Unknown);
         data.name = name;
         data.linkage = linkage;
         let (global, _) = self.push_global(data);
@@ -293,7 +293,7 @@ impl<'s> Lifter<'s> {
     }
 
     /// The address of a function.
-    pub(super) fn function_address(&mut self, func: Func) -> Value {
+    pub(super) fn function_address(&mut self, func: LlvmFunc) -> Value {
         let global = self.out.function(func).global;
         let ty = self.out.global(global).ty;
         Value::constant(self.out.consts.intern(ty, ConstKind::Global(global)))
@@ -303,9 +303,9 @@ impl<'s> Lifter<'s> {
 /// A name that was not given before: the one asked for, or that with a number behind it.
 pub(super) fn unique(
     strings: &mut ir::Strings,
-    taken: &mut FxHashMap<Symbol, u32>,
+    taken: &mut FxHashMap<LlvmSymbol, u32>,
     asked: &str,
-) -> Symbol {
+) -> LlvmSymbol {
     let wanted = strings.intern(asked);
     let Some(&count) = taken.get(&wanted) else {
         taken.insert(wanted, 0);

@@ -7,7 +7,7 @@
 
 use super::body::{Body, Source};
 use super::lifter::{Lifted, Lifter};
-use crate::ir::{Field, Inst, Metadata, MetadataKind, Opcode, Value};
+use crate::ir::{Field, LlvmInst, LlvmMetadata, MetadataKind, Opcode, Value};
 use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::{Id, IdMap};
 
@@ -20,8 +20,8 @@ const LAST_COLUMN: u32 = 0xffff;
 /// What a module's places are within.
 pub(super) struct Unit {
     /// The files, by the ids of their names.
-    files: IdMap<Option<Metadata>>,
-    unit: Option<Metadata>,
+    files: IdMap<Option<LlvmMetadata>>,
+    unit: Option<LlvmMetadata>,
 }
 
 impl Unit {
@@ -42,14 +42,19 @@ pub(super) struct Lines {
     /// That of the next instruction.
     line: Option<Line>,
     /// The function, and the file that it is of.
-    subprogram: Option<(Metadata, Id)>,
+    subprogram: Option<(LlvmMetadata, Id)>,
     /// The place that was made last.
-    last: Option<(Line, Metadata)>,
+    last: Option<(Line, LlvmMetadata)>,
 }
 
 impl Lifter<'_> {
     /// A node of a class of its own.
-    fn md_special(&mut self, class: &str, distinct: bool, fields: &[(&str, Field)]) -> Metadata {
+    fn md_special(
+        &mut self,
+        class: &str,
+        distinct: bool,
+        fields: &[(&str, Field)],
+    ) -> LlvmMetadata {
         let fields: Vec<_> = fields
             .iter()
             .map(|(name, field)| (self.out.strings.intern(name), *field))
@@ -68,7 +73,7 @@ impl Lifter<'_> {
     }
 
     /// The file whose name an id is.
-    fn file(&mut self, id: Id) -> Option<Metadata> {
+    fn file(&mut self, id: Id) -> Option<LlvmMetadata> {
         if let Some(file) = self.unit.files[id] {
             return Some(file);
         }
@@ -86,7 +91,7 @@ impl Lifter<'_> {
     }
 
     /// The unit that all functions are of.
-    fn unit(&mut self, file: Metadata) -> Metadata {
+    fn unit(&mut self, file: LlvmMetadata) -> LlvmMetadata {
         if let Some(unit) = self.unit.unit {
             return unit;
         }
@@ -130,12 +135,12 @@ impl<'s> Body<'_, 's> {
             return;
         };
         for inst in first..self.function.insts.len() {
-            self.attach(Inst::new(inst), DEBUG, node);
+            self.attach(LlvmInst::new(inst), DEBUG, node);
         }
     }
 
     /// The node of a place.
-    fn location(&mut self, line: Line) -> Option<Metadata> {
+    fn location(&mut self, line: Line) -> Option<LlvmMetadata> {
         if let Some((last, node)) = self.lines.last
             && last == line
         {
@@ -168,7 +173,7 @@ impl<'s> Body<'_, 's> {
         Some(node)
     }
 
-    fn place(&mut self, line: u32, column: u32, scope: Metadata) -> Metadata {
+    fn place(&mut self, line: u32, column: u32, scope: LlvmMetadata) -> LlvmMetadata {
         let fields = [
             ("line", Field::Int(line.into())),
             ("column", Field::Int(column.into())),
@@ -178,7 +183,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The function as a part of the unit, which begins where its first place is.
-    fn subprogram(&mut self, file: Metadata, line: u32) -> Metadata {
+    fn subprogram(&mut self, file: LlvmMetadata, line: u32) -> LlvmMetadata {
         let unit = self.l.unit(file);
         let l = &mut *self.l;
         let operands = l.out.metadata.push_operands(&[None]);
@@ -226,7 +231,7 @@ impl<'s> Body<'_, 's> {
         }
         let nowhere = self.place(0, 0, subprogram);
         for call in calls {
-            self.attach(Inst::new(call), DEBUG, nowhere);
+            self.attach(LlvmInst::new(call), DEBUG, nowhere);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Source};
 use super::lifter::Lifted;
-use crate::ir::{ConstKind, Extra, Flags, Opcode, Type, TypeKind, Value};
+use crate::ir::{ConstKind, Extra, Flags, LlvmType, Opcode, TypeKind, Value};
 
 impl<'s> Body<'_, 's> {
     fn float_op(&mut self, opcode: Opcode, flags: Flags, operands: [Value; 2]) -> Value {
@@ -11,7 +11,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// A scalar in every lane of a vector type.
-    fn spread(&mut self, scalar: Value, ty: Type) -> Lifted<Value> {
+    fn spread(&mut self, scalar: Value, ty: LlvmType) -> Lifted<Value> {
         let TypeKind::Vector { len, .. } = *self.l.out.types.kind(ty) else {
             return Err("a factor is no vector".to_owned());
         };
@@ -28,7 +28,7 @@ impl<'s> Body<'_, 's> {
             .collect()
     }
 
-    fn of_columns(&mut self, ty: Type, columns: &[Value]) -> Value {
+    fn of_columns(&mut self, ty: LlvmType, columns: &[Value]) -> Value {
         let mut whole = Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
         for (index, column) in columns.iter().enumerate() {
             whole = self.insert_value(whole, *column, &[index as u32]);

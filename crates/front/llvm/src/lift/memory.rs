@@ -3,7 +3,7 @@
 use super::body::{Body, Source};
 use super::lifter::Lifted;
 use super::types::Shape;
-use crate::ir::{Align, Extra, Flags, Opcode, Ordering, Symbol, Type, TypeKind, Value};
+use crate::ir::{Align, Extra, Flags, LlvmSymbol, LlvmType, Opcode, Ordering, TypeKind, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess};
@@ -68,7 +68,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    fn extra(&self, access: &Access, ty: Type) -> Extra {
+    fn extra(&self, access: &Access, ty: LlvmType) -> Extra {
         // Layouts of shaders put things where LLVM's rules would not.
         let align = match access.align {
             Align::NONE if self.l.is_shader => self.least_align(ty),
@@ -77,12 +77,12 @@ impl<'s> Body<'_, 's> {
         Extra::Access {
             align,
             ordering: Ordering::NotAtomic,
-            scope: Symbol::EMPTY,
+            scope: LlvmSymbol::EMPTY,
         }
     }
 
     /// The alignment of scalars, and none of aggregates.
-    fn least_align(&self, ty: Type) -> Align {
+    fn least_align(&self, ty: LlvmType) -> Align {
         let types = &self.l.out.types;
         let scalar = types.scalar(ty);
         let width = types.int_width(scalar).or(types.float_width(scalar));
@@ -98,7 +98,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    fn load_from(&mut self, place: Value, ty: Type, access: &Access) -> Value {
+    fn load_from(&mut self, place: Value, ty: LlvmType, access: &Access) -> Value {
         let extra = self.extra(access, ty);
         let value = self.push_with(Opcode::Load, access.flags, ty, &[place], extra);
         self.mark(access);
@@ -108,7 +108,13 @@ impl<'s> Body<'_, 's> {
     fn store_to(&mut self, place: Value, value: Value, access: &Access) {
         let extra = self.extra(access, self.type_of(value));
         let operands = [value, place];
-        self.push_with(Opcode::Store, access.flags, Type::VOID, &operands, extra);
+        self.push_with(
+            Opcode::Store,
+            access.flags,
+            LlvmType::VOID,
+            &operands,
+            extra,
+        );
         self.mark(access);
     }
 
@@ -163,7 +169,7 @@ impl<'s> Body<'_, 's> {
         };
         let volatile = u64::from(access.flags.has(Flags::VOLATILE));
         let out = &mut self.l.out;
-        let volatile = out.consts.int(&out.types, Type::I1, volatile);
+        let volatile = out.consts.int(&out.types, LlvmType::I1, volatile);
         let [a, b, c] = [to, from, size].map(|v| self.type_of(v));
         let space = |ty| self.l.out.types.address_space(ty);
         let (Some(a_space), Some(b_space)) = (space(a), space(b)) else {
@@ -173,8 +179,8 @@ impl<'s> Body<'_, 's> {
             return Err("the size is no integer".to_owned());
         };
         let name = format!("llvm.memcpy.p{a_space}.p{b_space}.i{width}");
-        let params = [a, b, c, Type::I1];
-        let func = self.l.provided(&name, Type::VOID, &params, false);
+        let params = [a, b, c, LlvmType::I1];
+        let func = self.l.provided(&name, LlvmType::VOID, &params, false);
         let args = [to, from, size, Value::constant(volatile)];
         let call = self.call(func, Flags::NONE, &args);
         self.align_arguments(call, access.align);
@@ -274,9 +280,11 @@ impl<'s> Body<'_, 's> {
             return Err("its operand is no pointer".to_owned());
         };
         let name = format!("llvm.lifetime.{word}.p{space}");
-        let func = self.l.provided(&name, Type::VOID, &[Type::I64, ty], false);
+        let func = self
+            .l
+            .provided(&name, LlvmType::VOID, &[LlvmType::I64, ty], false);
         let out = &mut self.l.out;
-        let size = Value::constant(out.consts.int(&out.types, Type::I64, size));
+        let size = Value::constant(out.consts.int(&out.types, LlvmType::I64, size));
         self.call(func, Flags::NONE, &[size, pointer]);
         Ok(None)
     }

@@ -1,7 +1,7 @@
 //! Metadata: nodes, and decorations that LLVM has no words for.
 
 use super::lifter::Lifter;
-use crate::ir::{Const, Metadata, MetadataKind, NamedMetadata};
+use crate::ir::{LlvmConst, LlvmMetadata, MetadataKind, NamedMetadata};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::{Category, Kind, literal_string};
@@ -23,25 +23,25 @@ const SAID: &[Decoration] = &[
 
 impl Lifter<'_> {
     /// A text.
-    pub(super) fn md_text(&mut self, text: &str) -> Metadata {
+    pub(super) fn md_text(&mut self, text: &str) -> LlvmMetadata {
         let symbol = self.out.strings.intern(text);
         self.out.metadata.push(MetadataKind::String(symbol))
     }
 
     /// A constant.
-    pub(super) fn md_constant(&mut self, constant: Const) -> Metadata {
+    pub(super) fn md_constant(&mut self, constant: LlvmConst) -> LlvmMetadata {
         self.out.metadata.push(MetadataKind::Constant(constant))
     }
 
     /// A number of 32 bits.
-    pub(super) fn md_number(&mut self, number: u32) -> Metadata {
+    pub(super) fn md_number(&mut self, number: u32) -> LlvmMetadata {
         let constant = self.i32(number);
         self.md_constant(constant)
     }
 
     /// A list.
-    pub(super) fn md_node(&mut self, parts: &[Metadata]) -> Metadata {
-        let parts: Vec<Option<Metadata>> = parts.iter().copied().map(Some).collect();
+    pub(super) fn md_node(&mut self, parts: &[LlvmMetadata]) -> LlvmMetadata {
+        let parts: Vec<Option<LlvmMetadata>> = parts.iter().copied().map(Some).collect();
         let operands = self.out.metadata.push_operands(&parts);
         self.out.metadata.push(MetadataKind::Node {
             distinct: false,
@@ -50,18 +50,18 @@ impl Lifter<'_> {
     }
 
     /// A list of numbers, one for all that are equal.
-    pub(super) fn md_numbers(&mut self, numbers: &[u32]) -> Metadata {
+    pub(super) fn md_numbers(&mut self, numbers: &[u32]) -> LlvmMetadata {
         if let Some(node) = self.number_nodes.get(numbers) {
             return *node;
         }
-        let parts: Vec<Metadata> = numbers.iter().map(|n| self.md_number(*n)).collect();
+        let parts: Vec<LlvmMetadata> = numbers.iter().map(|n| self.md_number(*n)).collect();
         let node = self.md_node(&parts);
         self.number_nodes.insert(numbers.to_vec(), node);
         node
     }
 
     /// A named list.
-    pub(super) fn md_named(&mut self, name: &str, operands: Vec<Metadata>) {
+    pub(super) fn md_named(&mut self, name: &str, operands: Vec<LlvmMetadata>) {
         if operands.is_empty() {
             return;
         }
@@ -72,7 +72,7 @@ impl Lifter<'_> {
     }
 
     /// The decorations of an id that are said in no other way: `!{!{number, operands…}, …}`.
-    pub(super) fn decoration_node(&mut self, id: Id) -> Option<Metadata> {
+    pub(super) fn decoration_node(&mut self, id: Id) -> Option<LlvmMetadata> {
         let rows = self.decoration_rows(id, u32::MAX, SAID);
         (!rows.is_empty()).then(|| self.md_node(&rows))
     }
@@ -83,7 +83,7 @@ impl Lifter<'_> {
         id: Id,
         member: u32,
         but: &[Decoration],
-    ) -> Vec<Metadata> {
+    ) -> Vec<LlvmMetadata> {
         let source = self.source;
         let stated = self.decorations.of(source, id, member);
         let stated: Vec<_> = stated.filter(|(d, _)| !but.contains(d)).collect();
@@ -96,7 +96,7 @@ impl Lifter<'_> {
 
     /// A decoration as a list of its number and its operands: numbers, texts, and the values of
     /// constants where it has ids.
-    fn decoration_row(&mut self, decoration: Decoration, words: &[u32]) -> Option<Metadata> {
+    fn decoration_row(&mut self, decoration: Decoration, words: &[u32]) -> Option<LlvmMetadata> {
         let row = Kind::Decoration.info().enumerant(decoration.0)?;
         let mut parts = vec![self.md_number(decoration.0)];
         let mut words = words;

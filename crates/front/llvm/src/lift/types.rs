@@ -1,7 +1,7 @@
 //! Types.
 
 use super::lifter::{Lifted, Lifter, Lowered};
-use crate::ir::{Type, TypeKind};
+use crate::ir::{LlvmType, TypeKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::grammar::{Category, Op};
@@ -97,8 +97,8 @@ impl Lifter<'_> {
                 let name = self.out.strings.intern(&inst.string(0));
                 (self.out.types.named_struct(name), Shape::Plain)
             }
-            Op::TypeVoid => (Type::VOID, Shape::Plain),
-            Op::TypeBool => (Type::I1, Shape::Plain),
+            Op::TypeVoid => (LlvmType::VOID, Shape::Plain),
+            Op::TypeBool => (LlvmType::I1, Shape::Plain),
             Op::TypeInt => (self.out.types.int(inst.word(0)), Shape::Plain),
             Op::TypeFloat => (float_type(inst)?, Shape::Plain),
             _ => (self.target_type(inst)?, Shape::Plain),
@@ -107,7 +107,7 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    fn pointer_type(&mut self, class: u32) -> Lifted<Type> {
+    fn pointer_type(&mut self, class: u32) -> Lifted<LlvmType> {
         let class = StorageClass(class);
         match address_space(class) {
             Some(space) => Ok(self.out.types.pointer(space)),
@@ -132,7 +132,7 @@ impl Lifter<'_> {
         }
     }
 
-    fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> Lifted<Type> {
+    fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> Lifted<LlvmType> {
         let mut fields = Vec::new();
         for member in inst.ids(0) {
             fields.push(self.ty(member)?);
@@ -156,7 +156,7 @@ impl Lifter<'_> {
     }
 
     /// A name for a type that no other has.
-    pub(super) fn type_name(&mut self, asked: &str) -> crate::ir::Symbol {
+    pub(super) fn type_name(&mut self, asked: &str) -> crate::ir::LlvmSymbol {
         let mut name = self.out.strings.intern(asked);
         let mut number = 0_u32;
         while !self.taken_types.insert(name) {
@@ -166,7 +166,7 @@ impl Lifter<'_> {
         name
     }
 
-    fn function_type(&mut self, inst: InstRef<'_>) -> Lifted<Type> {
+    fn function_type(&mut self, inst: InstRef<'_>) -> Lifted<LlvmType> {
         let result = self.ty(inst.id(0))?;
         let mut params = Vec::new();
         for param in inst.ids(1) {
@@ -181,7 +181,7 @@ impl Lifter<'_> {
 
     /// A type that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)` with the operands of its
     /// instruction. Those of an image stand in the place of the image.
-    fn target_type(&mut self, inst: InstRef<'_>) -> Lifted<Type> {
+    fn target_type(&mut self, inst: InstRef<'_>) -> Lifted<LlvmType> {
         let name = inst.op().info().map_or("", |row| row.name);
         let Some(name) = name.strip_prefix("OpType") else {
             return Err("it makes no type".to_owned());
@@ -225,7 +225,7 @@ impl Lifter<'_> {
         Ok(ty)
     }
 
-    fn target(&mut self, name: &str, types: Box<[Type]>, ints: Box<[u32]>) -> Type {
+    fn target(&mut self, name: &str, types: Box<[LlvmType]>, ints: Box<[u32]>) -> LlvmType {
         let name = self.out.strings.intern(&format!("spirv.{name}"));
         self.out
             .types
@@ -256,13 +256,13 @@ impl Lifter<'_> {
     }
 }
 
-fn float_type(inst: InstRef<'_>) -> Lifted<Type> {
+fn float_type(inst: InstRef<'_>) -> Lifted<LlvmType> {
     let encoding = inst.operands().get(1).copied().map(FPEncoding);
     match (inst.word(0), encoding) {
-        (16, None) => Ok(Type::HALF),
-        (32, None) => Ok(Type::FLOAT),
-        (64, None) => Ok(Type::DOUBLE),
-        (16, Some(FPEncoding::BFloat16KHR)) => Ok(Type::BFLOAT),
+        (16, None) => Ok(LlvmType::HALF),
+        (32, None) => Ok(LlvmType::FLOAT),
+        (64, None) => Ok(LlvmType::DOUBLE),
+        (16, Some(FPEncoding::BFloat16KHR)) => Ok(LlvmType::BFLOAT),
         (width, None) => Err(format!(
             "LLVM IR has no floats of {width} bits of this form"
         )),

@@ -3,7 +3,7 @@
 use super::encoding::{ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, access_from_name, find_bits};
 use super::lexer::Kind;
 use super::parser::Parser;
-use crate::ir::{Align, AttrForm, AttrKind, AttrSet, Attribute, Symbol};
+use crate::ir::{Align, AttrForm, AttrKind, AttrSet, Attribute, LlvmSymbol};
 use crate::upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
 use crate::{Error, fault};
 
@@ -61,7 +61,7 @@ impl Parser<'_> {
             let value = if self.eat(b'=') {
                 self.symbol_string()?
             } else {
-                Symbol::EMPTY
+                LlvmSymbol::EMPTY
             };
             attributes.push(Attribute::String(key, value));
             return Ok(true);

@@ -3,8 +3,8 @@
 use super::lexer::{Kind, Token};
 use super::parser::{Name, Parser};
 use crate::ir::{
-    AttrSet, Block, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, Opcode, Span,
-    Symbol, Type, TypeKind, Value,
+    AttrSet, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, LlvmBlock, LlvmSymbol,
+    LlvmType, Opcode, Span, TypeKind, Value,
 };
 use crate::{Error, fault};
 
@@ -43,10 +43,10 @@ impl Parser<'_> {
             .module
             .types
             .signature(function_type)
-            .map_or(Type::VOID, |it| it.0);
+            .map_or(LlvmType::VOID, |it| it.0);
         let operands = self.body()?.operands(&operands);
         let base = operands.start;
-        let place_bundle = |(tag, from, len): (Symbol, u32, u32)| Bundle {
+        let place_bundle = |(tag, from, len): (LlvmSymbol, u32, u32)| Bundle {
             tag,
             operands: Span {
                 start: base + from,
@@ -81,7 +81,12 @@ impl Parser<'_> {
 
     /// The type of the function that is called: as it is stated, or of the result that is stated
     /// and the arguments.
-    fn called_type(&mut self, stated: Type, args: &[Type], callee: Token) -> Result<Type, Error> {
+    fn called_type(
+        &mut self,
+        stated: LlvmType,
+        args: &[LlvmType],
+        callee: Token,
+    ) -> Result<LlvmType, Error> {
         let types = &mut self.module.types;
         let Some((_, params, variadic)) = types.signature(stated) else {
             return Ok(types.intern(TypeKind::Function {
@@ -90,7 +95,7 @@ impl Parser<'_> {
                 variadic: false,
             }));
         };
-        let agree = |(&a, &b): (&Type, &Type)| types.agree(a, b);
+        let agree = |(&a, &b): (&LlvmType, &LlvmType)| types.agree(a, b);
         let fits = args.len() >= params.len()
             && args.iter().zip(params).all(agree)
             && (variadic || args.len() == params.len());
@@ -117,7 +122,7 @@ impl Parser<'_> {
         Ok(Some(name))
     }
 
-    fn callee(&mut self, stated: Type) -> Result<Value, Error> {
+    fn callee(&mut self, stated: LlvmType) -> Result<Value, Error> {
         match self.token.kind {
             Kind::Global => Ok(Value::constant(self.global_reference()?)),
             Kind::Local => {
@@ -136,7 +141,10 @@ impl Parser<'_> {
         }
     }
 
-    fn arguments(&mut self, operands: &mut Vec<Value>) -> Result<(Vec<Type>, Vec<AttrSet>), Error> {
+    fn arguments(
+        &mut self,
+        operands: &mut Vec<Value>,
+    ) -> Result<(Vec<LlvmType>, Vec<AttrSet>), Error> {
         self.expect(b'(')?;
         let (mut types, mut attributes) = (Vec::new(), Vec::new());
         self.list(b')', |parser| {
@@ -153,7 +161,7 @@ impl Parser<'_> {
     }
 
     /// Operand bundles if they come next: tag, first operand of the call, number of operands.
-    fn bundles(&mut self, operands: &mut Vec<Value>) -> Result<Vec<(Symbol, u32, u32)>, Error> {
+    fn bundles(&mut self, operands: &mut Vec<Value>) -> Result<Vec<(LlvmSymbol, u32, u32)>, Error> {
         let mut bundles = Vec::new();
         if !self.eat(b'[') {
             return Ok(bundles);
@@ -172,7 +180,7 @@ impl Parser<'_> {
         Ok(bundles)
     }
 
-    fn call_targets(&mut self, opcode: Opcode) -> Result<Vec<Block>, Error> {
+    fn call_targets(&mut self, opcode: Opcode) -> Result<Vec<LlvmBlock>, Error> {
         let mut targets = Vec::new();
         if opcode == Opcode::Call {
             return Ok(targets);

@@ -7,12 +7,12 @@ use super::lexer::{Kind, Token};
 use super::parser::{Name, Parser};
 use super::print::print_type;
 use crate::ir::{
-    Attachment, Block, BlockData, DebugRecord, DebugRecordKind, Func, Function, Inst, Instruction,
-    Metadata, MetadataKind, Span, Symbol, Type, Value,
+    Attachment, BlockData, DebugRecord, DebugRecordKind, Function, Instruction, LlvmBlock,
+    LlvmFunc, LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, MetadataKind, Span, Value,
 };
 use crate::{Error, fault};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// Locals from here on stand for those that are not defined yet.
 const FORWARD: usize = 1 << 29;
@@ -21,15 +21,15 @@ const FORWARD: usize = 1 << 29;
 #[derive(Clone, Copy, Debug)]
 struct Forward {
     name: Name,
-    ty: Type,
-    place: Place,
+    ty: LlvmType,
+    place: SourceLocation,
 }
 
 /// A block that was used or defined.
 #[derive(Clone, Copy, Debug)]
 struct Label {
-    place: Place,
-    block: Option<Block>,
+    place: SourceLocation,
+    block: Option<LlvmBlock>,
 }
 
 /// The body being parsed.
@@ -44,9 +44,9 @@ pub struct Body {
     /// The number that the next local or block without a name gets.
     next_number: u64,
     block_start: usize,
-    block_name: Option<Symbol>,
+    block_name: Option<LlvmSymbol>,
     /// Metadata that is a local value.
-    pub local_metadata: Vec<Metadata>,
+    pub local_metadata: Vec<LlvmMetadata>,
 }
 
 const RECORDS: &[(&str, DebugRecordKind)] = &[
@@ -58,12 +58,16 @@ const RECORDS: &[(&str, DebugRecordKind)] = &[
 ];
 
 impl Body {
-    fn new(mut func: Function, names: &[Option<Name>], place: Place) -> Result<Self, Error> {
+    fn new(
+        mut func: Function,
+        names: &[Option<Name>],
+        place: SourceLocation,
+    ) -> Result<Self, Error> {
         let mut locals = FxHashMap::default();
         let mut next_number = 0;
         for (index, name) in names.iter().enumerate() {
             let name = name.unwrap_or(Name::Number(next_number));
-            let mut symbol = Symbol::EMPTY;
+            let mut symbol = LlvmSymbol::EMPTY;
             match name {
                 Name::Symbol(found) => symbol = found,
                 Name::Number(number) if number < next_number => {
@@ -90,7 +94,7 @@ impl Body {
         })
     }
 
-    fn label(&mut self, name: Name, place: Place) -> usize {
+    fn label(&mut self, name: Name, place: SourceLocation) -> usize {
         let labels = &mut self.labels;
         *self.label_of.entry(name).or_insert_with(|| {
             labels.push(Label { place, block: None });
@@ -119,7 +123,7 @@ impl Parser<'_> {
     }
 
     /// The local of a name and type that the token `token` stated.
-    pub fn local(&mut self, name: Name, ty: Type, token: Token) -> Result<Value, Error> {
+    pub fn local(&mut self, name: Name, ty: LlvmType, token: Token) -> Result<Value, Error> {
         let place = token.place();
         if self.body.is_none() {
             return Err(fault(place, "a local value outside of a function"));
@@ -145,7 +149,7 @@ impl Parser<'_> {
     }
 
     /// The local of a name, of whatever type if it is defined; else it is of the type given.
-    pub fn local_of_any_type(&mut self, fallback: Type) -> Result<Value, Error> {
+    pub fn local_of_any_type(&mut self, fallback: LlvmType) -> Result<Value, Error> {
         let token = self.bump();
         let name = self.name_of(token)?;
         let known = self.body()?.locals.get(&name).copied();
@@ -156,24 +160,28 @@ impl Parser<'_> {
     }
 
     /// `label %name`
-    pub fn target(&mut self) -> Result<Block, Error> {
+    pub fn target(&mut self) -> Result<LlvmBlock, Error> {
         self.expect_word("label")?;
         self.block_name()
     }
 
     /// `%name` of a block. What results stands for it until the body ends.
-    pub fn block_name(&mut self) -> Result<Block, Error> {
+    pub fn block_name(&mut self) -> Result<LlvmBlock, Error> {
         if self.token.kind != Kind::Local {
             return self.expected("a block");
         }
         let token = self.bump();
         let name = self.name_of(token)?;
         let place = token.place();
-        Ok(Block::new(self.body()?.label(name, place)))
+        Ok(LlvmBlock::new(self.body()?.label(name, place)))
     }
 
     /// The body of a function behind its opening brace.
-    pub fn function_body(&mut self, func: Func, params: Vec<Option<Name>>) -> Result<(), Error> {
+    pub fn function_body(
+        &mut self,
+        func: LlvmFunc,
+        params: Vec<Option<Name>>,
+    ) -> Result<(), Error> {
         let slot = &mut self.module.functions[func.index()];
         let empty = Function::new(slot.global, slot.ty, Vec::new());
         let function = std::mem::replace(slot, empty);
@@ -232,7 +240,7 @@ impl Parser<'_> {
             Name::Symbol(symbol) => symbol,
             Name::Number(number) => {
                 body.next_number = number.saturating_add(1);
-                Symbol::EMPTY
+                LlvmSymbol::EMPTY
             }
         };
         body.block_name = Some(symbol);
@@ -248,13 +256,13 @@ impl Parser<'_> {
         }
         let name = Name::Number(body.next_number);
         body.next_number += 1;
-        body.block_name = Some(Symbol::EMPTY);
+        body.block_name = Some(LlvmSymbol::EMPTY);
         self.begin_block(name, place)
     }
 
-    fn begin_block(&mut self, name: Name, place: Place) -> Result<(), Error> {
+    fn begin_block(&mut self, name: Name, place: SourceLocation) -> Result<(), Error> {
         let body = self.body()?;
-        let block = Block::new(body.func.blocks.len());
+        let block = LlvmBlock::new(body.func.blocks.len());
         let label = body.label(name, place);
         if body.labels[label].block.is_some() || body.locals.contains_key(&name) {
             return Err(fault(place, "this name is taken already"));
@@ -272,7 +280,7 @@ impl Parser<'_> {
         };
         let local = body.func.params.len() + inst;
         let ty = body.func.insts[inst].ty;
-        if ty == Type::VOID {
+        if ty == LlvmType::VOID {
             return match name {
                 Some(_) => Err(fault(place, "an instruction without a result has no name")),
                 None => Ok(()),
@@ -289,7 +297,7 @@ impl Parser<'_> {
             }
             Name::Number(number) => body.next_number = number.saturating_add(1),
             Name::Symbol(symbol) => {
-                body.func.names.resize(local, Symbol::EMPTY);
+                body.func.names.resize(local, LlvmSymbol::EMPTY);
                 body.func.names.push(symbol);
             }
         }
@@ -318,7 +326,7 @@ impl Parser<'_> {
             .is_some_and(|inst| inst.opcode.is_terminator())
         {
             let insts = Span::since(body.block_start, &body.func.insts);
-            let name = body.block_name.take().unwrap_or(Symbol::EMPTY);
+            let name = body.block_name.take().unwrap_or(LlvmSymbol::EMPTY);
             body.func.blocks.push(BlockData { name, insts });
             body.block_start = body.func.insts.len();
         }
@@ -337,7 +345,7 @@ impl Parser<'_> {
         }
         let place = self.place_from(start);
         let body = self.body()?;
-        let id = Inst::new(body.func.insts.len());
+        let id = LlvmInst::new(body.func.insts.len());
         body.func.insts.push(inst);
         body.func.places.push(place);
         let attach = |(kind, node)| Attachment {
@@ -365,7 +373,7 @@ impl Parser<'_> {
             Ok(())
         })?;
         let body = self.body()?;
-        let before = Inst::new(body.func.insts.len());
+        let before = LlvmInst::new(body.func.insts.len());
         body.func.debug_records.push(DebugRecord {
             before,
             kind,
@@ -412,9 +420,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn never_defined(&self, place: Place) -> Error {
+    fn never_defined(&self, place: SourceLocation) -> Error {
         let name = match place {
-            Place::Text { start, end } => self.text.get(start as usize..end as usize),
+            SourceLocation::Text { start, end } => self.text.get(start as usize..end as usize),
             _ => None,
         };
         let name = String::from_utf8_lossy(name.unwrap_or_default());
@@ -422,7 +430,7 @@ impl Parser<'_> {
     }
 
     /// An error about a local whose type is not the one stated.
-    fn other_type(&self, place: Place, stated: Type, found: Type) -> Error {
+    fn other_type(&self, place: SourceLocation, stated: LlvmType, found: LlvmType) -> Error {
         let [stated, found] = [stated, found].map(|ty| print_type(&self.module, ty));
         fault(
             place,
@@ -431,7 +439,7 @@ impl Parser<'_> {
     }
 
     /// The number of a block of a function, found by its label.
-    pub fn find_label(&mut self, func: Func, label: Token) -> Result<Option<u32>, Error> {
+    pub fn find_label(&mut self, func: LlvmFunc, label: Token) -> Result<Option<u32>, Error> {
         let name = self.name_of(label)?;
         if !self.labels.contains_key(&func) {
             let labels = self.scan_labels(func)?;
@@ -444,7 +452,7 @@ impl Parser<'_> {
             .copied())
     }
 
-    fn scan_labels(&mut self, func: Func) -> Result<FxHashMap<Name, u32>, Error> {
+    fn scan_labels(&mut self, func: LlvmFunc) -> Result<FxHashMap<Name, u32>, Error> {
         let mut labels = FxHashMap::default();
         let Some((start, _)) = self.bodies[func.index()] else {
             return Ok(labels);

@@ -3,8 +3,8 @@
 use super::lexer::Kind;
 use super::parser::{Name, Parser};
 use crate::ir::{
-    Aliasee, Align, AttrSet, Comdat, Global, GlobalData, GlobalKind, Linkage, Selection, Symbol,
-    ThreadLocal, Type, UnnamedAddr, Variable, Visibility,
+    Aliasee, Align, AttrSet, Comdat, GlobalData, GlobalKind, Linkage, LlvmGlobal, LlvmSymbol,
+    LlvmType, Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
 };
 use crate::upgrade;
 use crate::{Error, fault};
@@ -62,9 +62,9 @@ impl Parser<'_> {
     pub(super) fn new_global(
         &mut self,
         name: Name,
-        place: spirula_diagnostics::Place,
-    ) -> Result<Global, Error> {
-        let global = Global::new(self.module.globals.len());
+        place: spirula_diagnostics::SourceLocation,
+    ) -> Result<LlvmGlobal, Error> {
+        let global = LlvmGlobal::new(self.module.globals.len());
         if self.globals.insert(name, global).is_some() {
             return Err(fault(place, "a global of this name is defined already"));
         }
@@ -75,13 +75,13 @@ impl Parser<'_> {
         upgrade::infer_dso_local(&mut data);
         data.name = match name {
             Name::Symbol(symbol) => symbol,
-            Name::Number(_) => Symbol::EMPTY,
+            Name::Number(_) => LlvmSymbol::EMPTY,
         };
         self.module.globals.push(data);
     }
 
     /// A variable, alias or ifunc up to its type; where the rest begins.
-    pub(super) fn global(&mut self) -> Result<(Global, usize), Error> {
+    pub(super) fn global(&mut self) -> Result<(LlvmGlobal, usize), Error> {
         let token = self.bump();
         let name = self.name_of(token)?;
         self.expect(b'=')?;
@@ -92,7 +92,7 @@ impl Parser<'_> {
             attributes: AttrSet::EMPTY,
         };
         let kind = GlobalKind::Variable(variable);
-        let mut data = GlobalData::new(Type::VOID, Type::PTR, 0, kind, token.place());
+        let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, token.place());
         let has_linkage = self.linkage_words(&mut data)?;
         self.unnamed_addr(&mut data);
         let global = self.new_global(name, token.place())?;
@@ -126,7 +126,7 @@ impl Parser<'_> {
         // Whether contents follow depends on the linkage, which is written for that.
         let declared = matches!(data.linkage, Linkage::External | Linkage::ExternWeak);
         self.declared.push(has_linkage && declared);
-        if data.value_type == Type::VOID {
+        if data.value_type == LlvmType::VOID {
             return Err(fault(token.place(), "a global of type `void`"));
         }
         data.ty = self.pointer_to(data.value_type, data.space);
@@ -144,7 +144,7 @@ impl Parser<'_> {
     }
 
     /// The rest of a variable or alias: what it is made of, and its properties.
-    pub(super) fn finish_global(&mut self, global: Global) -> Result<(), Error> {
+    pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> Result<(), Error> {
         let mut data = self.module.global(global).clone();
         match &mut data.kind {
             GlobalKind::Variable(variable) => {

@@ -2,8 +2,8 @@
 
 use super::parser::Parser;
 use crate::ir::{
-    Block, Extra, Flags, Instruction, Opcode, Predicate, Span, Type, TypeKind, Value, compare_type,
-    member_type, shuffle_mask, shuffle_type,
+    Extra, Flags, Instruction, LlvmBlock, LlvmType, Opcode, Predicate, Span, TypeKind, Value,
+    compare_type, member_type, shuffle_mask, shuffle_type,
 };
 use crate::{Error, fault, upgrade};
 
@@ -66,7 +66,9 @@ impl Parser<'_> {
             Opcode::Br => self.branch(start),
             Opcode::Switch => self.switch(start),
             Opcode::IndirectBr => self.indirect_branch(start),
-            Opcode::Unreachable => self.plain(opcode, flags, Type::VOID, &[], Extra::None, start),
+            Opcode::Unreachable => {
+                self.plain(opcode, flags, LlvmType::VOID, &[], Extra::None, start)
+            }
             Opcode::Phi => self.phi(flags, start),
             Opcode::Select => self.select(flags, start),
             Opcode::Alloca => self.alloca(start),
@@ -93,7 +95,7 @@ impl Parser<'_> {
         &mut self,
         opcode: Opcode,
         flags: Flags,
-        ty: Type,
+        ty: LlvmType,
         operands: &[Value],
         extra: Extra,
         start: usize,
@@ -111,7 +113,7 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn blocks(&mut self, blocks: &[Block]) -> Result<Extra, Error> {
+    pub(super) fn blocks(&mut self, blocks: &[LlvmBlock]) -> Result<Extra, Error> {
         let body = self.body()?;
         let start = body.func.block_pool.len();
         body.func.block_pool.extend_from_slice(blocks);
@@ -135,7 +137,7 @@ impl Parser<'_> {
     fn unary(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
         let (ty, operand) = self.typed_value()?;
         let ty = if opcode == Opcode::Resume {
-            Type::VOID
+            LlvmType::VOID
         } else {
             ty
         };
@@ -175,14 +177,14 @@ impl Parser<'_> {
 
     fn ret(&mut self, start: usize) -> Result<(), Error> {
         let ty = self.ty()?;
-        if ty == Type::VOID {
+        if ty == LlvmType::VOID {
             return self.plain(Opcode::Ret, Flags::NONE, ty, &[], Extra::None, start);
         }
         let value = self.value(ty)?;
         self.plain(
             Opcode::Ret,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[value],
             Extra::None,
             start,
@@ -193,11 +195,11 @@ impl Parser<'_> {
         if self.at_word("label") {
             let target = self.target()?;
             let blocks = self.blocks(&[target])?;
-            return self.plain(Opcode::Br, Flags::NONE, Type::VOID, &[], blocks, start);
+            return self.plain(Opcode::Br, Flags::NONE, LlvmType::VOID, &[], blocks, start);
         }
         let place = self.token.place();
         let (ty, condition) = self.typed_value()?;
-        if ty != Type::I1 {
+        if ty != LlvmType::I1 {
             return Err(fault(place, "a branch on what is no `i1`"));
         }
         self.expect(b',')?;
@@ -208,7 +210,7 @@ impl Parser<'_> {
         self.plain(
             Opcode::Br,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[condition],
             blocks,
             start,
@@ -235,7 +237,7 @@ impl Parser<'_> {
         self.plain(
             Opcode::Switch,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &operands,
             blocks,
             start,
@@ -250,14 +252,14 @@ impl Parser<'_> {
         self.plain(
             Opcode::IndirectBr,
             Flags::NONE,
-            Type::VOID,
+            LlvmType::VOID,
             &[address],
             blocks,
             start,
         )
     }
 
-    pub(super) fn target_list(&mut self) -> Result<Vec<Block>, Error> {
+    pub(super) fn target_list(&mut self) -> Result<Vec<LlvmBlock>, Error> {
         self.expect(b'[')?;
         let mut blocks = Vec::new();
         self.list(b']', |parser| {
@@ -423,7 +425,7 @@ impl Parser<'_> {
 
     fn pad(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
         self.expect_word("within")?;
-        let mut operands = vec![self.value(Type::TOKEN)?];
+        let mut operands = vec![self.value(LlvmType::TOKEN)?];
         self.expect(b'[')?;
         self.list(b']', |parser| {
             operands.push(parser.typed_value()?.1);
@@ -432,7 +434,7 @@ impl Parser<'_> {
         self.plain(
             opcode,
             Flags::NONE,
-            Type::TOKEN,
+            LlvmType::TOKEN,
             &operands,
             Extra::None,
             start,
@@ -441,7 +443,7 @@ impl Parser<'_> {
 
     fn catch_switch(&mut self, start: usize) -> Result<(), Error> {
         self.expect_word("within")?;
-        let parent = self.value(Type::TOKEN)?;
+        let parent = self.value(LlvmType::TOKEN)?;
         let mut blocks = self.target_list()?;
         let unwind = self.unwind()?;
         let flags = if unwind.is_some() {
@@ -454,7 +456,7 @@ impl Parser<'_> {
         self.plain(
             Opcode::CatchSwitch,
             flags,
-            Type::TOKEN,
+            LlvmType::TOKEN,
             &[parent],
             blocks,
             start,
@@ -462,7 +464,7 @@ impl Parser<'_> {
     }
 
     /// `unwind to caller` or `unwind label %name`
-    fn unwind(&mut self) -> Result<Option<Block>, Error> {
+    fn unwind(&mut self) -> Result<Option<LlvmBlock>, Error> {
         self.expect_word("unwind")?;
         if self.eat_word("to") {
             self.expect_word("caller")?;
@@ -473,7 +475,7 @@ impl Parser<'_> {
 
     fn pad_return(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
         self.expect_word("from")?;
-        let pad = self.value(Type::TOKEN)?;
+        let pad = self.value(LlvmType::TOKEN)?;
         let target = if opcode == Opcode::CatchRet {
             self.expect_word("to")?;
             Some(self.target()?)
@@ -481,6 +483,6 @@ impl Parser<'_> {
             self.unwind()?
         };
         let blocks = self.blocks(target.as_slice())?;
-        self.plain(opcode, Flags::NONE, Type::VOID, &[pad], blocks, start)
+        self.plain(opcode, Flags::NONE, LlvmType::VOID, &[pad], blocks, start)
     }
 }

@@ -3,7 +3,7 @@
 //! Tokens are ranges of the text; nothing is copied. See LLVM's reference manual, "Lexical
 //! elements" and the notes on each construct.
 
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
 
 /// Kinds of tokens.
@@ -58,8 +58,8 @@ pub struct Token {
 
 impl Token {
     /// Its place.
-    pub fn place(self) -> Place {
-        Place::text(self.start, self.end)
+    pub fn place(self) -> SourceLocation {
+        SourceLocation::text(self.start, self.end)
     }
 }
 

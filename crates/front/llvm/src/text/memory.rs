@@ -1,7 +1,9 @@
 //! Instructions on memory in LLVM assembly.
 
 use super::parser::Parser;
-use crate::ir::{Align, Extra, Flags, Opcode, Ordering, RmwOp, Symbol, Type, Value, address_type};
+use crate::ir::{
+    Align, Extra, Flags, LlvmSymbol, LlvmType, Opcode, Ordering, RmwOp, Value, address_type,
+};
 use crate::{Error, fault};
 
 impl Parser<'_> {
@@ -22,7 +24,7 @@ impl Parser<'_> {
                 count = Some(self.typed_value()?.1);
             }
         }
-        let one = self.module.consts.int(&self.module.types, Type::I32, 1);
+        let one = self.module.consts.int(&self.module.types, LlvmType::I32, 1);
         let count = count.unwrap_or(Value::constant(one));
         let pointer = self.pointer_to(ty, space);
         let extra = Extra::Alloca { ty, align };
@@ -30,14 +32,14 @@ impl Parser<'_> {
     }
 
     /// `syncscope("…")` if it comes next, then an ordering.
-    pub(super) fn scope_and_ordering(&mut self) -> Result<(Symbol, Ordering), Error> {
+    pub(super) fn scope_and_ordering(&mut self) -> Result<(LlvmSymbol, Ordering), Error> {
         let scope = self.scope()?;
         Ok((scope, self.ordering()?))
     }
 
-    pub(super) fn scope(&mut self) -> Result<Symbol, Error> {
+    pub(super) fn scope(&mut self) -> Result<LlvmSymbol, Error> {
         if !self.eat_word("syncscope") {
-            return Ok(Symbol::EMPTY);
+            return Ok(LlvmSymbol::EMPTY);
         }
         self.expect(b'(')?;
         let scope = self.symbol_string()?;
@@ -64,7 +66,7 @@ impl Parser<'_> {
     pub(super) fn access(&mut self, atomic: bool) -> Result<Extra, Error> {
         let (scope, ordering) = match atomic {
             true => self.scope_and_ordering()?,
-            false => (Symbol::EMPTY, Ordering::NotAtomic),
+            false => (LlvmSymbol::EMPTY, Ordering::NotAtomic),
         };
         Ok(Extra::Access {
             align: self.alignment()?,
@@ -108,7 +110,7 @@ impl Parser<'_> {
         self.plain(
             Opcode::Store,
             flags,
-            Type::VOID,
+            LlvmType::VOID,
             &[value, pointer],
             extra,
             start,
@@ -155,7 +157,14 @@ impl Parser<'_> {
     pub(super) fn fence(&mut self, start: usize) -> Result<(), Error> {
         let (scope, ordering) = self.scope_and_ordering()?;
         let extra = Extra::Fence { ordering, scope };
-        self.plain(Opcode::Fence, Flags::NONE, Type::VOID, &[], extra, start)
+        self.plain(
+            Opcode::Fence,
+            Flags::NONE,
+            LlvmType::VOID,
+            &[],
+            extra,
+            start,
+        )
     }
 
     pub(super) fn compare_exchange(&mut self, start: usize) -> Result<(), Error> {
@@ -188,7 +197,7 @@ impl Parser<'_> {
         let ty = self
             .module
             .types
-            .literal_struct([ty, Type::I1].into(), false);
+            .literal_struct([ty, LlvmType::I1].into(), false);
         self.plain(
             Opcode::CmpXchg,
             flags,

@@ -2,17 +2,19 @@
 
 use super::lexer::{Kind, unescape};
 use super::parser::{NumberedMetadata, Parser};
-use crate::ir::{Field, Metadata, MetadataKind, NamedMetadata, Symbol, Type, ValueKind};
+use crate::ir::{
+    Field, LlvmMetadata, LlvmSymbol, LlvmType, MetadataKind, NamedMetadata, ValueKind,
+};
 use crate::{Error, fault};
 
 impl Parser<'_> {
     /// Metadata as a value: a node, a string, or a type and a value.
-    pub fn metadata_value(&mut self) -> Result<Metadata, Error> {
+    pub fn metadata_value(&mut self) -> Result<LlvmMetadata, Error> {
         self.nested(|parser| match parser.token.kind {
             Kind::MetadataNumber | Kind::MetadataName | Kind::Punct(b'!') => parser.node(),
             _ => {
                 let ty = parser.ty()?;
-                if ty == Type::METADATA {
+                if ty == LlvmType::METADATA {
                     return parser.metadata_value();
                 }
                 let value = parser.value(ty)?;
@@ -30,7 +32,7 @@ impl Parser<'_> {
     }
 
     /// Metadata, or `null`.
-    fn optional(&mut self) -> Result<Option<Metadata>, Error> {
+    fn optional(&mut self) -> Result<Option<LlvmMetadata>, Error> {
         if self.eat_word("null") {
             Ok(None)
         } else {
@@ -39,7 +41,7 @@ impl Parser<'_> {
     }
 
     /// `!7`, `!"…"`, `!{…}` or `!Class(…)`
-    pub fn node(&mut self) -> Result<Metadata, Error> {
+    pub fn node(&mut self) -> Result<LlvmMetadata, Error> {
         match self.token.kind {
             Kind::MetadataNumber => {
                 let token = self.bump();
@@ -50,7 +52,7 @@ impl Parser<'_> {
                 let id = self
                     .module
                     .metadata
-                    .push(MetadataKind::String(Symbol::EMPTY));
+                    .push(MetadataKind::String(LlvmSymbol::EMPTY));
                 let place = token.place();
                 self.metadata.insert(
                     number,
@@ -79,7 +81,7 @@ impl Parser<'_> {
         }
     }
 
-    fn metadata_string(&mut self, symbol: Symbol) -> Metadata {
+    fn metadata_string(&mut self, symbol: LlvmSymbol) -> LlvmMetadata {
         let arena = &mut self.module.metadata;
         *self
             .strings
@@ -118,7 +120,7 @@ impl Parser<'_> {
             }
             let mut fields = Vec::new();
             parser.list(b')', |parser| {
-                let mut name = Symbol::EMPTY;
+                let mut name = LlvmSymbol::EMPTY;
                 if parser.token.kind == Kind::Label {
                     let label = parser.peek_text();
                     name = parser.module.strings.intern(label.trim_end_matches(':'));
@@ -247,7 +249,7 @@ impl Parser<'_> {
     }
 
     /// `!kind !node` if it comes next.
-    pub fn attachment(&mut self) -> Result<Option<(Symbol, Metadata)>, Error> {
+    pub fn attachment(&mut self) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, Error> {
         if self.token.kind != Kind::MetadataName {
             return Ok(None);
         }

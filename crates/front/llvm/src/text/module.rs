@@ -7,7 +7,8 @@
 use super::lexer::{Kind, Lexer, Token};
 use super::parser::{Name, Parser};
 use crate::ir::{
-    ConstKind, DataLayout, Func, Function, Global, GlobalData, GlobalKind, Module, Type, Value,
+    ConstKind, DataLayout, Function, GlobalData, GlobalKind, LlvmFunc, LlvmGlobal, LlvmType,
+    Module, Value,
 };
 use crate::{Error, fault};
 
@@ -24,7 +25,7 @@ enum Sort {
 
 /// A variable or alias whose contents are still to be parsed.
 struct Unfinished {
-    global: Global,
+    global: LlvmGlobal,
     start: usize,
     /// Where the next entity begins.
     end: usize,
@@ -225,13 +226,13 @@ impl Parser<'_> {
     }
 
     /// Declares a function that is called without a declaration.
-    pub fn declare(&mut self, name: Name, ty: Type, token: Token) -> Result<Value, Error> {
+    pub fn declare(&mut self, name: Name, ty: LlvmType, token: Token) -> Result<Value, Error> {
         let params = self
             .module
             .types
             .signature(ty)
             .map_or(Vec::new(), |it| it.1.to_vec());
-        let kind = GlobalKind::Function(Func::new(self.module.functions.len()));
+        let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
         let space = self.module.layout.program_space();
         let pointer = self.pointer_to(ty, space);
         let data = GlobalData::new(ty, pointer, space, kind, token.place());

@@ -3,11 +3,11 @@
 use super::float::{BFLOAT, FLOAT, HALF, hexadecimal_float, narrow};
 use super::lexer::Kind;
 use super::parser::Parser;
-use crate::ir::{Const, ConstKind, Type};
+use crate::ir::{ConstKind, LlvmConst, LlvmType};
 use crate::{Error, fault};
 
 impl Parser<'_> {
-    pub(super) fn integer(&mut self, ty: Type) -> Result<Const, Error> {
+    pub(super) fn integer(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let Some(width) = self.module.types.int_width(ty) else {
             return self.error("an integer where a value of another type belongs");
         };
@@ -75,7 +75,7 @@ impl Parser<'_> {
     }
 
     /// A floating-point number, or an integer written in hexadecimal.
-    pub(super) fn number(&mut self, ty: Type) -> Result<Const, Error> {
+    pub(super) fn number(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         if self.module.types.int_width(ty).is_some() {
             return self.integer(ty);
         }
@@ -105,7 +105,7 @@ impl Parser<'_> {
     }
 
     /// `+inf`, `+qnan`, `+nan(0x1)`, `+snan(0x1)` and the same with a minus (LLVM 23).
-    fn special(&mut self, ty: Type) -> Result<Const, Error> {
+    fn special(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let place = self.token.place();
         let (sign, word) = match self.peek_text().split_at_checked(1) {
             Some(("-", word)) => (1, word.to_owned()),
@@ -114,10 +114,10 @@ impl Parser<'_> {
         };
         self.bump();
         let (exponent, fraction) = match ty {
-            Type::DOUBLE => (11, 52),
-            Type::FLOAT => FLOAT,
-            Type::HALF => HALF,
-            Type::BFLOAT => BFLOAT,
+            LlvmType::DOUBLE => (11, 52),
+            LlvmType::FLOAT => FLOAT,
+            LlvmType::HALF => HALF,
+            LlvmType::BFLOAT => BFLOAT,
             _ => return Err(fault(place, "a number that its type does not have")),
         };
         let quiet = 1 << (fraction - 1);
@@ -161,15 +161,15 @@ impl Parser<'_> {
         })
     }
 
-    fn hexadecimal(&self, digits: &str, ty: Type) -> Option<ConstKind> {
+    fn hexadecimal(&self, digits: &str, ty: LlvmType) -> Option<ConstKind> {
         let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
         let (form, rest) = digits.split_at_checked(1)?;
         let expected = match form {
-            "H" => Type::HALF,
-            "R" => Type::BFLOAT,
-            "K" => Type::X86_FP80,
-            "L" => Type::FP128,
-            "M" => Type::PPC_FP128,
+            "H" => LlvmType::HALF,
+            "R" => LlvmType::BFLOAT,
+            "K" => LlvmType::X86_FP80,
+            "L" => LlvmType::FP128,
+            "M" => LlvmType::PPC_FP128,
             _ => return self.of_double(hex(digits)?, ty),
         };
         if ty != expected {
@@ -193,12 +193,12 @@ impl Parser<'_> {
         }
     }
 
-    fn of_double(&self, bits: u64, ty: Type) -> Option<ConstKind> {
+    fn of_double(&self, bits: u64, ty: LlvmType) -> Option<ConstKind> {
         let format = match ty {
-            Type::DOUBLE => return Some(ConstKind::Float(bits)),
-            Type::FLOAT => FLOAT,
-            Type::HALF => HALF,
-            Type::BFLOAT => BFLOAT,
+            LlvmType::DOUBLE => return Some(ConstKind::Float(bits)),
+            LlvmType::FLOAT => FLOAT,
+            LlvmType::HALF => HALF,
+            LlvmType::BFLOAT => BFLOAT,
             _ => return None,
         };
         narrow(bits, format).map(ConstKind::Float)

@@ -2,10 +2,10 @@
 
 use super::function::Body;
 use super::lexer::{Kind, Lexer, Token, unescape};
-use crate::ir::{Attribute, Func, Global, Metadata, Module, Symbol, Type};
+use crate::ir::{Attribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, Module};
 use crate::{Error, fault};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
 
 /// A name as it is written behind `%` or `@`: a number is a name of its own kind.
@@ -14,23 +14,23 @@ pub enum Name {
     /// `%7`
     Number(u64),
     /// `%name`
-    Symbol(Symbol),
+    Symbol(LlvmSymbol),
 }
 
 /// A type by name, defined or only used so far.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedType {
-    pub ty: Type,
+    pub ty: LlvmType,
     pub defined: bool,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Numbered metadata, defined or only used so far.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberedMetadata {
-    pub id: Metadata,
+    pub id: LlvmMetadata,
     pub defined: bool,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// A parser of LLVM assembly: the text, and what is known of the module.
@@ -43,20 +43,20 @@ pub struct Parser<'a> {
     /// Where the last token ended.
     pub last_end: usize,
     pub module: Module,
-    pub types: FxHashMap<Symbol, NamedType>,
-    pub globals: FxHashMap<Name, Global>,
+    pub types: FxHashMap<LlvmSymbol, NamedType>,
+    pub globals: FxHashMap<Name, LlvmGlobal>,
     pub groups: FxHashMap<u64, Vec<Attribute>>,
     pub metadata: FxHashMap<u64, NumberedMetadata>,
-    pub strings: FxHashMap<Symbol, Metadata>,
-    pub comdats: FxHashMap<Symbol, u32>,
+    pub strings: FxHashMap<LlvmSymbol, LlvmMetadata>,
+    pub comdats: FxHashMap<LlvmSymbol, u32>,
     /// Where the body of each function begins, behind its brace, and names of its parameters.
     pub bodies: Vec<Option<(usize, Vec<Option<Name>>)>>,
     /// Whether each global is only declared.
     pub declared: Vec<bool>,
     /// Prefix, prologue and personality of functions, and where each is written.
-    pub parts: Vec<(Func, &'a str, usize)>,
+    pub parts: Vec<(LlvmFunc, &'a str, usize)>,
     /// Numbers of blocks by function and name, of functions that were scanned for them.
-    pub labels: FxHashMap<Func, FxHashMap<Name, u32>>,
+    pub labels: FxHashMap<LlvmFunc, FxHashMap<Name, u32>>,
     /// Whether pointers say what they point to (LLVM before 15).
     pub typed_pointers: bool,
     /// Whether there are types of bytes (LLVM 23).
@@ -156,8 +156,8 @@ impl<'a> Parser<'a> {
     }
 
     /// From the beginning of a token to the end of the last one.
-    pub fn place_from(&self, start: usize) -> Place {
-        Place::text(start, self.last_end)
+    pub fn place_from(&self, start: usize) -> SourceLocation {
+        SourceLocation::text(start, self.last_end)
     }
 
     /// Whether a character comes next.
@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A string, interned.
-    pub fn symbol_string(&mut self) -> Result<Symbol, Error> {
+    pub fn symbol_string(&mut self) -> Result<LlvmSymbol, Error> {
         let bytes = self.string()?;
         Ok(self.module.strings.intern_bytes(&bytes))
     }
@@ -262,7 +262,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The symbol of a name, a number as its digits.
-    pub fn symbol_of(&mut self, name: Name) -> Symbol {
+    pub fn symbol_of(&mut self, name: Name) -> LlvmSymbol {
         match name {
             Name::Symbol(symbol) => symbol,
             Name::Number(number) => self.module.strings.intern(&number.to_string()),

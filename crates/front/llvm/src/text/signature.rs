@@ -3,24 +3,24 @@
 use super::lexer::Kind;
 use super::parser::{Name, Parser};
 use crate::ir::{
-    Align, AttrKind, AttrSet, Attribute, CallingConvention, Func, Function, GlobalData, GlobalKind,
-    Symbol, Type,
+    Align, AttrKind, AttrSet, Attribute, CallingConvention, Function, GlobalData, GlobalKind,
+    LlvmFunc, LlvmSymbol, LlvmType,
 };
 use crate::{Error, fault};
 /// The parameters of a function.
 struct Parameters {
-    types: Vec<Type>,
+    types: Vec<LlvmType>,
     attributes: Vec<AttrSet>,
     names: Vec<Option<Name>>,
-    function_type: Type,
+    function_type: LlvmType,
 }
 
 impl Parser<'_> {
     /// `define` or `declare` up to the body.
     pub(super) fn function_header(&mut self) -> Result<(), Error> {
         let is_definition = self.bump().kind == Kind::Word && self.last_word_was(b"define");
-        let kind = GlobalKind::Function(Func::new(self.module.functions.len()));
-        let mut data = GlobalData::new(Type::VOID, Type::PTR, 0, kind, self.token.place());
+        let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
+        let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, self.token.place());
         while let Some(attachment) = self.attachment()? {
             data.metadata.push(attachment);
         }
@@ -38,7 +38,7 @@ impl Parser<'_> {
         data.name = if let Name::Symbol(symbol) = name {
             symbol
         } else {
-            Symbol::EMPTY
+            LlvmSymbol::EMPTY
         };
         let params = self.parameters(result)?;
         let ty = params.function_type;
@@ -87,7 +87,7 @@ impl Parser<'_> {
     }
 
     /// The parameters of a function: types, attributes, names, and the function type.
-    fn parameters(&mut self, result: Type) -> Result<Parameters, Error> {
+    fn parameters(&mut self, result: LlvmType) -> Result<Parameters, Error> {
         self.expect(b'(')?;
         let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
         let mut variadic = false;
@@ -98,7 +98,7 @@ impl Parser<'_> {
             }
             let place = parser.token.place();
             let ty = parser.ty()?;
-            if ty == Type::VOID {
+            if ty == LlvmType::VOID {
                 return Err(fault(place, "a parameter of type `void`"));
             }
             types.push(ty);
@@ -155,7 +155,7 @@ impl Parser<'_> {
                     self.bump();
                     let start = self.token.start;
                     self.parts
-                        .push((Func::new(self.module.functions.len()), word, start));
+                        .push((LlvmFunc::new(self.module.functions.len()), word, start));
                     self.skip_typed_constant()?;
                 }
                 _ => break,

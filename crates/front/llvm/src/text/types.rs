@@ -2,24 +2,24 @@
 
 use super::lexer::Kind;
 use super::parser::{NamedType, Parser};
-use crate::ir::{Symbol, Type, TypeKind};
+use crate::ir::{LlvmSymbol, LlvmType, TypeKind};
 use crate::{Error, fault};
 
 /// Types that are one word.
-pub(super) const SIMPLE: &[(&str, Type)] = &[
-    ("void", Type::VOID),
-    ("half", Type::HALF),
-    ("bfloat", Type::BFLOAT),
-    ("float", Type::FLOAT),
-    ("double", Type::DOUBLE),
-    ("x86_fp80", Type::X86_FP80),
-    ("fp128", Type::FP128),
-    ("ppc_fp128", Type::PPC_FP128),
-    ("x86_mmx", Type::X86_MMX),
-    ("x86_amx", Type::X86_AMX),
-    ("label", Type::LABEL),
-    ("metadata", Type::METADATA),
-    ("token", Type::TOKEN),
+pub(super) const SIMPLE: &[(&str, LlvmType)] = &[
+    ("void", LlvmType::VOID),
+    ("half", LlvmType::HALF),
+    ("bfloat", LlvmType::BFLOAT),
+    ("float", LlvmType::FLOAT),
+    ("double", LlvmType::DOUBLE),
+    ("x86_fp80", LlvmType::X86_FP80),
+    ("fp128", LlvmType::FP128),
+    ("ppc_fp128", LlvmType::PPC_FP128),
+    ("x86_mmx", LlvmType::X86_MMX),
+    ("x86_amx", LlvmType::X86_AMX),
+    ("label", LlvmType::LABEL),
+    ("metadata", LlvmType::METADATA),
+    ("token", LlvmType::TOKEN),
 ];
 
 /// Widest integer type of LLVM.
@@ -27,11 +27,11 @@ const MAX_INT_WIDTH: u32 = 1 << 23;
 
 impl Parser<'_> {
     /// A type.
-    pub fn ty(&mut self) -> Result<Type, Error> {
+    pub fn ty(&mut self) -> Result<LlvmType, Error> {
         self.nested(|parser| parser.type_with_suffixes())
     }
 
-    fn type_with_suffixes(&mut self) -> Result<Type, Error> {
+    fn type_with_suffixes(&mut self) -> Result<LlvmType, Error> {
         let mut ty = self.plain_type()?;
         loop {
             if self.eat(b'*') {
@@ -49,7 +49,7 @@ impl Parser<'_> {
     }
 
     /// A pointer to a type, which is forgotten unless the file has typed pointers.
-    pub fn pointer_to(&mut self, pointee: Type, space: u32) -> Type {
+    pub fn pointer_to(&mut self, pointee: LlvmType, space: u32) -> LlvmType {
         let pointee = self.typed_pointers.then_some(pointee);
         self.module
             .types
@@ -70,7 +70,7 @@ impl Parser<'_> {
         }
     }
 
-    fn plain_type(&mut self) -> Result<Type, Error> {
+    fn plain_type(&mut self) -> Result<LlvmType, Error> {
         match self.token.kind {
             Kind::Word => self.word_type(),
             Kind::Local => {
@@ -104,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    fn word_type(&mut self) -> Result<Type, Error> {
+    fn word_type(&mut self) -> Result<LlvmType, Error> {
         let word = self.peek_word();
         if let Some(row) = SIMPLE.iter().find(|row| row.0 == word) {
             self.bump();
@@ -132,7 +132,7 @@ impl Parser<'_> {
         }
     }
 
-    fn target_type(&mut self) -> Result<Type, Error> {
+    fn target_type(&mut self) -> Result<LlvmType, Error> {
         self.expect(b'(')?;
         let name = self.symbol_string()?;
         let (mut types, mut ints) = (Vec::new(), Vec::new());
@@ -154,7 +154,7 @@ impl Parser<'_> {
         Ok(self.module.types.intern(kind))
     }
 
-    fn vector_type(&mut self) -> Result<Type, Error> {
+    fn vector_type(&mut self) -> Result<LlvmType, Error> {
         let scalable = self.eat_word("vscale");
         if scalable {
             self.expect_word("x")?;
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Ok(self.module.types.vector(element, len, scalable))
     }
 
-    fn fields(&mut self) -> Result<Box<[Type]>, Error> {
+    fn fields(&mut self) -> Result<Box<[LlvmType]>, Error> {
         self.expect(b'{')?;
         let mut fields = Vec::new();
         self.list(b'}', |parser| {
@@ -180,7 +180,7 @@ impl Parser<'_> {
         Ok(fields.into())
     }
 
-    fn function_type(&mut self, result: Type) -> Result<Type, Error> {
+    fn function_type(&mut self, result: LlvmType) -> Result<LlvmType, Error> {
         self.expect(b'(')?;
         let (mut params, mut variadic) = (Vec::new(), false);
         self.list(b')', |parser| {
@@ -211,7 +211,11 @@ impl Parser<'_> {
         }
     }
 
-    fn named_type(&mut self, name: Symbol, place: spirula_diagnostics::Place) -> Type {
+    fn named_type(
+        &mut self,
+        name: LlvmSymbol,
+        place: spirula_diagnostics::SourceLocation,
+    ) -> LlvmType {
         if let Some(found) = self.types.get(&name) {
             return found.ty;
         }
@@ -279,7 +283,11 @@ impl Parser<'_> {
     }
 
     /// A name for a type that is no struct, which has to come before its uses.
-    fn type_alias(&mut self, name: Symbol, place: spirula_diagnostics::Place) -> Result<(), Error> {
+    fn type_alias(
+        &mut self,
+        name: LlvmSymbol,
+        place: spirula_diagnostics::SourceLocation,
+    ) -> Result<(), Error> {
         if self.types.contains_key(&name) {
             return Err(fault(
                 place,

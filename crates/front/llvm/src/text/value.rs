@@ -3,43 +3,43 @@
 use super::lexer::{Kind, unescape};
 use super::parser::Parser;
 use crate::ir::{
-    Const, ConstKind, Expr, ExprExtra, Flags, Func, GlobalKind, InlineAsm, Opcode, Predicate, Type,
-    TypeKind, Value, expression_type, shuffle_mask,
+    ConstKind, Expr, ExprExtra, Flags, GlobalKind, InlineAsm, LlvmConst, LlvmFunc, LlvmType,
+    Opcode, Predicate, TypeKind, Value, expression_type, shuffle_mask,
 };
 use crate::{Error, fault};
 
 impl Parser<'_> {
     /// A type, then a value of it.
-    pub fn typed_value(&mut self) -> Result<(Type, Value), Error> {
+    pub fn typed_value(&mut self) -> Result<(LlvmType, Value), Error> {
         let ty = self.ty()?;
         Ok((ty, self.value(ty)?))
     }
 
     /// A value of a type.
-    pub fn value(&mut self, ty: Type) -> Result<Value, Error> {
+    pub fn value(&mut self, ty: LlvmType) -> Result<Value, Error> {
         match self.token.kind {
             Kind::Local => {
                 let token = self.bump();
                 let name = self.name_of(token)?;
                 self.local(name, ty, token)
             }
-            _ if ty == Type::METADATA => Ok(Value::metadata(self.metadata_value()?)),
+            _ if ty == LlvmType::METADATA => Ok(Value::metadata(self.metadata_value()?)),
             _ => Ok(Value::constant(self.constant(ty)?)),
         }
     }
 
     /// A type, then a constant of it.
-    pub fn typed_constant(&mut self) -> Result<Const, Error> {
+    pub fn typed_constant(&mut self) -> Result<LlvmConst, Error> {
         let ty = self.ty()?;
         self.constant(ty)
     }
 
     /// A constant of a type.
-    pub fn constant(&mut self, ty: Type) -> Result<Const, Error> {
+    pub fn constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         self.nested(|parser| parser.constant_here(ty))
     }
 
-    fn constant_here(&mut self, ty: Type) -> Result<Const, Error> {
+    fn constant_here(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         match self.token.kind {
             Kind::Integer => self.integer(ty),
             Kind::Number => self.number(ty),
@@ -58,7 +58,7 @@ impl Parser<'_> {
         }
     }
 
-    fn global_constant(&mut self, ty: Type) -> Result<Const, Error> {
+    fn global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let start = self.token.start;
         let id = self.global_reference()?;
         if !self.module.types.agree(self.module.consts.ty(id), ty) {
@@ -72,7 +72,7 @@ impl Parser<'_> {
     }
 
     /// `@name`, whatever its type.
-    pub fn global_reference(&mut self) -> Result<Const, Error> {
+    pub fn global_reference(&mut self) -> Result<LlvmConst, Error> {
         if self.token.kind != Kind::Global {
             return self.expected("a global");
         }
@@ -86,13 +86,13 @@ impl Parser<'_> {
         Ok(self.module.consts.intern(ty, ConstKind::Global(global)))
     }
 
-    fn data_string(&mut self, ty: Type) -> Result<Const, Error> {
+    fn data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let token = self.bump();
         let bytes = self.bytes(token);
         let data = unescape(&bytes[2..bytes.len() - 1]).into_owned();
         match *self.module.types.kind(ty) {
             TypeKind::Array {
-                element: Type::I8,
+                element: LlvmType::I8,
                 len,
             } if len == data.len() as u64 => Ok(self.module.consts.data(ty, data)),
             _ => Err(fault(
@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
     }
 
-    fn elements(&mut self, ty: Type, open: &[u8], close: &[u8]) -> Result<Const, Error> {
+    fn elements(&mut self, ty: LlvmType, open: &[u8], close: &[u8]) -> Result<LlvmConst, Error> {
         let start = self.token.start;
         for &punct in open {
             self.expect(punct)?;
@@ -136,15 +136,15 @@ impl Parser<'_> {
         Ok(self.module.consts.aggregate(types, ty, &elements))
     }
 
-    fn word_constant(&mut self, ty: Type) -> Result<Const, Error> {
+    fn word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let word = self.peek_word();
         let types = &self.module.types;
         let consts = &mut self.module.consts;
         let constant = match word {
-            "true" if ty == Type::I1 => consts.int(types, ty, 1),
-            "false" if ty == Type::I1 => consts.int(types, ty, 0),
+            "true" if ty == LlvmType::I1 => consts.int(types, ty, 1),
+            "false" if ty == LlvmType::I1 => consts.int(types, ty, 0),
             "null" if matches!(types.kind(ty), TypeKind::Pointer { .. }) => consts.zero(types, ty),
-            "none" if ty == Type::TOKEN => consts.zero(types, ty),
+            "none" if ty == LlvmType::TOKEN => consts.zero(types, ty),
             "undef" => consts.intern(ty, ConstKind::Undef),
             "poison" => consts.intern(ty, ConstKind::Poison),
             "zeroinitializer" => consts.zero(types, ty),
@@ -157,7 +157,7 @@ impl Parser<'_> {
         Ok(constant)
     }
 
-    fn named_constant(&mut self, ty: Type) -> Result<Const, Error> {
+    fn named_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let start = self.token.start;
         match self.peek_word() {
             "splat" => {
@@ -204,17 +204,18 @@ impl Parser<'_> {
     }
 
     /// `blockaddress(@function, %block)`
-    fn block_address(&mut self, ty: Type) -> Result<Const, Error> {
+    fn block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         self.bump();
         self.expect(b'(')?;
         let place = self.token.place();
         let function = self.global_reference()?;
-        let func: Option<Func> = self.module.as_global(function).and_then(|global| {
-            match self.module.global(global).kind {
-                GlobalKind::Function(func) => Some(func),
-                _ => None,
-            }
-        });
+        let func: Option<LlvmFunc> =
+            self.module.as_global(function).and_then(|global| {
+                match self.module.global(global).kind {
+                    GlobalKind::Function(func) => Some(func),
+                    _ => None,
+                }
+            });
         let Some(func) = func else {
             return Err(fault(place, "expected a function"));
         };
@@ -234,7 +235,7 @@ impl Parser<'_> {
     }
 
     /// `asm "…", "…"` as a callee of a function type.
-    pub fn inline_asm(&mut self, function_type: Type) -> Result<Const, Error> {
+    pub fn inline_asm(&mut self, function_type: LlvmType) -> Result<LlvmConst, Error> {
         self.expect_word("asm")?;
         let mut marks = [false; 4];
         let words = ["sideeffect", "alignstack", "inteldialect", "unwind"];
@@ -260,7 +261,7 @@ impl Parser<'_> {
     }
 
     /// A constant expression.
-    fn expression(&mut self, ty: Type) -> Result<Const, Error> {
+    fn expression(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
         let start = self.token.start;
         let Some(opcode) = self.eat_named(Opcode::from_name) else {
             return self.expected("a value");
@@ -319,9 +320,9 @@ impl Parser<'_> {
     fn expression_operands(
         &mut self,
         opcode: Opcode,
-        ty: Type,
+        ty: LlvmType,
         extra: &mut ExprExtra,
-    ) -> Result<Vec<Const>, Error> {
+    ) -> Result<Vec<LlvmConst>, Error> {
         let mut operands = Vec::new();
         let mut indices = Vec::new();
         loop {

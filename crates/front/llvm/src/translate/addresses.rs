@@ -11,7 +11,7 @@ use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::Shape;
 use crate::infer::element_type;
-use crate::ir::{Align, Flags, Inst, Opcode, Type, TypeKind, Value};
+use crate::ir::{Align, Flags, LlvmInst, LlvmType, Opcode, TypeKind, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -24,12 +24,12 @@ pub(super) const ADDRESS: Shape = Shape::int(64, 1);
 
 impl Translator<'_> {
     /// Whether a type is that of device addresses of a shader.
-    pub(super) fn is_address(&self, ty: Type) -> bool {
+    pub(super) fn is_address(&self, ty: LlvmType) -> bool {
         self.is_shader() && self.module.types.address_space(ty) == Some(SPACE)
     }
 
     /// The address space of a pointer that is one in SPIR-V, too, wherever it is a value.
-    pub(super) fn pointer_space(&self, ty: Type) -> Option<u32> {
+    pub(super) fn pointer_space(&self, ty: LlvmType) -> Option<u32> {
         let space = self.module.types.address_space(ty)?;
         (!self.is_address(ty)).then_some(space)
     }
@@ -59,7 +59,7 @@ impl Body<'_, '_> {
     }
 
     /// What an instruction gives, as a value where a phi takes it: phis have no place for a conversion.
-    pub(super) fn settle_address(&mut self, inst: Inst, id: Id) -> Id {
+    pub(super) fn settle_address(&mut self, inst: LlvmInst, id: Id) -> Id {
         let local = self.local_of(inst);
         match self.is_joined(local) {
             true => self.as_address(id),
@@ -88,7 +88,7 @@ impl Body<'_, '_> {
     }
 
     /// How an access by a device address is aligned: it has to be said.
-    pub(super) fn address_align(&self, ty: Type, stated: Align) -> Align {
+    pub(super) fn address_align(&self, ty: LlvmType, stated: Align) -> Align {
         match stated {
             Align::NONE => {
                 let (layout, types) = (&self.t.module.layout, &self.t.module.types);
@@ -103,7 +103,7 @@ impl Body<'_, '_> {
     /// what follows leads to a part of the object there.
     pub(super) fn device_address(
         &mut self,
-        source: Type,
+        source: LlvmType,
         operands: &[Value],
         flags: Flags,
     ) -> Lowered<Id> {
@@ -157,7 +157,7 @@ impl Body<'_, '_> {
 
     /// Bytes from one object of a type to the next; not known where the module states a layout
     /// for the type, which says nothing of its end.
-    fn object_size(&self, ty: Type) -> Option<u64> {
+    fn object_size(&self, ty: LlvmType) -> Option<u64> {
         let types = &self.t.module.types;
         let mut innermost = ty;
         while let TypeKind::Array { element, .. } = types.kind(innermost) {

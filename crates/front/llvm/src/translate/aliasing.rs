@@ -8,7 +8,7 @@
 
 use super::body::{Body, Words};
 use super::translator::Translator;
-use crate::ir::{Inst, Metadata, Module};
+use crate::ir::{LlvmInst, LlvmMetadata, Module};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -62,7 +62,7 @@ impl Scopes {
 
 impl Body<'_, '_> {
     /// The scopes of an access.
-    pub(super) fn alias_scopes(&mut self, inst: Inst) -> Scopes {
+    pub(super) fn alias_scopes(&mut self, inst: LlvmInst) -> Scopes {
         if self.function.attachments.is_empty() || !self.t.asked_for(EXTENSION) {
             return Scopes::default();
         }
@@ -81,12 +81,12 @@ impl Body<'_, '_> {
 
 impl Translator<'_> {
     /// A list of scopes; none of no scopes.
-    fn scope_list(&mut self, list: Metadata) -> Option<Id> {
+    fn scope_list(&mut self, list: LlvmMetadata) -> Option<Id> {
         if let Some(Some(id)) = self.aliasing.made.get(list.index()) {
             return Some(*id);
         }
         let metadata = &self.module.metadata;
-        let scopes: Vec<Metadata> = metadata.operands(list).iter().flatten().copied().collect();
+        let scopes: Vec<LlvmMetadata> = metadata.operands(list).iter().flatten().copied().collect();
         if scopes.is_empty() || scopes.len() > MAX_SCOPES {
             return None;
         }
@@ -98,7 +98,7 @@ impl Translator<'_> {
     }
 
     /// A scope: `!{itself or name, domain[, text]}`.
-    fn alias_scope(&mut self, scope: Metadata) -> Option<Id> {
+    fn alias_scope(&mut self, scope: LlvmMetadata) -> Option<Id> {
         if let Some(Some(id)) = self.aliasing.made.get(scope.index()) {
             return Some(*id);
         }
@@ -112,7 +112,7 @@ impl Translator<'_> {
         self.declare_aliasing(scope, Op::AliasScopeDeclINTEL, &[domain])
     }
 
-    fn declare_aliasing(&mut self, node: Metadata, op: Op, operands: &[Id]) -> Option<Id> {
+    fn declare_aliasing(&mut self, node: LlvmMetadata, op: Op, operands: &[Id]) -> Option<Id> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         words.extend(operands.iter().map(|id| id.word()));

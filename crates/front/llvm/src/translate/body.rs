@@ -8,8 +8,8 @@ use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use super::types::Shape;
 use crate::ir::{
-    Block, ConstKind, Func, Function, Inst, Module, Opcode, Symbol, Type, TypeKind, Value,
-    ValueKind,
+    ConstKind, Function, LlvmBlock, LlvmFunc, LlvmInst, LlvmSymbol, LlvmType, Module, Opcode,
+    TypeKind, Value, ValueKind,
 };
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
@@ -31,7 +31,7 @@ pub(super) type Words = SmallVec<[u32; 8]>;
 /// The translation of one body.
 pub(super) struct Body<'t, 'm> {
     pub(super) t: &'t mut Translator<'m>,
-    pub(super) func: Func,
+    pub(super) func: LlvmFunc,
     pub(super) function: &'m Function,
     pub(super) signature: Rc<Signature>,
     values: Vec<Option<Id>>,
@@ -40,7 +40,7 @@ pub(super) struct Body<'t, 'm> {
     exits: Vec<Option<Id>>,
     /// By instruction: whether it was refused, and has no type in SPIR-V either.
     refused: Vec<bool>,
-    phis: Vec<(Inst, Block, spirv::Inst)>,
+    phis: Vec<(LlvmInst, LlvmBlock, spirv::Inst)>,
     /// By block: the last phi that it had an operand of, counted from 1.
     rounds: Vec<u32>,
     round: u32,
@@ -72,9 +72,9 @@ pub(super) struct Body<'t, 'm> {
 
 /// Kinds of metadata that instructions of a function carry.
 pub(super) struct Attached {
-    pub(super) nontemporal: Option<Symbol>,
-    pub(super) decorations: Option<Symbol>,
-    pub(super) cache_controls: Option<Symbol>,
+    pub(super) nontemporal: Option<LlvmSymbol>,
+    pub(super) decorations: Option<LlvmSymbol>,
+    pub(super) cache_controls: Option<LlvmSymbol>,
 }
 
 impl Attached {
@@ -95,7 +95,7 @@ impl Attached {
 impl<'t, 'm> Body<'t, 'm> {
     pub(super) fn new(
         t: &'t mut Translator<'m>,
-        func: Func,
+        func: LlvmFunc,
         signature: Rc<Signature>,
         params: &[Id],
     ) -> Self {
@@ -164,7 +164,7 @@ impl<'t, 'm> Body<'t, 'm> {
         }
     }
 
-    fn instruction(&mut self, block: Block, inst: Inst) {
+    fn instruction(&mut self, block: LlvmBlock, inst: LlvmInst) {
         self.locate(inst);
         let before = self.t.b.module().bound();
         let opcode = self.function.inst(inst).opcode;
@@ -215,7 +215,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// Whether an instruction has more operands than fit into one of SPIR-V.
-    fn is_too_long(&self, inst: Inst) -> bool {
+    fn is_too_long(&self, inst: LlvmInst) -> bool {
         let data = self.function.inst(inst);
         let phi = data.opcode == Opcode::Phi;
         let words = data.operands.len as usize + self.function.numbers_of(inst).len();
@@ -223,14 +223,14 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// Puts something in the place of what was refused, so that the rest can be looked at.
-    pub(super) fn stand_in(&mut self, inst: Inst, opcode: Opcode) {
+    pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: Opcode) {
         if opcode.is_terminator() {
             self.t.b.effect(Op::Unreachable, &[]);
             self.refused[inst.index()] = true;
             return;
         }
         let ty = self.function.inst(inst).ty;
-        if ty == Type::VOID {
+        if ty == LlvmType::VOID {
             return;
         }
         match self.t.local_type(self.func, self.local_of(inst), ty) {
@@ -243,7 +243,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The number of the local that an instruction results in.
-    pub(super) fn local_of(&self, inst: Inst) -> usize {
+    pub(super) fn local_of(&self, inst: LlvmInst) -> usize {
         self.function.params.len() + inst.index()
     }
 
@@ -258,13 +258,13 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// Sets what an instruction results in.
-    pub(super) fn set(&mut self, inst: Inst, id: Id) {
+    pub(super) fn set(&mut self, inst: LlvmInst, id: Id) {
         let local = self.local_of(inst);
         self.values[local] = Some(id);
     }
 
     /// Names a result as the module does.
-    pub(super) fn name(&mut self, inst: Inst, id: Id) {
+    pub(super) fn name(&mut self, inst: LlvmInst, id: Id) {
         let name = self.function.name(self.local_of(inst));
         if !name.is_empty() {
             self.t.name(id, self.t.module.str(name));
@@ -272,7 +272,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// A result as it will be used: a pointer is cast to what its class points to.
-    pub(super) fn settle(&mut self, inst: Inst, id: Id) -> Lowered<Id> {
+    pub(super) fn settle(&mut self, inst: LlvmInst, id: Id) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
             return Ok(match self.t.is_address(ty) {
@@ -313,7 +313,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The type of what an instruction results in.
-    pub(super) fn result_type(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn result_type(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let ty = self.inst_type(inst);
         match (self.at_lane, self.t.pointer_space(ty)) {
             (Some(_), Some(space)) => self.t.pointer_to(space, None),
@@ -322,12 +322,12 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The shape of what an instruction results in.
-    pub(super) fn result_shape(&self, inst: Inst) -> Lowered<Shape> {
+    pub(super) fn result_shape(&self, inst: LlvmInst) -> Lowered<Shape> {
         self.t.need_shape(self.inst_type(inst))
     }
 
     /// The LLVM type of an operand.
-    pub(super) fn type_of(&self, value: Value) -> Type {
+    pub(super) fn type_of(&self, value: Value) -> LlvmType {
         let ty = self.function.type_of(self.t.module, value);
         match self.at_lane {
             Some(_) => self.t.module.types.scalar(ty),
@@ -511,7 +511,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The label of a block.
-    pub(super) fn label(&mut self, block: Block) -> Id {
+    pub(super) fn label(&mut self, block: LlvmBlock) -> Id {
         let t = &mut *self.t;
         *self.labels[block.index()].get_or_insert_with(|| t.b.fresh_id())
     }
@@ -529,7 +529,7 @@ impl<'t, 'm> Body<'t, 'm> {
         self.current
     }
 
-    fn begin_phi(&mut self, block: Block, inst: Inst) -> Lowered<Id> {
+    fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> Lowered<Id> {
         let ty = self.result_type(inst)?;
         let (id, phi) = self.t.b.phi(ty);
         self.phis.push((inst, block, phi));
@@ -571,8 +571,8 @@ impl<'t, 'm> Body<'t, 'm> {
 
     fn finish_phi(
         &mut self,
-        inst: Inst,
-        here: Block,
+        inst: LlvmInst,
+        here: LlvmBlock,
         phi: spirv::Inst,
         before: usize,
     ) -> Lowered<()> {

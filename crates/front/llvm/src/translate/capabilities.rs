@@ -4,7 +4,7 @@ use super::extensions::Extensions;
 use super::translator::Translator;
 use super::types::FOUR_BITS;
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::enumerants::{
     AccessQualifier, Capability, Decoration, ImageFormat, StorageClass,
@@ -113,7 +113,7 @@ impl Translator<'_> {
         self.version = version;
         for message in missing {
             self.diagnostics
-                .push(Diagnostic::error(Place::Unknown, message));
+                .push(SourceDiagnostic::error(SourceLocation::Unknown, message));
         }
         for capability in capabilities {
             self.b.capability(capability);

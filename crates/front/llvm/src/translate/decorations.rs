@@ -4,7 +4,7 @@
 use super::body::Body;
 use super::translator::Translator;
 use super::types::push_string;
-use crate::ir::{Const, ConstKind, Flags, Func, GlobalKind, Inst, Metadata, Value};
+use crate::ir::{ConstKind, Flags, GlobalKind, LlvmConst, LlvmFunc, LlvmInst, LlvmMetadata, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::{Category, Enumerant, Kind, Op, Operand, Quantifier};
@@ -51,7 +51,7 @@ const MAX_TEXT: usize = 100_000;
 
 impl Translator<'_> {
     /// The decorations that a node of metadata lists.
-    pub(super) fn stated_decorations(&mut self, id: Id, node: Metadata) {
+    pub(super) fn stated_decorations(&mut self, id: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
             let Some((decoration, words)) = one.and_then(|one| self.stated(one)) else {
                 continue;
@@ -61,7 +61,7 @@ impl Translator<'_> {
     }
 
     /// The decorations that a node lists for a parameter, other than those of conversions.
-    fn parameter_decorations(&mut self, param: Id, node: Metadata) {
+    fn parameter_decorations(&mut self, param: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
             if let Some((decoration, words)) = one.and_then(|one| self.stated(one))
                 && decoration != Decoration::FPRoundingMode
@@ -72,7 +72,7 @@ impl Translator<'_> {
     }
 
     /// A decoration as a node states it: its number, then its operands.
-    pub(super) fn stated(&self, node: Metadata) -> Option<(Decoration, Vec<u32>)> {
+    pub(super) fn stated(&self, node: LlvmMetadata) -> Option<(Decoration, Vec<u32>)> {
         let metadata = &self.module.metadata;
         let mut operands = metadata.operands(node).iter();
         let first = metadata.as_constant((*operands.next()?)?)?;
@@ -133,7 +133,7 @@ impl Translator<'_> {
     }
 
     /// The decorations of a function and of its parameters.
-    pub(super) fn function_decorations(&mut self, func: Func, id: Id, params: &[Id]) {
+    pub(super) fn function_decorations(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         if let Some(node) = self.module.function_metadata(func, "spirv.Decorations") {
             self.stated_decorations(id, node);
         }
@@ -154,7 +154,7 @@ impl Translator<'_> {
     }
 
     /// Parameters that the source has as volatile.
-    fn volatile_parameters(&mut self, func: Func, params: &[Id]) {
+    fn volatile_parameters(&mut self, func: LlvmFunc, params: &[Id]) {
         let texts = self.module.function_strings(func, "kernel_arg_type_qual");
         for (text, &param) in texts.into_iter().zip(params) {
             if text.split(' ').any(|word| word == "volatile") {
@@ -188,7 +188,7 @@ impl Translator<'_> {
         }
     }
 
-    fn global_annotation(&mut self, target: Const, text: Const) {
+    fn global_annotation(&mut self, target: LlvmConst, text: LlvmConst) {
         let Some(text) = self.text_behind(text) else {
             return;
         };
@@ -209,7 +209,7 @@ impl Translator<'_> {
     }
 
     /// A constant pointer without the casts around it.
-    pub(super) fn stripped(&self, constant: Const) -> Option<Const> {
+    pub(super) fn stripped(&self, constant: LlvmConst) -> Option<LlvmConst> {
         let mut at = constant;
         for _ in 0..16 {
             match self.module.consts.kind(at) {
@@ -221,7 +221,7 @@ impl Translator<'_> {
     }
 
     /// The text that a constant pointer leads to, without its terminator.
-    pub(super) fn text_behind(&self, pointer: Const) -> Option<String> {
+    pub(super) fn text_behind(&self, pointer: LlvmConst) -> Option<String> {
         let module = self.module;
         let global = module.as_global(self.stripped(pointer)?)?;
         let GlobalKind::Variable(variable) = module.global(global).kind else {
@@ -295,7 +295,7 @@ fn operand_words(operands: &str) -> Vec<u32> {
 
 impl Body<'_, '_> {
     /// Decorations that an instruction carries, other than those that its flags are.
-    pub(super) fn instruction_decorations(&mut self, inst: Inst, id: Id) {
+    pub(super) fn instruction_decorations(&mut self, inst: LlvmInst, id: Id) {
         if !self.function.attachments.is_empty() {
             self.largest_error(inst, id);
         }
@@ -318,7 +318,7 @@ impl Body<'_, '_> {
     }
 
     /// The largest error that `!fpmath` allows, where the extension for it was asked for.
-    fn largest_error(&mut self, inst: Inst, id: Id) {
+    fn largest_error(&mut self, inst: LlvmInst, id: Id) {
         if !self.t.asked_for("SPV_INTEL_fp_max_error") {
             return;
         }
@@ -335,7 +335,7 @@ impl Body<'_, '_> {
 
     /// Pointers of an instruction with cache controls: each stands for its operand from here on
     /// to the end of the instruction. What they stood for before, by local.
-    pub(super) fn cache_controls(&mut self, inst: Inst) -> Vec<(usize, Id)> {
+    pub(super) fn cache_controls(&mut self, inst: LlvmInst) -> Vec<(usize, Id)> {
         let kind = self.attached.cache_controls;
         let node = kind.and_then(|kind| self.function.attachment(inst, kind));
         let mut before: Vec<(usize, Id)> = Vec::new();

@@ -3,7 +3,7 @@
 //! What no extension that may be used has is left out, as all of it are wishes.
 
 use super::translator::Translator;
-use crate::ir::{Func, Metadata};
+use crate::ir::{LlvmFunc, LlvmMetadata};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
 
@@ -77,7 +77,7 @@ const CACHE: u32 = 2;
 
 impl Translator<'_> {
     /// The decorations that a function's metadata asks for, of itself and of its parameters.
-    pub(super) fn fpga_function(&mut self, func: Func, id: Id, params: &[Id]) {
+    pub(super) fn fpga_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         for &(name, decoration, form, extension) in FUNCTIONS {
             let Some(node) = self.fpga_metadata(func, name, extension) else {
                 continue;
@@ -132,7 +132,7 @@ impl Translator<'_> {
     }
 
     /// Metadata of a function, where the extension that it is for may be used.
-    fn fpga_metadata(&self, func: Func, name: &str, extension: &str) -> Option<Metadata> {
+    fn fpga_metadata(&self, func: LlvmFunc, name: &str, extension: &str) -> Option<LlvmMetadata> {
         let node = self.module.function_metadata(func, name)?;
         self.has_fpga(extension).then_some(node)
     }

@@ -4,8 +4,8 @@ use super::body::Body;
 use super::builtins::Callee;
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
-use crate::ir::{AttrKind, CallingConvention, Func, GlobalKind, Linkage, Type};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
@@ -56,7 +56,7 @@ const PARAMETER_ATTRIBUTES: &[(AttrKind, FunctionParameterAttribute)] = &[
 
 impl<'m> Translator<'m> {
     /// The types of a function, made at its first use.
-    pub(super) fn signature(&mut self, func: Func) -> Lowered<Rc<Signature>> {
+    pub(super) fn signature(&mut self, func: LlvmFunc) -> Lowered<Rc<Signature>> {
         if let Some(signature) = &self.signatures[func.index()] {
             return Ok(signature.clone());
         }
@@ -98,7 +98,7 @@ impl<'m> Translator<'m> {
     }
 
     /// The type of a local: of a pointer, one to what was inferred.
-    pub(super) fn local_type(&mut self, func: Func, local: usize, ty: Type) -> Lowered<Id> {
+    pub(super) fn local_type(&mut self, func: LlvmFunc, local: usize, ty: LlvmType) -> Lowered<Id> {
         match self.pointer_space(ty) {
             Some(space) => {
                 let pointee = match self.stated_pointee(func, local) {
@@ -112,7 +112,7 @@ impl<'m> Translator<'m> {
     }
 
     /// Whether a function is defined by another module, be it that a copy of it is here.
-    pub(super) fn is_elsewhere(&self, func: Func) -> bool {
+    pub(super) fn is_elsewhere(&self, func: LlvmFunc) -> bool {
         let function = self.module.function(func);
         let linkage = self.module.global(function.global).linkage;
         function.is_declaration() || linkage == Linkage::AvailableExternally
@@ -137,16 +137,16 @@ impl<'m> Translator<'m> {
                     self.b.linkage(signature.id, name, LinkageType::Import);
                     self.b.end_function();
                 }
-                Err(refusal) => self.report(func, Place::Unknown, &refusal),
+                Err(refusal) => self.report(func, SourceLocation::Unknown, &refusal),
             }
         }
     }
 
     /// Translates a function with a body.
-    pub(super) fn define_function(&mut self, func: Func) {
+    pub(super) fn define_function(&mut self, func: LlvmFunc) {
         let signature = match self.signature(func) {
             Ok(signature) => signature,
-            Err(refusal) => return self.report(func, Place::Unknown, &refusal),
+            Err(refusal) => return self.report(func, SourceLocation::Unknown, &refusal),
         };
         let function = self.module.function(func);
         let params = self.begin_function(func, &signature);
@@ -172,20 +172,20 @@ impl<'m> Translator<'m> {
     }
 
     /// Whether a function is an entry point.
-    pub(super) fn is_kernel(&self, func: Func) -> bool {
+    pub(super) fn is_kernel(&self, func: LlvmFunc) -> bool {
         let convention = self.module.function(func).convention;
         convention == CallingConvention::SPIR_KERNEL || self.is_shader_entry(func)
     }
 
     /// Reports that something in a function was refused.
-    pub(super) fn report(&mut self, func: Func, place: Place, refusal: &Refusal) {
+    pub(super) fn report(&mut self, func: LlvmFunc, place: SourceLocation, refusal: &Refusal) {
         let Refusal::Because(reason) = refusal else {
             return;
         };
         let name = self.module.function_name(func);
         let global = self.module.global(self.module.function(func).global);
         let place = match place {
-            Place::Unknown => global.place,
+            SourceLocation::Unknown => global.place,
             place => place,
         };
         let message = format!("{reason}, in the function {name}");
@@ -194,13 +194,14 @@ impl<'m> Translator<'m> {
             None => {
                 let first = (self.diagnostics.len(), 1);
                 self.reported.insert(message.clone(), first);
-                self.diagnostics.push(Diagnostic::error(place, message));
+                self.diagnostics
+                    .push(SourceDiagnostic::error(place, message));
             }
         }
     }
 
     /// What was refused, each reason once for a function, with the number of its places.
-    pub(super) fn refusals(mut self) -> Vec<Diagnostic> {
+    pub(super) fn refusals(mut self) -> Vec<SourceDiagnostic> {
         for (at, times) in self.reported.into_values() {
             if times > 1 {
                 let message = &mut self.diagnostics[at].message;
@@ -210,7 +211,7 @@ impl<'m> Translator<'m> {
         self.diagnostics
     }
 
-    fn begin_function(&mut self, func: Func, signature: &Signature) -> Vec<Id> {
+    fn begin_function(&mut self, func: LlvmFunc, signature: &Signature) -> Vec<Id> {
         let function = self.module.function(func);
         let attributes = &self.module.attributes;
         let set = attributes.function(function.attributes);
@@ -302,7 +303,7 @@ impl<'m> Translator<'m> {
             if interface.len() > MAX_INTERFACE {
                 self.report(
                     func,
-                    Place::Unknown,
+                    SourceLocation::Unknown,
                     &refuse("too many global variables are used"),
                 );
                 continue;
@@ -323,7 +324,7 @@ impl<'m> Translator<'m> {
         }
     }
 
-    pub(super) fn entry_wrapper(&mut self, func: Func, inner: &Signature) -> Id {
+    pub(super) fn entry_wrapper(&mut self, func: LlvmFunc, inner: &Signature) -> Id {
         let outer = Signature {
             id: self.b.fresh_id(),
             ty: inner.ty,
@@ -343,7 +344,7 @@ impl<'m> Translator<'m> {
 
     /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
     /// then on all that it can reach.
-    pub(super) fn interface(&self, entry: Func, visited: &mut [u32]) -> Vec<Id> {
+    pub(super) fn interface(&self, entry: LlvmFunc, visited: &mut [u32]) -> Vec<Id> {
         let all = self.version >= spirula_spirv::grammar::Version::new(1, 4);
         let stamp = entry.index() as u32;
         let mut interface = Vec::new();
@@ -368,7 +369,7 @@ impl<'m> Translator<'m> {
     }
 
     /// The function that a global constant is the address of, aliases followed.
-    pub(super) fn callee_of(&self, constant: crate::ir::Const) -> Option<Func> {
+    pub(super) fn callee_of(&self, constant: crate::ir::LlvmConst) -> Option<LlvmFunc> {
         let mut constant = constant;
         for _ in 0..16 {
             match self.module.global(self.module.as_global(constant)?).kind {

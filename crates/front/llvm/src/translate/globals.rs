@@ -3,8 +3,8 @@
 use super::instructions::WORD;
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
-use crate::ir::{Const, ConstKind, Global, GlobalKind, Linkage, Variable};
-use spirula_diagnostics::Diagnostic;
+use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, Variable};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 
@@ -37,13 +37,13 @@ impl Translator<'_> {
                 self.globals[global.index()] = GlobalState::Refused;
                 let message = format!("{reason}, in the global {name}");
                 self.diagnostics
-                    .push(Diagnostic::error(data.place, message));
+                    .push(SourceDiagnostic::error(data.place, message));
             }
         }
     }
 
     /// The variable of a global.
-    pub(super) fn global_variable(&mut self, global: Global) -> Lowered<Id> {
+    pub(super) fn global_variable(&mut self, global: LlvmGlobal) -> Lowered<Id> {
         match self.globals[global.index()] {
             GlobalState::Done(id) => return Ok(id),
             GlobalState::Open => return Err(refuse("a global contains its own address")),
@@ -62,7 +62,7 @@ impl Translator<'_> {
         made
     }
 
-    fn make_variable(&mut self, global: Global, variable: Variable) -> Lowered<Id> {
+    fn make_variable(&mut self, global: LlvmGlobal, variable: Variable) -> Lowered<Id> {
         let module = self.module;
         let data = module.global(global);
         let name = module.str(data.name);
@@ -138,7 +138,7 @@ impl Translator<'_> {
     }
 
     /// The variables that a constant refers to, those in initial contents included.
-    pub(super) fn referred_variables(&self, constant: Const, found: &mut Vec<Id>) {
+    pub(super) fn referred_variables(&self, constant: LlvmConst, found: &mut Vec<Id>) {
         let mut pending = vec![constant];
         let mut budget = 1000;
         while let Some(constant) = pending.pop() {

@@ -16,10 +16,10 @@ use super::shader::is_shader;
 use super::translator::Options;
 use crate::infer::Classes;
 use crate::ir::{
-    CallingConvention, Const, ConstKind, Func, Function, GlobalKind, Inst, Linkage, Module, Opcode,
-    Type, Value, ValueKind,
+    CallingConvention, ConstKind, Function, GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmInst,
+    LlvmType, Module, Opcode, Value, ValueKind,
 };
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Address spaces of OpenCL's environments.
 const PRIVATE: u32 = 0;
@@ -38,9 +38,9 @@ pub(super) struct Hosted {
     pub(super) module: Module,
     /// Parameters of kernels that are joined with pointers to other memory: they are generic from
     /// their kernel's beginning on.
-    pub(super) generic: Vec<(Func, usize)>,
+    pub(super) generic: Vec<(LlvmFunc, usize)>,
     /// The types that pointers to private, global and workgroup memory got: in memory they are generic.
-    pub(super) flat: [Type; 3],
+    pub(super) flat: [LlvmType; 3],
 }
 
 /// What a module without address spaces was compiled for.
@@ -75,7 +75,7 @@ impl ModuleOrigin {
 pub(super) fn hosted(
     module: &Module,
     options: &Options,
-) -> Result<Option<Hosted>, Vec<Diagnostic>> {
+) -> Result<Option<Hosted>, Vec<SourceDiagnostic>> {
     let kernels = &options.kernels;
     let origin = match kernels.is_empty() {
         false => ModuleOrigin::Host,
@@ -108,12 +108,12 @@ fn has_flat_variables(module: &Module) -> bool {
         let name = module.str(data.name);
         let read = !name.starts_with("llvm.") && !name.starts_with("__spirv_BuiltIn");
         let variable = matches!(data.kind, GlobalKind::Variable(_));
-        variable && read && data.ty == Type::PTR && module.str(data.section) != "llvm.metadata"
+        variable && read && data.ty == LlvmType::PTR && module.str(data.section) != "llvm.metadata"
     })
 }
 
 /// Makes kernels of the functions that are named.
-fn name_kernels(module: &mut Module, kernels: &[String]) -> Vec<Diagnostic> {
+fn name_kernels(module: &mut Module, kernels: &[String]) -> Vec<SourceDiagnostic> {
     let all = kernels.iter().any(|name| name == ALL);
     let mut found = vec![false; kernels.len()];
     for func in module.function_ids() {
@@ -134,13 +134,13 @@ fn name_kernels(module: &mut Module, kernels: &[String]) -> Vec<Diagnostic> {
     missing
         .map(|(name, _)| {
             let message = format!("the module has no function {name}, which is to be a kernel");
-            Diagnostic::error(Place::Unknown, message)
+            SourceDiagnostic::error(SourceLocation::Unknown, message)
         })
         .collect()
 }
 
 /// Whether a function is seen from outside under a name of its own and gives nothing.
-fn could_be_kernel(module: &Module, func: Func) -> bool {
+fn could_be_kernel(module: &Module, func: LlvmFunc) -> bool {
     let function = module.function(func);
     let name = module.function_name(func);
     let mangled = name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("rust_");
@@ -150,7 +150,7 @@ fn could_be_kernel(module: &Module, func: Func) -> bool {
         .map(|signature| signature.0);
     module.global(function.global).linkage == Linkage::External
         && !mangled
-        && result == Some(Type::VOID)
+        && result == Some(LlvmType::VOID)
 }
 
 /// Which memory pointers lead to.
@@ -184,7 +184,7 @@ impl Spaces {
         for func in module.function_ids() {
             spaces.parameters(module, func, taken[func.index()]);
             for index in 0..module.function(func).insts.len() {
-                spaces.instruction(module, func, Inst::new(index));
+                spaces.instruction(module, func, LlvmInst::new(index));
             }
         }
         for (slot, space) in std::mem::take(&mut spaces.sources) {
@@ -197,11 +197,11 @@ impl Spaces {
         spaces
     }
 
-    fn slot(&self, func: Func, local: usize) -> u32 {
+    fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + local as u32
     }
 
-    fn parameters(&mut self, module: &Module, func: Func, taken: bool) {
+    fn parameters(&mut self, module: &Module, func: LlvmFunc, taken: bool) {
         let function = module.function(func);
         let kernel = function.convention == CallingConvention::SPIR_KERNEL;
         let space = match kernel {
@@ -217,7 +217,7 @@ impl Spaces {
         }
     }
 
-    fn instruction(&mut self, module: &Module, func: Func, inst: Inst) {
+    fn instruction(&mut self, module: &Module, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
         let data = function.inst(inst);
         let local = function.params.len() + inst.index();
@@ -225,7 +225,7 @@ impl Spaces {
         if data.opcode == Opcode::Call {
             self.call(module, func, inst);
         }
-        if data.ty != Type::PTR {
+        if data.ty != LlvmType::PTR {
             return;
         }
         let operands = function.operands(inst);
@@ -256,7 +256,7 @@ impl Spaces {
     }
 
     /// Arguments lead where the parameters of a known callee do.
-    fn call(&mut self, module: &Module, func: Func, inst: Inst) {
+    fn call(&mut self, module: &Module, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
         let callee = function.callee(inst).and_then(Value::as_const);
         let callee = callee.and_then(|constant| module.as_global(constant));
@@ -269,7 +269,7 @@ impl Spaces {
             return;
         }
         for (index, &argument) in function.arguments(inst).iter().enumerate() {
-            if params.get(index) == Some(&Type::PTR) {
+            if params.get(index) == Some(&LlvmType::PTR) {
                 let slot = self.slot(callee, index);
                 self.join(module, func, slot, argument);
             }
@@ -277,7 +277,7 @@ impl Spaces {
     }
 
     /// A slot leads where a value does.
-    fn join(&mut self, module: &Module, func: Func, slot: u32, value: Value) {
+    fn join(&mut self, module: &Module, func: LlvmFunc, slot: u32, value: Value) {
         match value.kind() {
             ValueKind::Local(local) => {
                 let other = self.slot(func, local);
@@ -293,7 +293,7 @@ impl Spaces {
 
     /// Gives every local pointer its space, those in memory the generic one. The types that it gave, and the
     /// parameters of kernels that have to become generic.
-    fn apply(mut self, module: &mut Module) -> ([Type; 3], Vec<(Func, usize)>) {
+    fn apply(mut self, module: &mut Module) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
         let mut generic = Vec::new();
         let private = module.types.make_generic();
         let [global, workgroup] =
@@ -323,7 +323,7 @@ impl Spaces {
                     None => &mut function.params[local],
                     Some(inst) => &mut function.insts[inst].ty,
                 };
-                if *place == Type::PTR {
+                if *place == LlvmType::PTR {
                     *place = ty;
                 }
             }
@@ -346,13 +346,13 @@ impl Spaces {
 }
 
 /// Whether an instruction is a call of one of LLVM's own functions.
-fn is_intrinsic(module: &Module, function: &Function, inst: Inst) -> bool {
+fn is_intrinsic(module: &Module, function: &Function, inst: LlvmInst) -> bool {
     let callee = function.callee(inst).and_then(|v| module.as_function(v));
     callee.is_some_and(|callee| module.function_name(callee).starts_with("llvm."))
 }
 
 /// Whether a constant is the address of something.
-fn is_address(module: &Module, constant: Const) -> bool {
+fn is_address(module: &Module, constant: LlvmConst) -> bool {
     let kind = module.consts.kind(constant);
     !matches!(kind, ConstKind::Null | ConstKind::Undef | ConstKind::Poison)
 }
@@ -360,7 +360,7 @@ fn is_address(module: &Module, constant: Const) -> bool {
 /// By function: whether it is used other than by being called.
 fn address_taken(module: &Module) -> Vec<bool> {
     let mut taken = vec![false; module.functions.len()];
-    let mut mark = |constant: Const| {
+    let mut mark = |constant: LlvmConst| {
         if let Some(global) = module.as_global(constant)
             && let GlobalKind::Function(func) = module.global(global).kind
         {
@@ -376,7 +376,7 @@ fn address_taken(module: &Module) -> Vec<bool> {
     }
     for func in module.function_ids() {
         let function = module.function(func);
-        for inst in (0..function.insts.len()).map(Inst::new) {
+        for inst in (0..function.insts.len()).map(LlvmInst::new) {
             let operands = match function.inst(inst).opcode {
                 Opcode::Call => function.arguments(inst),
                 _ => function.operands(inst),

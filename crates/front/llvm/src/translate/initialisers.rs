@@ -2,7 +2,7 @@
 //! `llvm.global_dtors` list become entry points with the modes `Initializer` and `Finalizer`.
 
 use super::translator::Translator;
-use crate::ir::{ConstKind, Func, GlobalKind};
+use crate::ir::{ConstKind, GlobalKind, LlvmFunc};
 use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel};
 
 /// The lists with what their functions are.
@@ -31,7 +31,7 @@ impl Translator<'_> {
     }
 
     /// The functions with a body that a list has, each once, in the order of their priorities.
-    fn listed(&self, list: &str) -> Vec<Func> {
+    fn listed(&self, list: &str) -> Vec<LlvmFunc> {
         let module = self.module;
         let global = module.globals.iter().find(|g| module.str(g.name) == list);
         let Some(GlobalKind::Variable(variable)) = global.map(|g| g.kind) else {
@@ -41,7 +41,7 @@ impl Translator<'_> {
         else {
             return Vec::new();
         };
-        let mut found: Vec<(u64, Func)> = Vec::new();
+        let mut found: Vec<(u64, LlvmFunc)> = Vec::new();
         for &row in rows {
             if let ConstKind::Aggregate(fields) = module.consts.kind(row)
                 && let [priority, function, ..] = fields[..]

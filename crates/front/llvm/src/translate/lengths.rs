@@ -4,7 +4,7 @@
 use super::refusal::{Lowered, refuse};
 use super::shader::rows_of_types;
 use super::translator::Translator;
-use crate::ir::{Metadata, Module, Type, TypeKind, Value};
+use crate::ir::{LlvmMetadata, LlvmType, Module, TypeKind, Value};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -14,9 +14,9 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(super) struct Lengths {
     /// By type: the row of its length; empty where there is none.
-    rows: Vec<Option<Metadata>>,
+    rows: Vec<Option<LlvmMetadata>>,
     /// Numbers made so far.
-    made: FxHashMap<Metadata, Id>,
+    made: FxHashMap<LlvmMetadata, Id>,
     /// How deep the operation being made is nested.
     depth: u32,
 }
@@ -43,13 +43,13 @@ impl Lengths {
 
 impl Translator<'_> {
     /// The length of the array that a structure stands for, if it does.
-    pub(super) fn special_length(&self, ty: Type) -> Option<Metadata> {
+    pub(super) fn special_length(&self, ty: LlvmType) -> Option<LlvmMetadata> {
         let row = (*self.shader.as_ref()?.lengths.rows.get(ty.index())?)?;
         self.module.metadata.operands(row).get(1).copied().flatten()
     }
 
     /// The numbers of a type that only SPIR-V has, if they are given apart.
-    pub(super) fn special_numbers(&self, ty: Type) -> Vec<Metadata> {
+    pub(super) fn special_numbers(&self, ty: LlvmType) -> Vec<LlvmMetadata> {
         let shader = self.shader.as_ref();
         let row = shader.and_then(|shader| *shader.lengths.rows.get(ty.index())?);
         let operands = row.map(|row| self.module.metadata.operands(row));
@@ -62,8 +62,8 @@ impl Translator<'_> {
     /// An array of a length that can be specialised.
     pub(super) fn special_array(
         &mut self,
-        array: Type,
-        length: Metadata,
+        array: LlvmType,
+        length: LlvmMetadata,
         depth: u32,
     ) -> Lowered<Id> {
         let TypeKind::Array { element, .. } = *self.module.types.kind(array) else {
@@ -80,7 +80,7 @@ impl Translator<'_> {
     }
 
     /// The constant that a node describes.
-    pub(super) fn special_number(&mut self, node: Metadata) -> Lowered<Id> {
+    pub(super) fn special_number(&mut self, node: LlvmMetadata) -> Lowered<Id> {
         let Some(lengths) = self.shader.as_mut().map(|shader| &mut shader.lengths) else {
             return Err(malformed());
         };
@@ -101,13 +101,14 @@ impl Translator<'_> {
         made
     }
 
-    fn new_special_number(&mut self, node: Metadata) -> Lowered<Id> {
+    fn new_special_number(&mut self, node: LlvmMetadata) -> Lowered<Id> {
         let module = self.module;
         let metadata = &module.metadata;
         if let Some(constant) = metadata.as_constant(node) {
             return self.constant(constant);
         }
-        let operands: Vec<Metadata> = metadata.operands(node).iter().flatten().copied().collect();
+        let operands: Vec<LlvmMetadata> =
+            metadata.operands(node).iter().flatten().copied().collect();
         let constant = |at: usize| metadata.as_constant(*operands.get(at)?);
         let (Some(first), Some(second)) = (constant(0), constant(1)) else {
             return Err(malformed());
@@ -136,14 +137,18 @@ impl Translator<'_> {
 
     /// Indices into a type without those that lead to the arrays in structures that stand for
     /// such.
-    pub(super) fn without_wrappers<'p>(&self, source: Type, path: &'p [Value]) -> Cow<'p, [Value]> {
+    pub(super) fn without_wrappers<'p>(
+        &self,
+        source: LlvmType,
+        path: &'p [Value],
+    ) -> Cow<'p, [Value]> {
         self.shortened(source, path, |value| self.module.as_u64(value))
     }
 
     /// The same of indices that are known.
     pub(super) fn path_without_wrappers<'p>(
         &self,
-        source: Type,
+        source: LlvmType,
         path: &'p [u32],
     ) -> Cow<'p, [u32]> {
         self.shortened(source, path, |index| Some(index.into()))
@@ -151,7 +156,7 @@ impl Translator<'_> {
 
     fn shortened<'p, T: Copy>(
         &self,
-        source: Type,
+        source: LlvmType,
         path: &'p [T],
         number: impl Fn(T) -> Option<u64>,
     ) -> Cow<'p, [T]> {

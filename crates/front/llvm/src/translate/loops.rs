@@ -6,18 +6,18 @@
 
 use super::body::Body;
 use super::translator::Translator;
-use crate::ir::{Block, Function, Inst, Metadata, Opcode, Predecessors};
+use crate::ir::{Function, LlvmBlock, LlvmInst, LlvmMetadata, Opcode, Predecessors};
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::grammar::{Kind, Op, Version};
 
 /// What a loop's header says about it.
 #[derive(Clone, Debug)]
 pub(super) struct LoopHints {
-    header: Block,
+    header: LlvmBlock,
     /// The block behind the loop.
-    merge: Block,
+    merge: LlvmBlock,
     /// The first block that leads back.
-    latch: Block,
+    latch: LlvmBlock,
     /// The mask and its operands.
     control: Vec<u32>,
 }
@@ -130,7 +130,7 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
         let Some(node) = function.attachment(function.terminator(latch), kind) else {
             continue;
         };
-        let back = |b: &&Block| position[b.index()] <= position[latch.index()];
+        let back = |b: &&LlvmBlock| position[b.index()] <= position[latch.index()];
         let Some(&header) = function.successors(latch).iter().find(back) else {
             continue;
         };
@@ -157,11 +157,11 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
 /// The block behind a loop: where the latch or the header leaves it, else the first exit.
 fn behind(
     function: &Function,
-    order: &[Block],
+    order: &[LlvmBlock],
     before: &Predecessors,
-    header: Block,
-    latch: Block,
-) -> Option<Block> {
+    header: LlvmBlock,
+    latch: LlvmBlock,
+) -> Option<LlvmBlock> {
     let mut inside = vec![false; function.blocks.len()];
     inside[header.index()] = true;
     let mut pending = vec![latch];
@@ -170,7 +170,7 @@ fn behind(
             pending.extend_from_slice(before.get(block));
         }
     }
-    let exit = |block: Block| {
+    let exit = |block: LlvmBlock| {
         let next = function.successors(block).iter();
         next.copied().find(|b| !inside[b.index()])
     };
@@ -182,7 +182,7 @@ fn behind(
 
 /// The loop control that a node asks for: its mask, then the operands; empty where it asks for
 /// nothing that a version of SPIR-V knows.
-fn control(t: &Translator<'_>, node: Metadata) -> Vec<u32> {
+fn control(t: &Translator<'_>, node: LlvmMetadata) -> Vec<u32> {
     let module = t.module;
     let metadata = &module.metadata;
     let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
@@ -241,7 +241,7 @@ fn is_known(t: &Translator<'_>, control: LoopControl) -> bool {
 impl Body<'_, '_> {
     /// Writes what is known of the loop whose header an instruction ends; it is about to be
     /// written as a branch.
-    pub(super) fn merge_loop(&mut self, inst: Inst) {
+    pub(super) fn merge_loop(&mut self, inst: LlvmInst) {
         if self.loops.is_empty() || self.function.inst(inst).opcode != Opcode::Br {
             return;
         }

@@ -9,10 +9,10 @@
 use super::offsets::{AddressForm, AddressForms};
 use crate::infer::Classes;
 use crate::ir::{
-    Aliasee, Align, AttrSet, Const, ConstKind, Expr, ExprExtra, Flags, Global, GlobalData,
-    GlobalKind, Linkage, Module, Opcode, ThreadLocal, Type, TypeKind, Variable,
+    Aliasee, Align, AttrSet, ConstKind, Expr, ExprExtra, Flags, GlobalData, GlobalKind, Linkage,
+    LlvmConst, LlvmGlobal, LlvmType, Module, Opcode, ThreadLocal, TypeKind, Variable,
 };
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// The module with variables merged; `None` where nothing is to be.
 pub(super) fn merged(module: &Module) -> Option<Module> {
@@ -28,7 +28,7 @@ pub(super) fn merged(module: &Module) -> Option<Module> {
 }
 
 /// The variables that have to lie in one, in the order of the module.
-fn groups(module: &Module) -> Vec<Vec<Global>> {
+fn groups(module: &Module) -> Vec<Vec<LlvmGlobal>> {
     let mut forms = AddressForms::default();
     let mut classes = Classes::new(module.globals.len());
     let mut joined = false;
@@ -52,7 +52,7 @@ fn groups(module: &Module) -> Vec<Vec<Global>> {
     if !joined {
         return Vec::new();
     }
-    let mut found: Vec<Vec<Global>> = vec![Vec::new(); module.globals.len()];
+    let mut found: Vec<Vec<LlvmGlobal>> = vec![Vec::new(); module.globals.len()];
     for global in module.global_ids() {
         let class = classes.find(global.index() as u32);
         found[class as usize].push(global);
@@ -62,7 +62,7 @@ fn groups(module: &Module) -> Vec<Vec<Global>> {
 }
 
 /// Whether all of some globals are variables of one memory that only this module sees.
-fn can_merge(module: &Module, group: &[Global]) -> bool {
+fn can_merge(module: &Module, group: &[LlvmGlobal]) -> bool {
     let space = module.global(group[0]).space;
     group.iter().all(|global| {
         let data = module.global(*global);
@@ -86,7 +86,7 @@ fn variable_of(data: &GlobalData) -> Option<Variable> {
 }
 
 /// Puts the variables of a group into a new one.
-fn merge(module: &mut Module, group: &[Global]) {
+fn merge(module: &mut Module, group: &[LlvmGlobal]) {
     let mut fields = Vec::new();
     let mut values = Vec::new();
     let mut places = Vec::new();
@@ -111,7 +111,7 @@ fn merge(module: &mut Module, group: &[Global]) {
         largest = largest.max(align);
         let start = end.next_multiple_of(align);
         if start > end {
-            let padding = module.types.array(Type::I8, start - end);
+            let padding = module.types.array(LlvmType::I8, start - end);
             fields.push(padding);
             values.push(module.consts.intern(padding, ConstKind::Zero));
         }
@@ -128,11 +128,11 @@ fn merge(module: &mut Module, group: &[Global]) {
         externally_initialized: false,
         attributes: AttrSet::EMPTY,
     });
-    let mut data = GlobalData::new(whole, first.ty, first.space, kind, Place::Unknown);
+    let mut data = GlobalData::new(whole, first.ty, first.space, kind, SourceLocation::Unknown);
     data.linkage = Linkage::Internal;
     data.section = first.section;
     data.align = Align::from_bytes(largest).unwrap_or(Align::NONE);
-    let merged = Global::new(module.globals.len());
+    let merged = LlvmGlobal::new(module.globals.len());
     module.globals.push(data);
     let base = module.consts.intern(first.ty, ConstKind::Global(merged));
     for (&global, &place) in group.iter().zip(&places) {
@@ -142,8 +142,8 @@ fn merge(module: &mut Module, group: &[Global]) {
 }
 
 /// The address of a member of a variable.
-fn member_address(module: &mut Module, base: Const, whole: Type, place: u64) -> Const {
-    let [zero, index] = [0, place].map(|n| module.consts.int(&module.types, Type::I32, n));
+fn member_address(module: &mut Module, base: LlvmConst, whole: LlvmType, place: u64) -> LlvmConst {
+    let [zero, index] = [0, place].map(|n| module.consts.int(&module.types, LlvmType::I32, n));
     let expr = Expr {
         opcode: Opcode::GetElementPtr,
         flags: Flags::INBOUNDS,

@@ -3,8 +3,8 @@
 use super::refusal::refuse;
 use super::translator::Translator;
 use super::types::push_string;
-use crate::ir::{Const, ConstKind, Func, Metadata};
-use spirula_diagnostics::Place;
+use crate::ir::{ConstKind, LlvmConst, LlvmFunc, LlvmMetadata};
+use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, SourceLanguage};
 use spirula_spirv::grammar::{Category, Kind, Op};
@@ -69,7 +69,7 @@ impl Translator<'_> {
     }
 
     /// Declares the execution modes of an entry point.
-    pub(super) fn execution_modes(&mut self, func: Func, entry: Id) {
+    pub(super) fn execution_modes(&mut self, func: LlvmFunc, entry: Id) {
         // Clang writes a contraction that is allowed as a call of `llvm.fmuladd`; no other is.
         if !self.stated_modes(func, entry) {
             self.b
@@ -81,7 +81,7 @@ impl Translator<'_> {
                 numbers.resize(3, 1);
                 if numbers.contains(&0) {
                     let reason = refuse(format!("{name} has a size of zero"));
-                    self.report(func, Place::Unknown, &reason);
+                    self.report(func, SourceLocation::Unknown, &reason);
                     continue;
                 }
                 self.b.execution_mode(entry, *mode, &numbers);
@@ -114,7 +114,7 @@ impl Translator<'_> {
     }
 
     /// An interface that streams, with a result that does not stall or with one that may.
-    fn streaming_interface(&mut self, node: Metadata, entry: Id) {
+    fn streaming_interface(&mut self, node: LlvmMetadata, entry: Id) {
         let metadata = &self.module.metadata;
         let texts = metadata.operands(node).iter().flatten();
         let texts: Vec<&str> = texts
@@ -130,12 +130,12 @@ impl Translator<'_> {
 
     /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Whether the
     /// defaults of floating point are among them, which say what may be contracted.
-    pub(super) fn stated_modes(&mut self, func: Func, entry: Id) -> bool {
+    pub(super) fn stated_modes(&mut self, func: LlvmFunc, entry: Id) -> bool {
         let module = self.module;
         let metadata = &module.metadata;
         let stated = module.named("spirv.ExecutionMode");
         let defaults = stated.iter().any(|&node| {
-            let operands: Vec<Metadata> =
+            let operands: Vec<LlvmMetadata> =
                 metadata.operands(node).iter().flatten().copied().collect();
             let constant = |n: usize| operands.get(n).and_then(|m| metadata.as_constant(*m));
             let mode = constant(1).and_then(|c| module.consts.as_u64(c));
@@ -145,7 +145,8 @@ impl Translator<'_> {
         let (mut floats, mut defaulted) = (Vec::new(), Vec::new());
         for &node in stated {
             let operands = metadata.operands(node).iter().flatten();
-            let constants: Vec<Const> = operands.filter_map(|m| metadata.as_constant(*m)).collect();
+            let constants: Vec<LlvmConst> =
+                operands.filter_map(|m| metadata.as_constant(*m)).collect();
             let [function, mode, ref operands @ ..] = constants[..] else {
                 continue;
             };
@@ -212,7 +213,7 @@ impl Translator<'_> {
 
     /// An operand of an execution mode that is an id: a constant, or the type of one that is not
     /// defined.
-    fn mode_operand(&mut self, constant: Const) -> Option<u32> {
+    fn mode_operand(&mut self, constant: LlvmConst) -> Option<u32> {
         let undefined = matches!(
             self.module.consts.kind(constant),
             ConstKind::Undef | ConstKind::Poison
@@ -225,7 +226,7 @@ impl Translator<'_> {
     }
 
     /// The numbers of a node's operands that are integer constants.
-    pub(super) fn numbers(&self, node: Metadata) -> Vec<u32> {
+    pub(super) fn numbers(&self, node: LlvmMetadata) -> Vec<u32> {
         let metadata = &self.module.metadata;
         let operands = metadata.operands(node).iter().flatten();
         let constants = operands.filter_map(|m| metadata.as_constant(*m));
@@ -236,7 +237,7 @@ impl Translator<'_> {
     }
 
     /// A type as the operand of `VecTypeHint`: number of components above, scalar type below.
-    fn vector_hint(&self, node: Metadata) -> Option<u32> {
+    fn vector_hint(&self, node: LlvmMetadata) -> Option<u32> {
         let metadata = &self.module.metadata;
         let first = (*metadata.operands(node).first()?)?;
         let ty = self.module.consts.ty(metadata.as_constant(first)?);
@@ -252,7 +253,7 @@ impl Translator<'_> {
 
     /// Keeps the types of a kernel's arguments as the source has them, for those who ask a
     /// runtime about them: `OpString "kernel_arg_type.NAME.TYPE,TYPE,"`.
-    fn argument_types(&mut self, func: Func) {
+    fn argument_types(&mut self, func: LlvmFunc) {
         let name = self.module.function_name(func);
         for kind in ["kernel_arg_type", "kernel_arg_type_qual"] {
             if self.module.function_metadata(func, kind).is_none() {

@@ -3,7 +3,8 @@
 //! are differences of addresses, which are numbers once both lie in one global.
 
 use crate::ir::{
-    Const, ConstKind, Expr, ExprExtra, Global, GlobalKind, Module, Opcode, Type, TypeKind,
+    ConstKind, Expr, ExprExtra, GlobalKind, LlvmConst, LlvmGlobal, LlvmType, Module, Opcode,
+    TypeKind,
 };
 use rustc_hash::FxHashMap;
 
@@ -13,8 +14,8 @@ const MAX_DEPTH: u32 = 255;
 /// `plus - minus + bytes`, modulo two to the power of the width of its constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AddressForm {
-    pub(super) plus: Option<Global>,
-    pub(super) minus: Option<Global>,
+    pub(super) plus: Option<LlvmGlobal>,
+    pub(super) minus: Option<LlvmGlobal>,
     pub(super) bytes: u64,
 }
 
@@ -51,7 +52,7 @@ impl AddressForm {
                 }
             }
         }
-        let only = |pair: [Option<Global>; 2]| match pair {
+        let only = |pair: [Option<LlvmGlobal>; 2]| match pair {
             [Some(_), Some(_)] => None,
             [a, b] => Some(a.or(b)),
         };
@@ -66,13 +67,13 @@ impl AddressForm {
 /// The forms of a module's constants, each found once.
 #[derive(Default)]
 pub(super) struct AddressForms {
-    known: FxHashMap<Const, Option<AddressForm>>,
+    known: FxHashMap<LlvmConst, Option<AddressForm>>,
     depth: u32,
 }
 
 impl AddressForms {
     /// The form of a pointer or integer; none where it has another.
-    pub(super) fn of(&mut self, module: &Module, constant: Const) -> Option<AddressForm> {
+    pub(super) fn of(&mut self, module: &Module, constant: LlvmConst) -> Option<AddressForm> {
         match module.consts.kind(constant) {
             ConstKind::Null => return Some(AddressForm::number(0)),
             ConstKind::Int(bits) => return Some(AddressForm::number(*bits)),
@@ -92,7 +93,7 @@ impl AddressForms {
         form
     }
 
-    fn compute(&mut self, module: &Module, constant: Const) -> Option<AddressForm> {
+    fn compute(&mut self, module: &Module, constant: LlvmConst) -> Option<AddressForm> {
         match module.consts.kind(constant) {
             ConstKind::Global(global) => match module.global(*global).kind {
                 GlobalKind::Alias(target) => self.of(module, target.0?),
@@ -106,9 +107,9 @@ impl AddressForms {
         }
     }
 
-    fn expression(&mut self, module: &Module, ty: Type, expr: &Expr) -> Option<AddressForm> {
+    fn expression(&mut self, module: &Module, ty: LlvmType, expr: &Expr) -> Option<AddressForm> {
         let first = *expr.operands.first()?;
-        let width = |ty: Type| match module.types.address_space(ty) {
+        let width = |ty: LlvmType| match module.types.address_space(ty) {
             Some(space) => Some(module.layout.pointer_width(space)),
             None => module.types.int_width(ty),
         };

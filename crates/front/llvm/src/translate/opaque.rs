@@ -5,21 +5,26 @@
 
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
-use crate::ir::{Metadata, Type};
+use crate::ir::{LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Category, Op, Quantifier, ResultForm};
 
 /// Where the operands of a type come from.
 struct Parameters<'a> {
-    types: std::slice::Iter<'a, Type>,
+    types: std::slice::Iter<'a, LlvmType>,
     ints: std::slice::Iter<'a, u32>,
     /// In the place of integers, as far as there are any.
-    numbers: std::slice::Iter<'a, Metadata>,
+    numbers: std::slice::Iter<'a, LlvmMetadata>,
 }
 
 impl Translator<'_> {
     /// A type that only SPIR-V has.
-    pub(super) fn target_type(&mut self, name: &str, types: &[Type], ints: &[u32]) -> Lowered<Id> {
+    pub(super) fn target_type(
+        &mut self,
+        name: &str,
+        types: &[LlvmType],
+        ints: &[u32],
+    ) -> Lowered<Id> {
         self.target_type_with(name, types, ints, &[])
     }
 
@@ -28,9 +33,9 @@ impl Translator<'_> {
     pub(super) fn target_type_with(
         &mut self,
         name: &str,
-        types: &[Type],
+        types: &[LlvmType],
         ints: &[u32],
-        numbers: &[Metadata],
+        numbers: &[LlvmMetadata],
     ) -> Lowered<Id> {
         let unknown = || refuse(format!("the type target(\"{name}\") is not known"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;

@@ -10,7 +10,7 @@ use super::builtins::Callee;
 use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::{Elem, Shape};
-use crate::ir::{Const, ConstKind, Inst, Opcode, Type, TypeKind, Value, ValueKind};
+use crate::ir::{ConstKind, LlvmConst, LlvmInst, LlvmType, Opcode, TypeKind, Value, ValueKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -62,7 +62,7 @@ impl Translator<'_> {
     }
 
     /// The type that stands for a vector that is taken apart.
-    pub(super) fn parted_type(&mut self, ty: Type, element: Id, lanes: u32) -> Lowered<Id> {
+    pub(super) fn parted_type(&mut self, ty: LlvmType, element: Id, lanes: u32) -> Lowered<Id> {
         if self.module.types.is_pointer_like(ty) && lanes > 1 && self.asked_for(OF_POINTERS) {
             let id = self.b.vector(element, lanes);
             self.set_first_member(id, element);
@@ -72,7 +72,7 @@ impl Translator<'_> {
     }
 
     /// Element and lanes of a vector that is taken apart.
-    pub(super) fn parts(&self, ty: Type) -> Option<(Type, u32)> {
+    pub(super) fn parts(&self, ty: LlvmType) -> Option<(LlvmType, u32)> {
         if !*self.types.apart.get(ty.index())? {
             return None;
         }
@@ -85,7 +85,7 @@ impl Translator<'_> {
 
 impl Body<'_, '_> {
     /// The type of what an instruction results in: of an element, at a lane.
-    pub(super) fn inst_type(&self, inst: Inst) -> Type {
+    pub(super) fn inst_type(&self, inst: LlvmInst) -> LlvmType {
         let ty = self.function.inst(inst).ty;
         match self.at_lane {
             Some(_) => self.t.module.types.scalar(ty),
@@ -94,7 +94,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether an instruction deals with vectors that are taken apart.
-    fn has_parts(&self, inst: Inst) -> bool {
+    fn has_parts(&self, inst: LlvmInst) -> bool {
         let apart = |ty| self.t.parts(ty).is_some();
         apart(self.function.inst(inst).ty)
             || self
@@ -106,7 +106,7 @@ impl Body<'_, '_> {
     }
 
     /// Translates an instruction on vectors that are taken apart; none where it needs no care.
-    pub(super) fn lower_parts(&mut self, inst: Inst) -> Option<Lowered<Option<Id>>> {
+    pub(super) fn lower_parts(&mut self, inst: LlvmInst) -> Option<Lowered<Option<Id>>> {
         if self.at_lane.is_some() || self.t.types.apart.is_empty() || !self.has_parts(inst) {
             return None;
         }
@@ -135,7 +135,7 @@ impl Body<'_, '_> {
     }
 
     /// Runs the translation of an instruction once for each lane.
-    fn by_lanes(&mut self, inst: Inst) -> Lowered<Id> {
+    fn by_lanes(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
@@ -151,7 +151,7 @@ impl Body<'_, '_> {
     }
 
     /// The lanes of a type: one of what is no vector.
-    pub(super) fn lane_count(&self, ty: Type) -> u32 {
+    pub(super) fn lane_count(&self, ty: LlvmType) -> u32 {
         match *self.t.module.types.kind(ty) {
             TypeKind::Vector { len, .. } => len,
             _ => 1,
@@ -159,7 +159,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether a bit cast is one of each element.
-    fn is_by_element(&self, inst: Inst) -> bool {
+    fn is_by_element(&self, inst: LlvmInst) -> bool {
         let from = self.type_of(self.function.operands(inst)[0]);
         let to = self.function.inst(inst).ty;
         let vector = |ty| matches!(self.t.module.types.kind(ty), TypeKind::Vector { .. });
@@ -167,7 +167,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether a call is of an intrinsic that works element by element.
-    fn is_called_by_element(&mut self, inst: Inst) -> bool {
+    fn is_called_by_element(&mut self, inst: LlvmInst) -> bool {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
             return false;
@@ -182,7 +182,7 @@ impl Body<'_, '_> {
     }
 
     /// Refuses accesses to vectors whose elements lie closer together than those of an array.
-    fn whole_elements(&mut self, inst: Inst) -> Lowered<()> {
+    fn whole_elements(&mut self, inst: LlvmInst) -> Lowered<()> {
         let ty = match self.function.inst(inst).opcode {
             Opcode::Load => self.function.inst(inst).ty,
             _ => self.type_of(self.function.operands(inst)[0]),
@@ -223,7 +223,12 @@ impl Body<'_, '_> {
     }
 
     /// One lane of a constant; none where it is made of a whole.
-    fn lane_constant(&mut self, constant: Const, element: Type, lane: u32) -> Lowered<Option<Id>> {
+    fn lane_constant(
+        &mut self,
+        constant: LlvmConst,
+        element: LlvmType,
+        lane: u32,
+    ) -> Lowered<Option<Id>> {
         let module = self.t.module;
         let shape = self.t.shape(element);
         Ok(match (module.consts.kind(constant), shape) {
@@ -259,7 +264,7 @@ impl Body<'_, '_> {
     }
 
     /// A vector from lanes in register form.
-    pub(super) fn compose_lanes(&mut self, ty: Type, lanes: &[Id]) -> Lowered<Id> {
+    pub(super) fn compose_lanes(&mut self, ty: LlvmType, lanes: &[Id]) -> Lowered<Id> {
         if let Some(shape) = self.t.shape(ty) {
             return Ok(self.composed(shape, lanes));
         }
@@ -280,7 +285,7 @@ impl Body<'_, '_> {
         Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
     }
 
-    fn extract_part(&mut self, inst: Inst) -> Lowered<Id> {
+    fn extract_part(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
         match self.t.module.as_u64(operands[1]) {
@@ -300,7 +305,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn insert_part(&mut self, inst: Inst) -> Lowered<Id> {
+    fn insert_part(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let mut all = self.lane_values(operands[0])?;
         let mut new = self.value(operands[1])?;
@@ -338,7 +343,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn shuffle_parts(&mut self, inst: Inst) -> Lowered<Id> {
+    fn shuffle_parts(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
@@ -359,7 +364,7 @@ impl Body<'_, '_> {
     }
 
     /// The bits of numbers as those of other numbers.
-    fn cast_parts(&mut self, inst: Inst) -> Lowered<Id> {
+    fn cast_parts(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;
         let (from, to) = (self.type_of(value), self.function.inst(inst).ty);

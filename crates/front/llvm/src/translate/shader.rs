@@ -13,7 +13,9 @@ use super::lengths::Lengths;
 use super::refusal::{Lowered, refuse};
 use super::translator::{Options, Translator};
 use super::types::Shape;
-use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind, Value};
+use crate::ir::{
+    Extra, Flags, LlvmFunc, LlvmInst, LlvmMetadata, LlvmType, Module, TypeKind, Value,
+};
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
@@ -27,7 +29,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(super) struct Shader {
     /// By type: the row of its layout.
-    layouts: Vec<Option<Metadata>>,
+    layouts: Vec<Option<LlvmMetadata>>,
     /// Lengths that can be specialised.
     pub(super) lengths: Lengths,
     /// Members of structures.
@@ -63,8 +65,8 @@ impl Shader {
     /// with SPIR-V 1.4.
     pub(super) fn latest(&self, module: &Module) -> Option<Version> {
         let metadata = &module.metadata;
-        let first = |row: Metadata| metadata.operands(row).first().copied().flatten();
-        let is_old = |one: Metadata| {
+        let first = |row: LlvmMetadata| metadata.operands(row).first().copied().flatten();
+        let is_old = |one: LlvmMetadata| {
             let number = first(one).and_then(|number| metadata.as_constant(number));
             let number = number.and_then(|number| module.consts.as_u64(number));
             number == Some(Decoration::BufferBlock.0.into())
@@ -80,7 +82,7 @@ impl Shader {
 }
 
 /// The rows of a named list by the type that each begins with.
-pub(super) fn rows_of_types(module: &Module, name: &str) -> Vec<Option<Metadata>> {
+pub(super) fn rows_of_types(module: &Module, name: &str) -> Vec<Option<LlvmMetadata>> {
     let mut rows = vec![None; module.types.len()];
     let metadata = &module.metadata;
     for &row in module.named(name) {
@@ -124,12 +126,12 @@ impl Translator<'_> {
     }
 
     /// Whether a function is the entry point of a shader.
-    pub(super) fn is_shader_entry(&self, func: Func) -> bool {
+    pub(super) fn is_shader_entry(&self, func: LlvmFunc) -> bool {
         self.is_shader() && self.function_text(func, "hlsl.shader") == Some("compute")
     }
 
     /// What a parameter of a shader's function points to, where the module says it.
-    pub(super) fn stated_pointee(&self, func: Func, local: usize) -> Option<Type> {
+    pub(super) fn stated_pointee(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
         let metadata = &self.module.metadata;
         self.shader.as_ref()?;
         let node = self
@@ -140,7 +142,7 @@ impl Translator<'_> {
     }
 
     /// The value of an attribute of a function that is a text.
-    fn function_text(&self, func: Func, key: &str) -> Option<&str> {
+    fn function_text(&self, func: LlvmFunc, key: &str) -> Option<&str> {
         let key = self.module.strings.find(key)?;
         let attributes = &self.module.attributes;
         let set = attributes.function(self.module.function(func).attributes);
@@ -167,7 +169,7 @@ impl Translator<'_> {
     }
 
     /// Declares the size of a shader's workgroups.
-    pub(super) fn shader_sizes(&mut self, func: Func, entry: Id) {
+    pub(super) fn shader_sizes(&mut self, func: LlvmFunc, entry: Id) {
         let Some(text) = self.function_text(func, "hlsl.numthreads") else {
             return;
         };
@@ -205,7 +207,7 @@ impl Translator<'_> {
     }
 
     /// A type in memory: as it is in registers, with the layout that is stated for it.
-    pub(super) fn shader_type(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+    pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> Lowered<Id> {
         let module = self.module;
         match module.types.kind(ty) {
             TypeKind::Array { element, len } => {
@@ -242,7 +244,7 @@ impl Translator<'_> {
     }
 
     /// The lists of decorations of a structure and of its members.
-    fn layout_rows(&self, ty: Type) -> Vec<Option<Metadata>> {
+    fn layout_rows(&self, ty: LlvmType) -> Vec<Option<LlvmMetadata>> {
         let layouts = self.shader.as_ref().map(|shader| &shader.layouts);
         let row = layouts.and_then(|layouts| *layouts.get(ty.index())?);
         row.map_or_else(Vec::new, |row| {
@@ -251,7 +253,7 @@ impl Translator<'_> {
     }
 
     /// Whether the module states how a type is laid out.
-    pub(super) fn has_layout(&self, ty: Type) -> bool {
+    pub(super) fn has_layout(&self, ty: LlvmType) -> bool {
         !self.layout_rows(ty).is_empty()
     }
 
@@ -274,7 +276,7 @@ impl Translator<'_> {
         }
     }
 
-    fn strides(&self, row: Metadata) -> Vec<u32> {
+    fn strides(&self, row: LlvmMetadata) -> Vec<u32> {
         let rows = self.module.metadata.operands(row).iter().flatten();
         let stated = rows.filter_map(|row| self.stated(*row));
         stated
@@ -283,7 +285,7 @@ impl Translator<'_> {
             .collect()
     }
 
-    fn is_row_major(&self, row: Metadata) -> bool {
+    fn is_row_major(&self, row: LlvmMetadata) -> bool {
         let mut rows = self.module.metadata.operands(row).iter().flatten();
         rows.any(|row| {
             let stated = self.stated(*row);
@@ -295,7 +297,7 @@ impl Translator<'_> {
     /// whose rows lie together.
     fn strided(
         &mut self,
-        ty: Type,
+        ty: LlvmType,
         (strides, row_major): (&[u32], bool),
         depth: u32,
     ) -> Lowered<Id> {
@@ -342,7 +344,7 @@ impl Translator<'_> {
         id
     }
 
-    fn shader_struct(&mut self, name: &str, members: &[Id], rows: &[Option<Metadata>]) -> Id {
+    fn shader_struct(&mut self, name: &str, members: &[Id], rows: &[Option<LlvmMetadata>]) -> Id {
         let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
         let id = match name.is_empty() {
             true => self.b.structure(members),
@@ -401,7 +403,7 @@ impl Translator<'_> {
 
 impl Body<'_, '_> {
     /// An address computation: a step for each index but the first, which has to be zero.
-    pub(super) fn shader_address(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn shader_address(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let data = self.function.inst(inst);
         let Extra::SourceType(source) = data.extra else {
             return Err(refuse("an address computation without a source type"));
@@ -423,7 +425,7 @@ impl Body<'_, '_> {
     pub(super) fn access_path(
         &mut self,
         base: Id,
-        source: Type,
+        source: LlvmType,
         path: &[Value],
         flags: Flags,
     ) -> Lowered<Id> {
@@ -516,7 +518,7 @@ impl Body<'_, '_> {
     }
 
     /// The columns of an array that stands for a matrix: how many, and of which type.
-    fn columns(&mut self, ty: Type) -> Lowered<(u32, Id)> {
+    fn columns(&mut self, ty: LlvmType) -> Lowered<(u32, Id)> {
         let TypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
             return Err(refuse("an argument is no matrix"));
         };
@@ -527,20 +529,20 @@ impl Body<'_, '_> {
         Ok((count, self.t.memory_type(element)?))
     }
 
-    fn matrix_type(&mut self, ty: Type) -> Lowered<Id> {
+    fn matrix_type(&mut self, ty: LlvmType) -> Lowered<Id> {
         let (count, column) = self.columns(ty)?;
         Ok(self.t.b.ty(Op::TypeMatrix, &[column.word(), count]))
     }
 
     /// An array of columns as a matrix.
-    fn as_matrix(&mut self, id: Id, ty: Type) -> Lowered<Id> {
+    fn as_matrix(&mut self, id: Id, ty: LlvmType) -> Lowered<Id> {
         let (count, column) = self.columns(ty)?;
         let matrix = self.matrix_type(ty)?;
         self.recomposed(id, count, column, matrix)
     }
 
     /// A matrix as an array of its columns.
-    fn as_columns(&mut self, id: Id, ty: Type, array: Id) -> Lowered<Id> {
+    fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> Lowered<Id> {
         let (count, column) = self.columns(ty)?;
         self.recomposed(id, count, column, array)
     }

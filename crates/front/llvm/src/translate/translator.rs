@@ -17,9 +17,9 @@ use super::shader::Shader;
 use super::types::TypeTable;
 use super::untyped::{self, Pointers, untyped};
 use crate::infer::Pointees;
-use crate::ir::{Func, Module, Type};
+use crate::ir::{LlvmFunc, LlvmType, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, MemoryModel};
@@ -72,7 +72,10 @@ impl Default for Options {
 ///
 /// # Errors
 /// All places that have no counterpart in SPIR-V, or none that is known here.
-pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Vec<Diagnostic>> {
+pub fn translate(
+    module: &Module,
+    options: &Options,
+) -> Result<spirv::Module, Vec<SourceDiagnostic>> {
     let merged = merged(module);
     let module = merged.as_ref().unwrap_or(module);
     let hosted = hosted(module, options)?;
@@ -146,7 +149,7 @@ pub(super) struct Uses {
     /// Variables at module level.
     pub(super) variables: Vec<Id>,
     /// Functions with a body.
-    pub(super) functions: Vec<Func>,
+    pub(super) functions: Vec<LlvmFunc>,
 }
 
 /// The state of a translation.
@@ -188,14 +191,14 @@ pub(super) struct Translator<'m> {
     /// Whether parts of words are accessed atomically.
     pub(super) small_atomics: bool,
     /// Types of pointers that got their address spaces from what they lead to, and are generic in memory.
-    pub(super) flat: &'m [Type],
+    pub(super) flat: &'m [LlvmType],
     /// Parameters of kernels that are made generic.
-    pub(super) generic: &'m [(Func, usize)],
+    pub(super) generic: &'m [(LlvmFunc, usize)],
     /// Strings of debug information made so far.
     pub(super) texts: FxHashMap<String, Id>,
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Vec<SourceDiagnostic>,
     /// What was refused so far: by message, its diagnostic and how often it was.
     pub(super) reported: FxHashMap<String, (usize, usize)>,
 }
@@ -257,7 +260,7 @@ impl Translator<'_> {
             return;
         };
         self.diagnostics
-            .push(Diagnostic::error(Place::Unknown, message));
+            .push(SourceDiagnostic::error(SourceLocation::Unknown, message));
     }
 
     /// Refuses names of globals that are too long to be written, as they cannot be cut.
@@ -267,7 +270,7 @@ impl Translator<'_> {
             if bytes > MAX_GLOBAL_NAME {
                 let message = format!("the name of a global is {bytes} bytes long");
                 self.diagnostics
-                    .push(Diagnostic::error(data.place, message));
+                    .push(SourceDiagnostic::error(data.place, message));
             }
         }
     }
@@ -327,7 +330,7 @@ pub(super) fn shortened(name: &str) -> &str {
 }
 
 /// The width of pointers that the target triple, or without one the data layout, says.
-fn pointer_bits(module: &Module, options: &Options) -> Result<u32, Diagnostic> {
+fn pointer_bits(module: &Module, options: &Options) -> Result<u32, SourceDiagnostic> {
     let triple = options.triple.as_deref().unwrap_or(&module.triple);
     let arch = triple.split('-').next().unwrap_or("");
     // The version of SPIR-V may stand behind: `spirv64v1.4`. The target says which is written.
@@ -350,9 +353,11 @@ fn pointer_bits(module: &Module, options: &Options) -> Result<u32, Diagnostic> {
         }),
         _ => {
             let message = format!("the module is for {arch}, which is no target of SPIR-V");
-            Err(Diagnostic::error(Place::Unknown, message).with_hint(
-                "compile for spir64-unknown-unknown, or name its functions that are kernels",
-            ))
+            Err(
+                SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(
+                    "compile for spir64-unknown-unknown, or name its functions that are kernels",
+                ),
+            )
         }
     }
 }

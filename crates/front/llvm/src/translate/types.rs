@@ -11,7 +11,7 @@
 use super::refusal::{Lowered, refuse};
 use super::shader;
 use super::translator::{Translator, shortened};
-use crate::ir::{Type, TypeKind};
+use crate::ir::{LlvmType, TypeKind};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::{Id, IdMap};
@@ -213,7 +213,7 @@ impl TypeTable {
 
 impl Translator<'_> {
     /// The shape of a number, truth value or vector of such; `None` for other types.
-    pub(super) fn shape(&self, ty: Type) -> Option<Shape> {
+    pub(super) fn shape(&self, ty: LlvmType) -> Option<Shape> {
         self.types.shapes[ty.index()]
     }
 
@@ -223,7 +223,7 @@ impl Translator<'_> {
         self.types.shapes = types.map(|(ty, _)| self.shape_of_type(ty)).collect();
     }
 
-    fn shape_of_type(&self, ty: Type) -> Option<Shape> {
+    fn shape_of_type(&self, ty: LlvmType) -> Option<Shape> {
         let (element, lanes) = match *self.module.types.kind(ty) {
             TypeKind::Vector {
                 element,
@@ -273,7 +273,7 @@ impl Translator<'_> {
     }
 
     /// The shape of a type that has to have one.
-    pub(super) fn need_shape(&self, ty: Type) -> Lowered<Shape> {
+    pub(super) fn need_shape(&self, ty: LlvmType) -> Lowered<Shape> {
         match self.shape(ty) {
             Some(shape) => Ok(shape),
             None => Err(self.no_type(ty)),
@@ -371,14 +371,14 @@ impl Translator<'_> {
     }
 
     /// The type of a pointer to `pointee` (bytes, if unknown).
-    pub(super) fn pointer_to(&mut self, space: u32, pointee: Option<Type>) -> Lowered<Id> {
+    pub(super) fn pointer_to(&mut self, space: u32, pointee: Option<LlvmType>) -> Lowered<Id> {
         let class = self.storage_class(space)?;
         let pointee = self.pointee_type(pointee)?;
         Ok(self.pointer_type(class, pointee))
     }
 
     /// A pointee in memory form; bytes, if unknown.
-    pub(super) fn pointee_type(&mut self, pointee: Option<Type>) -> Lowered<Id> {
+    pub(super) fn pointee_type(&mut self, pointee: Option<LlvmType>) -> Lowered<Id> {
         match pointee {
             Some(ty) => self.memory_type(ty),
             None => Ok(self.byte()),
@@ -386,13 +386,13 @@ impl Translator<'_> {
     }
 
     /// A type in register form; pointers point to bytes.
-    pub(super) fn register_type(&mut self, ty: Type) -> Lowered<Id> {
+    pub(super) fn register_type(&mut self, ty: LlvmType) -> Lowered<Id> {
         if let Some(id) = self.types.register[ty.index()] {
             return Ok(id);
         }
         let id = match self.shape(ty) {
             Some(shape) => self.shape_type(shape),
-            None if ty == Type::VOID => self.b.void(),
+            None if ty == LlvmType::VOID => self.b.void(),
             None => self.memory_type(ty)?,
         };
         self.types.register[ty.index()] = Some(id);
@@ -400,7 +400,7 @@ impl Translator<'_> {
     }
 
     /// A type in memory form.
-    pub(super) fn memory_type(&mut self, ty: Type) -> Lowered<Id> {
+    pub(super) fn memory_type(&mut self, ty: LlvmType) -> Lowered<Id> {
         self.memory_type_within(ty, 0)
     }
 
@@ -409,7 +409,7 @@ impl Translator<'_> {
         self.types.row_mut(aggregate).first_member = Some(first);
     }
 
-    pub(super) fn memory_type_within(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+    pub(super) fn memory_type_within(&mut self, ty: LlvmType, depth: u32) -> Lowered<Id> {
         if let Some(id) = self.types.memory[ty.index()] {
             return Ok(id);
         }
@@ -434,7 +434,7 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn aggregate_type(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+    fn aggregate_type(&mut self, ty: LlvmType, depth: u32) -> Lowered<Id> {
         let module = self.module;
         match module.types.kind(ty) {
             TypeKind::Pointer { space, .. } => {
@@ -511,7 +511,7 @@ impl Translator<'_> {
     }
 
     /// The refusal of a type, with the reason.
-    pub(super) fn no_type(&self, ty: Type) -> super::refusal::Refusal {
+    pub(super) fn no_type(&self, ty: LlvmType) -> super::refusal::Refusal {
         let types = &self.module.types;
         refuse(match types.kind(ty) {
             TypeKind::Int(width) => {

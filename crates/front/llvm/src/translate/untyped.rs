@@ -9,7 +9,7 @@
 //! Cost: two passes over the words.
 
 use super::types::push_string;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::binary::{RawInst, Stream};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, StorageClass};
 use spirula_spirv::grammar::{Category, ExtInstSet, Op, Operands, literal_string};
@@ -43,7 +43,7 @@ impl std::str::FromStr for Pointers {
 }
 
 /// The module with pointers that have no pointee types.
-pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, Diagnostic> {
+pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, SourceDiagnostic> {
     let words = module.to_words();
     let known = Known::of(&words);
     let bound = words.get(3).copied().unwrap_or(0);

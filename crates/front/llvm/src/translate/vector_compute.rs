@@ -2,7 +2,7 @@
 //! (SPV_INTEL_vector_compute), and how functions compute with floats (SPV_INTEL_float_controls2).
 
 use super::translator::Translator;
-use crate::ir::{AttrSet, Func};
+use crate::ir::{AttrSet, LlvmFunc};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 
@@ -51,7 +51,7 @@ const ROUNDING: [ExecutionMode; 4] = [
 
 impl Translator<'_> {
     /// The decorations of a function and its parameters.
-    pub(super) fn vector_compute_function(&mut self, func: Func, id: Id, params: &[Id]) {
+    pub(super) fn vector_compute_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         if !self.may_use("SPV_INTEL_vector_compute") {
             return;
         }
@@ -67,7 +67,7 @@ impl Translator<'_> {
 
     /// The execution modes of a kernel. Functions have none: as decorations these would stand on an
     /// id several times, once for each width, which the Khronos validator refuses.
-    pub(super) fn vector_compute_modes(&mut self, func: Func, entry: Id) {
+    pub(super) fn vector_compute_modes(&mut self, func: LlvmFunc, entry: Id) {
         let module = self.module;
         let set = module.attributes.function(module.function(func).attributes);
         let Some(bits) = self.number_of(set, FLOAT_CONTROL) else {

@@ -1,6 +1,6 @@
 //! Definitions dominate their uses.
 
-use crate::ir::{Block, Function, Inst, Module, Opcode, Predecessors, Value};
+use crate::ir::{Function, LlvmBlock, LlvmInst, Module, Opcode, Predecessors, Value};
 use crate::{Error, fault};
 use spirula_spirv::analysis::Tree;
 use std::cell::OnceCell;
@@ -33,7 +33,7 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
 }
 
 /// By instruction: its block.
-fn homes(function: &Function) -> Vec<Block> {
+fn homes(function: &Function) -> Vec<LlvmBlock> {
     let mut homes = Vec::with_capacity(function.insts.len());
     for block in function.block_ids() {
         let end = function.blocks[block.index()].insts.range().end;
@@ -42,11 +42,11 @@ fn homes(function: &Function) -> Vec<Block> {
     homes
 }
 
-fn tree(function: &Function, order: &[Block]) -> Tree {
+fn tree(function: &Function, order: &[LlvmBlock]) -> Tree {
     let numbers: Vec<u32> = order.iter().map(|b| b.index() as u32).collect();
     let before = Predecessors::of(function, order);
     Tree::compute(function.blocks.len(), &numbers, |node, visit| {
-        let before = before.get(Block::new(node as usize)).iter();
+        let before = before.get(LlvmBlock::new(node as usize)).iter();
         before.for_each(|block| visit(block.index() as u32));
     })
 }
@@ -54,10 +54,10 @@ fn tree(function: &Function, order: &[Block]) -> Tree {
 struct Checker<'f> {
     function: &'f Function,
     /// The blocks that are reached, in reverse post-order.
-    order: &'f [Block],
+    order: &'f [LlvmBlock],
     /// Computed for the first use of what neither the same block nor the entry defines.
     tree: OnceCell<Tree>,
-    homes: Vec<Block>,
+    homes: Vec<LlvmBlock>,
 }
 
 impl Checker<'_> {
@@ -66,7 +66,7 @@ impl Checker<'_> {
     }
 
     /// A local that an instruction uses though its definition does not dominate it.
-    fn missing(&self, block: Block, inst: Inst) -> Option<usize> {
+    fn missing(&self, block: LlvmBlock, inst: LlvmInst) -> Option<usize> {
         let operands = self.function.operands(inst);
         if self.function.inst(inst).opcode == Opcode::Phi {
             let from = self.function.blocks_of(inst);
@@ -83,7 +83,7 @@ impl Checker<'_> {
     }
 
     /// Whether a value is defined on every path to an instruction, or to the end of its block.
-    fn reaches(&self, value: Value, block: Block, before: Option<Inst>) -> bool {
+    fn reaches(&self, value: Value, block: LlvmBlock, before: Option<LlvmInst>) -> bool {
         let Some(local) = value.as_local() else {
             return true;
         };

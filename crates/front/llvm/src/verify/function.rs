@@ -2,8 +2,8 @@
 
 use super::{Broken, dominance, ensure};
 use crate::ir::{
-    Block, Extra, Function, Inst, Instruction, Module, Opcode, Type, TypeKind, Types, Value,
-    member_type,
+    Extra, Function, Instruction, LlvmBlock, LlvmInst, LlvmType, Module, Opcode, TypeKind, Types,
+    Value, member_type,
 };
 use crate::{Error, fault};
 
@@ -29,7 +29,7 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
         result,
     };
     for (index, inst) in function.insts.iter().enumerate() {
-        let id = Inst::new(index);
+        let id = LlvmInst::new(index);
         checker.instruction(id, inst).map_err(|why| {
             fault(
                 function.place(id),
@@ -45,11 +45,11 @@ struct Checker<'m> {
     module: &'m Module,
     types: &'m Types,
     function: &'m Function,
-    result: Type,
+    result: LlvmType,
 }
 
 impl Checker<'_> {
-    fn ty(&self, value: Value) -> Type {
+    fn ty(&self, value: Value) -> LlvmType {
         self.function.type_of(self.module, value)
     }
 
@@ -72,7 +72,7 @@ impl Checker<'_> {
         )
     }
 
-    fn instruction(&self, id: Inst, inst: &Instruction) -> Broken {
+    fn instruction(&self, id: LlvmInst, inst: &Instruction) -> Broken {
         let operands = self.function.operands(id);
         match inst.opcode {
             opcode if opcode.is_binary() => {
@@ -92,7 +92,7 @@ impl Checker<'_> {
             Opcode::Ret => self.ret(operands),
             Opcode::Br => operands.first().map_or(Ok(()), |&condition| {
                 ensure(
-                    self.ty(condition) == Type::I1,
+                    self.ty(condition) == LlvmType::I1,
                     "a branch on what is no `i1`",
                 )
             }),
@@ -129,7 +129,7 @@ impl Checker<'_> {
         }
     }
 
-    fn in_memory(&self, ty: Type) -> Broken {
+    fn in_memory(&self, ty: LlvmType) -> Broken {
         let outside = matches!(
             self.types.kind(ty),
             TypeKind::Void
@@ -161,7 +161,9 @@ impl Checker<'_> {
     }
 
     fn ret(&self, operands: &[Value]) -> Broken {
-        let ty = operands.first().map_or(Type::VOID, |&value| self.ty(value));
+        let ty = operands
+            .first()
+            .map_or(LlvmType::VOID, |&value| self.ty(value));
         ensure(
             self.types.agree(ty, self.result),
             "a value of another type than the function has",
@@ -187,7 +189,8 @@ impl Checker<'_> {
         let condition = self.ty(operands[0]);
         let same_shape = || shape(self.types, condition) == shape(self.types, self.ty(operands[1]));
         ensure(
-            condition == Type::I1 || self.types.scalar(condition) == Type::I1 && same_shape(),
+            condition == LlvmType::I1
+                || self.types.scalar(condition) == LlvmType::I1 && same_shape(),
             "a condition that is no `i1` or vector of as many",
         )
     }
@@ -207,7 +210,7 @@ impl Checker<'_> {
         }
     }
 
-    fn aggregate(&self, id: Inst, operands: &[Value]) -> Broken {
+    fn aggregate(&self, id: LlvmInst, operands: &[Value]) -> Broken {
         let path = self.function.numbers_of(id);
         let member = member_type(self.types, self.ty(operands[0]), path);
         let member = member.filter(|_| !path.is_empty());
@@ -220,7 +223,7 @@ impl Checker<'_> {
         })
     }
 
-    fn call(&self, id: Inst) -> Broken {
+    fn call(&self, id: LlvmInst) -> Broken {
         let Some(call) = self.function.call(id) else {
             return Err("nothing is called");
         };
@@ -248,7 +251,7 @@ impl Checker<'_> {
             }
         }
         if edges[0] != 0 {
-            let place = function.place(Inst::new(0));
+            let place = function.place(LlvmInst::new(0));
             return Err(fault(place, "the entry block is branched to"));
         }
         for block in function.block_ids() {
@@ -269,13 +272,13 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn covers(&self, phi: Inst, edges: u32) -> bool {
-        let blocks: &[Block] = self.function.blocks_of(phi);
+    fn covers(&self, phi: LlvmInst, edges: u32) -> bool {
+        let blocks: &[LlvmBlock] = self.function.blocks_of(phi);
         blocks.len() as u64 == u64::from(edges)
     }
 }
 
-fn is_integer_constant(module: &Module, id: crate::ir::Const) -> bool {
+fn is_integer_constant(module: &Module, id: crate::ir::LlvmConst) -> bool {
     matches!(
         module.consts.kind(id),
         crate::ir::ConstKind::Int(_) | crate::ir::ConstKind::Wide(_)
@@ -283,7 +286,7 @@ fn is_integer_constant(module: &Module, id: crate::ir::Const) -> bool {
 }
 
 /// Number of elements and whether scalable; `None` for what is no vector.
-fn shape(types: &Types, ty: Type) -> Option<(u32, bool)> {
+fn shape(types: &Types, ty: LlvmType) -> Option<(u32, bool)> {
     match *types.kind(ty) {
         TypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
         _ => None,
@@ -291,7 +294,7 @@ fn shape(types: &Types, ty: Type) -> Option<(u32, bool)> {
 }
 
 /// The operands of a binary operation are what it works on.
-pub fn arithmetic(types: &Types, opcode: Opcode, ty: Type) -> Broken {
+pub fn arithmetic(types: &Types, opcode: Opcode, ty: LlvmType) -> Broken {
     let scalar = types.scalar(ty);
     let floats = matches!(
         opcode,
@@ -320,7 +323,7 @@ enum Class {
     Other,
 }
 
-fn class(types: &Types, ty: Type) -> Class {
+fn class(types: &Types, ty: LlvmType) -> Class {
     match types.kind(types.scalar(ty)) {
         TypeKind::Int(_) => Class::Int,
         TypeKind::Pointer { .. } => Class::Pointer,
@@ -330,7 +333,7 @@ fn class(types: &Types, ty: Type) -> Class {
 }
 
 /// A conversion is between types it can convert.
-pub fn cast(types: &Types, opcode: Opcode, from: Type, to: Type) -> Broken {
+pub fn cast(types: &Types, opcode: Opcode, from: LlvmType, to: LlvmType) -> Broken {
     let (source, target) = (class(types, from), class(types, to));
     if opcode == Opcode::BitCast {
         let pointers = source == Class::Pointer && target == Class::Pointer;
@@ -343,7 +346,7 @@ pub fn cast(types: &Types, opcode: Opcode, from: Type, to: Type) -> Broken {
         };
         return ensure(fits, "a conversion between types of other sizes or kinds");
     }
-    let bits = |ty: Type| {
+    let bits = |ty: LlvmType| {
         let scalar = types.scalar(ty);
         types
             .int_width(scalar)
@@ -370,8 +373,8 @@ pub fn cast(types: &Types, opcode: Opcode, from: Type, to: Type) -> Broken {
 }
 
 /// Whether values of two types have equally many bits; what is not known is taken to have.
-fn same_bits(types: &Types, a: Type, b: Type) -> bool {
-    let bits = |ty: Type| {
+fn same_bits(types: &Types, a: LlvmType, b: LlvmType) -> bool {
+    let bits = |ty: LlvmType| {
         let scalar = types.scalar(ty);
         let width = types.int_width(scalar).or(types.float_width(scalar))?;
         let (len, scalable) = shape(types, ty).unwrap_or((1, false));

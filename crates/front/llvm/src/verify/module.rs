@@ -2,10 +2,11 @@
 
 use super::{Broken, ensure};
 use crate::ir::{
-    Aliasee, Const, ConstData, ConstKind, Expr, GlobalKind, Module, Opcode, Type, TypeKind, Types,
+    Aliasee, ConstData, ConstKind, Expr, GlobalKind, LlvmConst, LlvmType, Module, Opcode, TypeKind,
+    Types,
 };
 use crate::{Error, fault};
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 const MAX_TYPE_DEPTH: u32 = 100;
 const MAX_CONSTANT_DEPTH: u32 = 200;
@@ -15,9 +16,9 @@ const MAX_CONSTANT_DEPTH: u32 = 200;
 /// # Errors
 /// The first rule found broken, with its place as far as it is known.
 pub fn verify(module: &Module) -> Result<(), Error> {
-    types(&module.types).map_err(|why| fault(Place::Unknown, why))?;
-    constants(module).map_err(|why| fault(Place::Unknown, why))?;
-    super::metadata::verify(module).map_err(|why| fault(Place::Unknown, why))?;
+    types(&module.types).map_err(|why| fault(SourceLocation::Unknown, why))?;
+    constants(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
+    super::metadata::verify(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
     for data in &module.globals {
         let result = match data.kind {
             GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {
@@ -60,12 +61,12 @@ fn types(types: &Types) -> Broken {
                 ensure(all, "a struct of what cannot be in memory")?;
             }
             TypeKind::Function { result, params, .. } => {
-                let is_value = |ty: Type| {
+                let is_value = |ty: LlvmType| {
                     !matches!(types.kind(ty), TypeKind::Function { .. } | TypeKind::Label)
                 };
                 let all = params
                     .iter()
-                    .all(|&param| param != Type::VOID && is_value(param));
+                    .all(|&param| param != LlvmType::VOID && is_value(param));
                 ensure(
                     all && is_value(*result),
                     "a function of what cannot be a value",
@@ -81,16 +82,16 @@ fn types(types: &Types) -> Broken {
     Ok(())
 }
 
-fn is_scalar(types: &Types, ty: Type) -> bool {
+fn is_scalar(types: &Types, ty: LlvmType) -> bool {
     types.float_width(ty).is_some()
         || matches!(types.kind(ty), TypeKind::Int(_) | TypeKind::Pointer { .. })
 }
 
-fn is_named(types: &Types, ty: Type) -> bool {
+fn is_named(types: &Types, ty: LlvmType) -> bool {
     matches!(types.kind(ty), TypeKind::Struct { name, .. } if !name.is_empty())
 }
 
-fn is_element(types: &Types, ty: Type) -> bool {
+fn is_element(types: &Types, ty: LlvmType) -> bool {
     !matches!(
         types.kind(ty),
         TypeKind::Void | TypeKind::Label | TypeKind::Metadata | TypeKind::Function { .. }
@@ -107,7 +108,7 @@ enum Depth {
 
 fn type_depth(
     types: &Types,
-    ty: Type,
+    ty: LlvmType,
     level: u32,
     depths: &mut [Depth],
 ) -> Result<u32, &'static str> {
@@ -120,7 +121,7 @@ fn type_depth(
     ensure(level < MAX_TYPE_DEPTH, too_deep)?;
     depths[ty.index()] = Depth::Busy;
     let mut depth = 0;
-    let mut within = |inner: Type, depths: &mut [Depth]| {
+    let mut within = |inner: LlvmType, depths: &mut [Depth]| {
         depth = depth.max(type_depth(types, inner, level + 1, depths)? + 1);
         Ok::<(), &'static str>(())
     };
@@ -167,7 +168,7 @@ fn constants(module: &Module) -> Broken {
     // What a constant is made of was interned before it.
     let mut depths: Vec<u32> = Vec::with_capacity(module.consts.len());
     for (_, ConstData { ty, kind }) in module.consts.iter() {
-        let deepest = |parts: &[Const]| {
+        let deepest = |parts: &[LlvmConst]| {
             parts
                 .iter()
                 .map(|part| depths.get(part.index()).map_or(0, |depth| depth + 1))
@@ -199,12 +200,12 @@ fn constants(module: &Module) -> Broken {
     Ok(())
 }
 
-fn aggregate(module: &Module, ty: Type, parts: &[Const]) -> Broken {
+fn aggregate(module: &Module, ty: LlvmType, parts: &[LlvmConst]) -> Broken {
     let types = &module.types;
     if matches!(types.kind(ty), TypeKind::Pointer { .. }) {
         return Ok(());
     }
-    let fits = |(index, part): (usize, &Const)| {
+    let fits = |(index, part): (usize, &LlvmConst)| {
         let expected = types.element(ty, index as u64);
         expected.is_some_and(|expected| types.agree(expected, module.consts.ty(*part)))
     };
@@ -214,7 +215,7 @@ fn aggregate(module: &Module, ty: Type, parts: &[Const]) -> Broken {
     )
 }
 
-fn expression(module: &Module, ty: Type, expr: &Expr) -> Broken {
+fn expression(module: &Module, ty: LlvmType, expr: &Expr) -> Broken {
     let types = &module.types;
     let of = |index: usize| {
         expr.operands

@@ -2,11 +2,12 @@
 //! (StablehloBytecode.cpp) and `vhlo` (VhloBytecode.cpp). Attributes of `vhlo` are those that
 //! they are versions of.
 
-use super::cursor::{Cursor, Result};
-use super::entries::Reader;
-use crate::dialect::{self, FieldKind, Structure};
+use super::cursor::{BytecodeCursor, BytecodeResult};
+use super::entries::BytecodeReader;
+use crate::dialect::{self, AttributeSyntax, FieldKind};
 use crate::mlir::{
-    Attr, AttributeKind, DialectBody, Float, Loc, LocationKind, Named, Signedness, Type, TypeKind,
+    AttributeKind, DialectBody, IntegerSignedness, LocationKind, MlirAttr, MlirFloat, MlirLoc,
+    MlirType, MlirTypeKind, NamedAttribute,
 };
 
 /// Attributes of StableHLO by their codes.
@@ -50,9 +51,13 @@ fn named(table: &'static [(u64, &'static str)], code: u64) -> Option<&'static st
     rows.find(|(row, _)| *row == code).map(|(_, name)| *name)
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BytecodeReader<'a> {
     /// An attribute in the encoding of its dialect.
-    pub fn custom_attribute(&mut self, dialect: &str, data: &mut Cursor<'a>) -> Result<Attr> {
+    pub fn custom_attribute(
+        &mut self,
+        dialect: &str,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirAttr> {
         if !matches!(dialect, "builtin" | "vhlo" | "stablehlo") {
             return self.encoded_attribute(dialect, data);
         }
@@ -72,7 +77,11 @@ impl<'a> Reader<'a> {
     }
 
     /// An attribute in an encoding that is not known, such as a sharding: its bytes.
-    fn encoded_attribute(&mut self, dialect: &str, data: &mut Cursor<'a>) -> Result<Attr> {
+    fn encoded_attribute(
+        &mut self,
+        dialect: &str,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirAttr> {
         let bytes = data.take(data.left())?;
         let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
         let name = self.module.intern(&format!("{dialect}.encoded"));
@@ -81,7 +90,11 @@ impl<'a> Reader<'a> {
         Ok(self.module.attributes.intern(kind))
     }
 
-    fn builtin_attribute(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn builtin_attribute(
+        &mut self,
+        code: u64,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
         Ok(match code {
             0 => AttributeKind::Array(self.attributes_list(data)?),
             1 => AttributeKind::Dictionary(self.named_list(data)?),
@@ -113,7 +126,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn vhlo_attribute(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn vhlo_attribute(
+        &mut self,
+        code: u64,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
         Ok(match code {
             1 => AttributeKind::Array(self.attributes_list(data)?),
             2 => {
@@ -137,12 +154,18 @@ impl<'a> Reader<'a> {
     }
 
     /// An attribute of StableHLO: a word by its number, or fields in order.
-    fn shared_attribute(&mut self, name: &str, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn shared_attribute(
+        &mut self,
+        name: &str,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
         let full = format!("stablehlo.{name}");
         let body = match dialect::structure(&full) {
-            Some(Structure::Keyword) => self.keyword(name, data)?,
-            Some(Structure::Fields(fields)) => self.fields(name, fields, data)?,
-            Some(Structure::Convolution) => self.fields(name, dialect::CONVOLUTION_FIELDS, data)?,
+            Some(AttributeSyntax::Keyword) => self.keyword(name, data)?,
+            Some(AttributeSyntax::Fields(fields)) => self.fields(name, fields, data)?,
+            Some(AttributeSyntax::Convolution) => {
+                self.fields(name, dialect::CONVOLUTION_FIELDS, data)?
+            }
             None => {
                 let bounds = data.signed_list()?;
                 let shown = bounds.iter().map(|&bound| match bound {
@@ -157,7 +180,11 @@ impl<'a> Reader<'a> {
         Ok(AttributeKind::Dialect { name, body })
     }
 
-    fn keyword(&mut self, name: &str, data: &mut Cursor<'a>) -> Result<DialectBody> {
+    fn keyword(
+        &mut self,
+        name: &str,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<DialectBody> {
         let number = data.number()?;
         // Distributions are counted from one.
         let first = u64::from(name == "rng_distribution");
@@ -173,10 +200,10 @@ impl<'a> Reader<'a> {
     fn fields(
         &mut self,
         name: &str,
-        fields: &[dialect::Field],
-        data: &mut Cursor<'a>,
-    ) -> Result<DialectBody> {
-        let mut named: Vec<Named> = Vec::new();
+        fields: &[dialect::AttributeField],
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<DialectBody> {
+        let mut named: Vec<NamedAttribute> = Vec::new();
         for field in fields {
             let (attr, is_default) = match field.kind {
                 FieldKind::Integers => {
@@ -197,7 +224,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A field that is neither a number nor numbers.
-    fn field(&mut self, name: &str, field: &str, data: &mut Cursor<'a>) -> Result<Attr> {
+    fn field(
+        &mut self,
+        name: &str,
+        field: &str,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirAttr> {
         let kind = match (name, field) {
             ("dot_algorithm", "allow_imprecise_accumulation") => AttributeKind::Integer {
                 value: i128::from(data.signed()? != 0),
@@ -207,14 +239,14 @@ impl<'a> Reader<'a> {
             ("result_accuracy", "mode") => return self.attribute(data),
             _ => {
                 let bits = data.signed()? as u64;
-                let ty = self.module.types.float(Float::F64);
+                let ty = self.module.types.float(MlirFloat::F64);
                 AttributeKind::Float { bits, ty }
             }
         };
         Ok(self.module.attributes.intern(kind))
     }
 
-    fn symbol_ref(&mut self, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn symbol_ref(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
         let mut path = vec![self.name(data)?];
         let count = data.count()?;
         for _ in 0..count {
@@ -228,7 +260,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bits of a number of this width: a byte, or a signed number.
-    fn bits(&mut self, width: u32, data: &mut Cursor<'a>) -> Result<u64> {
+    fn bits(&mut self, width: u32, data: &mut BytecodeCursor<'a>) -> BytecodeResult<u64> {
         match width {
             1..=8 => Ok(u64::from(data.byte()?) & ((1 << width) - 1)),
             9..=64 => Ok(data.signed()? as u64 & (u64::MAX >> (64 - width))),
@@ -236,23 +268,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn integer(&mut self, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn integer(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
         let ty = self.ty(data)?;
         let (width, sign) = match *self.module.types.kind(ty) {
-            TypeKind::Integer { width, sign } => (width, sign),
-            TypeKind::Index => (64, Signedness::Signless),
+            MlirTypeKind::Integer { width, sign } => (width, sign),
+            MlirTypeKind::Index => (64, IntegerSignedness::Signless),
             _ => return data.error("an integer has another type"),
         };
         let bits = self.bits(width, data)?;
-        let negative = sign != Signedness::Unsigned && width > 1 && bits >> (width - 1) == 1;
+        let negative = sign != IntegerSignedness::Unsigned && width > 1 && bits >> (width - 1) == 1;
         let value = i128::from(bits) - if negative { 1 << width } else { 0 };
         Ok(AttributeKind::Integer { value, ty })
     }
 
-    fn float(&mut self, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn float(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
         let ty = self.ty(data)?;
         match *self.module.types.kind(ty) {
-            TypeKind::Float(float) => Ok(AttributeKind::Float {
+            MlirTypeKind::Float(float) => Ok(AttributeKind::Float {
                 bits: self.bits(float.width(), data)?,
                 ty,
             }),
@@ -260,7 +292,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn dense_array(&mut self, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn dense_array(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
         let element = self.ty(data)?;
         let count = data.number()?;
         let bytes = data.blob()?;
@@ -274,14 +306,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn element_bytes(&self, element: Type, data: &Cursor<'a>) -> Result<usize> {
+    fn element_bytes(&self, element: MlirType, data: &BytecodeCursor<'a>) -> BytecodeResult<usize> {
         match self.module.types.element_bytes(element) {
             Some(width) if width > 0 => Ok(width),
             _ => data.error("elements of this type are not supported"),
         }
     }
 
-    fn elements(&mut self, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    fn elements(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
         let ty = self.ty(data)?;
         let bytes = data.blob()?.to_vec();
         match self.module.types.elements_of_bytes(ty, bytes) {
@@ -290,7 +322,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn location_attribute(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<Loc> {
+    fn location_attribute(
+        &mut self,
+        code: u64,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirLoc> {
         let kind = match code {
             10 => LocationKind::CallSite {
                 callee: self.location(data)?,
@@ -307,7 +343,8 @@ impl<'a> Reader<'a> {
             }
             12 | 13 => {
                 let count = data.count()?;
-                let parts: Result<Vec<Loc>> = (0..count).map(|_| self.location(data)).collect();
+                let parts: BytecodeResult<Vec<MlirLoc>> =
+                    (0..count).map(|_| self.location(data)).collect();
                 let metadata = match code {
                     13 => Some(self.attribute(data)?),
                     _ => None,
@@ -328,10 +365,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A file with up to four numbers: line and column of the start, and of the end.
-    fn file_range(&mut self, data: &mut Cursor<'a>) -> Result<LocationKind> {
+    fn file_range(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<LocationKind> {
         let file = self.name(data)?;
         let count = data.count()?;
-        let numbers: Result<Vec<u32>> = (0..count).map(|_| data.number().map(small)).collect();
+        let numbers: BytecodeResult<Vec<u32>> =
+            (0..count).map(|_| data.number().map(small)).collect();
         let numbers = numbers?;
         let at = |position: usize| numbers.get(position).copied();
         let start = (at(0).unwrap_or(0), at(1).unwrap_or(0));

@@ -3,11 +3,14 @@
 //! Values are numbered from the region around that is isolated from above; a region takes the
 //! numbers behind those of the regions around it, and gives them back at its end.
 
-use super::cursor::{Cursor, Result};
-use super::entries::Reader;
+use super::cursor::{BytecodeCursor, BytecodeResult};
+use super::entries::BytecodeReader;
 use super::vhlo;
 use crate::dialect;
-use crate::mlir::{AttributeKind, Block, Definition, Named, Op, Region, Type, Value};
+use crate::mlir::{
+    AttributeKind, MlirBlock, MlirOp, MlirRegion, MlirType, MlirValue, NamedAttribute,
+    ValueDefinition,
+};
 
 /// What the mask of an operation says it has.
 mod has {
@@ -22,34 +25,35 @@ mod has {
 
 /// Values that operations may refer to.
 #[derive(Default)]
-struct Scope {
-    values: Vec<Option<Value>>,
+struct BytecodeScope {
+    values: Vec<Option<MlirValue>>,
     /// The number of the next value of the innermost region.
     next: usize,
 }
 
 /// What the reading of operations needs besides the tables.
-struct Body<'r, 'a> {
-    reader: &'r mut Reader<'a>,
-    scope: Scope,
+struct BytecodeOpReader<'r, 'a> {
+    reader: &'r mut BytecodeReader<'a>,
+    scope: BytecodeScope,
     /// Blocks of the innermost region.
-    blocks: Vec<Block>,
+    blocks: Vec<MlirBlock>,
     /// Placeholders of uses before definitions, and what they stand for.
-    replaced: Vec<(Value, Value)>,
+    replaced: Vec<(MlirValue, MlirValue)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BytecodeReader<'a> {
     /// All operations.
-    pub fn body(&mut self, mut data: Cursor<'a>) -> Result<()> {
-        let mut body = Body {
+    pub fn body(&mut self, mut data: BytecodeCursor<'a>) -> BytecodeResult<()> {
+        let mut body = BytecodeOpReader {
             reader: self,
-            scope: Scope::default(),
+            scope: BytecodeScope::default(),
             blocks: Vec::new(),
             replaced: Vec::new(),
         };
         let (count, _) = data.flagged()?;
         let count = data.checked(count)?;
-        let ops: Result<Vec<Op>> = (0..count).map(|_| body.operation(&mut data)).collect();
+        let ops: BytecodeResult<Vec<MlirOp>> =
+            (0..count).map(|_| body.operation(&mut data)).collect();
         let replaced = std::mem::take(&mut body.replaced);
         self.module.adopt(&ops?);
         self.module.replace_operands(&replaced);
@@ -58,8 +62,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl<'a> Body<'_, 'a> {
-    fn operation(&mut self, data: &mut Cursor<'a>) -> Result<Op> {
+impl<'a> BytecodeOpReader<'_, 'a> {
+    fn operation(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirOp> {
         let start = *data;
         self.reader.enter(data)?;
         let number = data.number()?;
@@ -92,7 +96,7 @@ impl<'a> Body<'_, 'a> {
         Ok(op)
     }
 
-    fn dictionary(&mut self, data: &mut Cursor<'a>) -> Result<Vec<Named>> {
+    fn dictionary(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Vec<NamedAttribute>> {
         let attr = self.reader.attribute(data)?;
         match self.reader.module.attributes.kind(attr) {
             AttributeKind::Dictionary(named) => Ok(named.to_vec()),
@@ -102,7 +106,11 @@ impl<'a> Body<'_, 'a> {
 
     /// Properties, ordered by the names that the operation's definition has; those that may be
     /// missing have a flag. What stands behind says how operands are grouped, which the types say too.
-    fn properties(&mut self, op: Op, data: &mut Cursor<'a>) -> Result<Vec<Named>> {
+    fn properties(
+        &mut self,
+        op: MlirOp,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<Vec<NamedAttribute>> {
         let number = data.number()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&part) = self.reader.properties.get(at) else {
@@ -138,11 +146,11 @@ impl<'a> Body<'_, 'a> {
     /// Gives the operation its name and attributes, of StableHLO if they were of `vhlo`.
     fn name_and_attributes(
         &mut self,
-        op: Op,
-        mut properties: Vec<Named>,
-        mut discardable: Vec<Named>,
-        start: &Cursor<'a>,
-    ) -> Result<()> {
+        op: MlirOp,
+        mut properties: Vec<NamedAttribute>,
+        mut discardable: Vec<NamedAttribute>,
+        start: &BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
         let module = &mut self.reader.module;
         let name = module.name(op).to_owned();
         if let Some(versioned) = name.strip_prefix("vhlo.") {
@@ -163,7 +171,12 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    fn results_and_operands(&mut self, op: Op, mask: u8, data: &mut Cursor<'a>) -> Result<()> {
+    fn results_and_operands(
+        &mut self,
+        op: MlirOp,
+        mask: u8,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
         let mut results = Vec::new();
         if mask & has::RESULTS != 0 {
             let count = data.count()?;
@@ -173,30 +186,36 @@ impl<'a> Body<'_, 'a> {
         }
         if mask & has::OPERANDS != 0 {
             let count = data.count()?;
-            let operands: Result<Vec<Value>> = (0..count).map(|_| self.operand(data)).collect();
+            let operands: BytecodeResult<Vec<MlirValue>> =
+                (0..count).map(|_| self.operand(data)).collect();
             self.reader.module.set_operands(op, &operands?);
         }
         if mask & has::SUCCESSORS != 0 {
             let count = data.count()?;
-            let successors: Result<Vec<Block>> = (0..count).map(|_| self.successor(data)).collect();
+            let successors: BytecodeResult<Vec<MlirBlock>> =
+                (0..count).map(|_| self.successor(data)).collect();
             self.reader.module.set_successors(op, &successors?);
         }
         if mask & has::USE_LISTS != 0 {
             skip_use_lists(results.len(), data)?;
         }
         self.reader.module.set_results(op, &results);
-        let values: Vec<Value> = self.reader.module.results(op).collect();
+        let values: Vec<MlirValue> = self.reader.module.results(op).collect();
         self.define(&values, data)
     }
 
-    fn operand(&mut self, data: &mut Cursor<'a>) -> Result<Value> {
+    fn operand(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirValue> {
         let number = data.number()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         match self.scope.values.get(at) {
             Some(&Some(value)) => Ok(value),
             Some(None) => {
-                let ty = self.reader.module.types.intern(crate::mlir::TypeKind::None);
-                let definition = Definition::Argument(Block::new(0), 0);
+                let ty = self
+                    .reader
+                    .module
+                    .types
+                    .intern(crate::mlir::MlirTypeKind::None);
+                let definition = ValueDefinition::Argument(MlirBlock::new(0), 0);
                 let value = self.reader.module.reserve_value(ty, definition);
                 self.scope.values[at] = Some(value);
                 Ok(value)
@@ -205,7 +224,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    fn successor(&mut self, data: &mut Cursor<'a>) -> Result<Block> {
+    fn successor(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirBlock> {
         let number = data.number()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         match self.blocks.get(at) {
@@ -215,7 +234,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Gives values the next numbers of the innermost region.
-    fn define(&mut self, values: &[Value], data: &Cursor<'a>) -> Result<()> {
+    fn define(&mut self, values: &[MlirValue], data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
         for &value in values {
             let Some(slot) = self.scope.values.get_mut(self.scope.next) else {
                 return data.error("a region has more values than it says");
@@ -228,7 +247,7 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    fn regions(&mut self, op: Op, data: &mut Cursor<'a>) -> Result<()> {
+    fn regions(&mut self, op: MlirOp, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
         let (count, isolated) = data.flagged()?;
         let count = data.checked(count)?;
         let mut inner = *data;
@@ -240,7 +259,7 @@ impl<'a> Body<'_, 'a> {
         let blocks = std::mem::take(&mut self.blocks);
         let span = self.reader.module.reserve_regions(op, count);
         for at in span.range() {
-            self.region(Region::new(at), &mut inner)?;
+            self.region(MlirRegion::new(at), &mut inner)?;
         }
         self.blocks = blocks;
         if let Some(outer) = outer {
@@ -252,7 +271,7 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    fn region(&mut self, region: Region, data: &mut Cursor<'a>) -> Result<()> {
+    fn region(&mut self, region: MlirRegion, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
         let count = data.count()?;
         if count == 0 {
             return Ok(());
@@ -277,13 +296,13 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    fn block(&mut self, block: Block, data: &mut Cursor<'a>) -> Result<()> {
+    fn block(&mut self, block: MlirBlock, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
         let (count, has_arguments) = data.flagged()?;
         let count = data.checked(count)?;
         if has_arguments {
             let types = self.arguments(data)?;
             self.reader.module.set_arguments(block, &types);
-            let values: Vec<Value> = self.reader.module.arguments(block).collect();
+            let values: Vec<MlirValue> = self.reader.module.arguments(block).collect();
             self.define(&values, data)?;
             if self.reader.version >= 3 && data.byte()? != 0 {
                 skip_use_lists(types.len(), data)?;
@@ -299,7 +318,7 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    fn arguments(&mut self, data: &mut Cursor<'a>) -> Result<Vec<Type>> {
+    fn arguments(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Vec<MlirType>> {
         let count = data.count()?;
         let mut types = Vec::with_capacity(count);
         for _ in 0..count {
@@ -320,7 +339,7 @@ impl<'a> Body<'_, 'a> {
 }
 
 /// Skips the order of uses, which a module does not keep.
-fn skip_use_lists(values: usize, data: &mut Cursor<'_>) -> Result<()> {
+fn skip_use_lists(values: usize, data: &mut BytecodeCursor<'_>) -> BytecodeResult<()> {
     let lists = match values {
         0 | 1 => 1,
         _ => data.count()?,

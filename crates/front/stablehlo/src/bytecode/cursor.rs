@@ -1,34 +1,34 @@
 //! A position in a part of the input, and the primitives of the format.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Results of readers.
-pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+pub(crate) type BytecodeResult<T> = Result<T, Box<SourceDiagnostic>>;
 
 /// A part of the input.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct BytecodeCursor<'a> {
     bytes: &'a [u8],
     pos: usize,
     /// Where the part begins in the input.
     base: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> BytecodeCursor<'a> {
     pub fn new(bytes: &'a [u8], base: usize) -> Self {
-        Cursor {
+        BytecodeCursor {
             bytes,
             pos: 0,
             base,
         }
     }
 
-    pub fn place(&self) -> Place {
-        Place::Byte((self.base + self.pos) as u64)
+    pub fn place(&self) -> SourceLocation {
+        SourceLocation::Byte((self.base + self.pos) as u64)
     }
 
-    pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
-        Err(Box::new(Diagnostic::error(self.place(), message)))
+    pub fn error<T>(&self, message: impl Into<String>) -> BytecodeResult<T> {
+        Err(Box::new(SourceDiagnostic::error(self.place(), message)))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -40,12 +40,12 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.pos
     }
 
-    pub fn byte(&mut self) -> Result<u8> {
+    pub fn byte(&mut self) -> BytecodeResult<u8> {
         Ok(self.take(1)?[0])
     }
 
     /// So many bytes.
-    pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+    pub fn take(&mut self, count: usize) -> BytecodeResult<&'a [u8]> {
         match self.bytes[self.pos..].get(..count) {
             Some(bytes) => {
                 self.pos += count;
@@ -56,13 +56,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// A part of so many bytes.
-    pub fn part(&mut self, count: usize) -> Result<Cursor<'a>> {
+    pub fn part(&mut self, count: usize) -> BytecodeResult<BytecodeCursor<'a>> {
         let base = self.base + self.pos;
-        Ok(Cursor::new(self.take(count)?, base))
+        Ok(BytecodeCursor::new(self.take(count)?, base))
     }
 
     /// A number of one to nine bytes; the zeros at the low end of the first say how many.
-    pub fn number(&mut self) -> Result<u64> {
+    pub fn number(&mut self) -> BytecodeResult<u64> {
         let first = self.byte()?;
         let more = first.trailing_zeros().min(8) as usize;
         let mut bytes = [0; 8];
@@ -76,25 +76,25 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number whose sign is its lowest bit.
-    pub fn signed(&mut self) -> Result<i64> {
+    pub fn signed(&mut self) -> BytecodeResult<i64> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
     /// A number and a flag in its lowest bit.
-    pub fn flagged(&mut self) -> Result<(u64, bool)> {
+    pub fn flagged(&mut self) -> BytecodeResult<(u64, bool)> {
         let number = self.number()?;
         Ok((number >> 1, number & 1 == 1))
     }
 
     /// A number of things that take at least one byte each.
-    pub fn count(&mut self) -> Result<usize> {
+    pub fn count(&mut self) -> BytecodeResult<usize> {
         let count = self.number()?;
         self.checked(count)
     }
 
     /// A number of things that take at least one byte each.
-    pub fn checked(&self, count: u64) -> Result<usize> {
+    pub fn checked(&self, count: u64) -> BytecodeResult<usize> {
         match usize::try_from(count) {
             Ok(count) if count <= self.left() => Ok(count),
             _ => self.error(format!(
@@ -104,18 +104,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub fn blob(&mut self) -> Result<&'a [u8]> {
+    pub fn blob(&mut self) -> BytecodeResult<&'a [u8]> {
         let count = self.count()?;
         self.take(count)
     }
 
-    pub fn signed_list(&mut self) -> Result<Vec<i64>> {
+    pub fn signed_list(&mut self) -> BytecodeResult<Vec<i64>> {
         let count = self.count()?;
         (0..count).map(|_| self.signed()).collect()
     }
 
     /// Bytes up to a zero, which is skipped.
-    pub fn terminated(&mut self) -> Result<&'a [u8]> {
+    pub fn terminated(&mut self) -> BytecodeResult<&'a [u8]> {
         let rest = &self.bytes[self.pos..];
         match rest.iter().position(|&byte| byte == 0) {
             Some(length) => {
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips what was put in so that the next byte has an address of this alignment.
-    pub fn align(&mut self, alignment: u64) -> Result<()> {
+    pub fn align(&mut self, alignment: u64) -> BytecodeResult<()> {
         let at = (self.base + self.pos) as u64;
         if !alignment.is_power_of_two() || alignment > 1 << 32 {
             return self.error("an alignment is a power of two");
@@ -137,7 +137,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A section: its number and what is in it.
-    pub fn section(&mut self) -> Result<(u8, Cursor<'a>)> {
+    pub fn section(&mut self) -> BytecodeResult<(u8, BytecodeCursor<'a>)> {
         let id = self.byte()?;
         let length = self.number()?;
         if id & 0x80 != 0 {
@@ -155,11 +155,14 @@ mod tests {
 
     #[test]
     fn numbers_of_every_length() {
-        let read = |bytes: &[u8]| Cursor::new(bytes, 0).number().expect("a number");
+        let read = |bytes: &[u8]| BytecodeCursor::new(bytes, 0).number().expect("a number");
         assert_eq!(read(&[0x0D]), 6);
         assert_eq!(read(&[0x02, 0x20]), 0x800);
         assert_eq!(read(&[0x80, 1, 2, 0, 0, 0, 0, 0]), 0x201);
         assert_eq!(read(&[0, 1, 0, 0, 0, 0, 0, 0, 0x80]), 1 << 63 | 1);
-        assert_eq!(Cursor::new(&[0x07], 0).signed().expect("a number"), -2);
+        assert_eq!(
+            BytecodeCursor::new(&[0x07], 0).signed().expect("a number"),
+            -2
+        );
     }
 }

@@ -1,43 +1,45 @@
 //! Attributes and types, each read when something refers to it.
 
-use super::cursor::{Cursor, Result};
+use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::file::OpName;
-use crate::mlir::text::Parser;
-use crate::mlir::{Attr, AttributeKind, Loc, Module, Named, Symbol, Type};
+use crate::mlir::text::MlirParser;
+use crate::mlir::{
+    AttributeKind, MlirAttr, MlirLoc, MlirModule, MlirSymbol, MlirType, NamedAttribute,
+};
 
 /// Attributes and types that refer to each other in a chain.
 const MAX_DEPTH: u32 = 100;
 
 /// Where an attribute or type is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct BytecodeEntry<'a> {
     pub dialect: &'a str,
     /// Whether its dialect has an encoding for it; otherwise it is text.
     pub custom: bool,
-    pub data: Cursor<'a>,
+    pub data: BytecodeCursor<'a>,
 }
 
 /// The state of reading bytecode.
-pub(crate) struct Reader<'a> {
+pub(crate) struct BytecodeReader<'a> {
     pub version: u64,
-    pub module: Module,
+    pub module: MlirModule,
     pub strings: Vec<&'a [u8]>,
     pub dialect_names: Vec<&'a str>,
     pub op_names: Vec<OpName>,
-    pub resource_keys: Vec<Symbol>,
-    pub properties: Vec<Cursor<'a>>,
-    pub attribute_entries: Vec<Entry<'a>>,
-    pub type_entries: Vec<Entry<'a>>,
-    pub attributes: Vec<Option<Attr>>,
-    pub types: Vec<Option<Type>>,
+    pub resource_keys: Vec<MlirSymbol>,
+    pub properties: Vec<BytecodeCursor<'a>>,
+    pub attribute_entries: Vec<BytecodeEntry<'a>>,
+    pub type_entries: Vec<BytecodeEntry<'a>>,
+    pub attributes: Vec<Option<MlirAttr>>,
+    pub types: Vec<Option<MlirType>>,
     depth: u32,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BytecodeReader<'a> {
     pub fn new(version: u64) -> Self {
-        Reader {
+        BytecodeReader {
             version,
-            module: Module::new("builtin.module"),
+            module: MlirModule::new("builtin.module"),
             strings: Vec::new(),
             dialect_names: Vec::new(),
             op_names: Vec::new(),
@@ -52,7 +54,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One level deeper; an error if there are too many.
-    pub fn enter(&mut self, data: &Cursor<'a>) -> Result<()> {
+    pub fn enter(&mut self, data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
             true => data.error(format!("nested more than {MAX_DEPTH} levels deep")),
@@ -60,26 +62,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The reverse of [`Reader::enter`].
+    /// The reverse of [`BytecodeReader::enter`].
     pub fn leave(&mut self) {
         self.depth -= 1;
     }
 
     /// The attribute that a number refers to.
-    pub fn attribute(&mut self, data: &mut Cursor<'a>) -> Result<Attr> {
+    pub fn attribute(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirAttr> {
         let number = data.number()?;
         self.attribute_number(data, number)
     }
 
     /// The attribute that a number refers to, if its flag says that there is one.
-    pub fn optional_attribute(&mut self, data: &mut Cursor<'a>) -> Result<Option<Attr>> {
+    pub fn optional_attribute(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<Option<MlirAttr>> {
         match data.flagged()? {
             (number, true) => self.attribute_number(data, number).map(Some),
             _ => Ok(None),
         }
     }
 
-    fn attribute_number(&mut self, data: &Cursor<'a>, number: u64) -> Result<Attr> {
+    fn attribute_number(
+        &mut self,
+        data: &BytecodeCursor<'a>,
+        number: u64,
+    ) -> BytecodeResult<MlirAttr> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&entry) = self.attribute_entries.get(at) else {
             return data.error(format!("there is no attribute {number}"));
@@ -91,7 +100,7 @@ impl<'a> Reader<'a> {
         let mut data = entry.data;
         let attr = match entry.custom {
             true => self.custom_attribute(entry.dialect, &mut data)?,
-            false => self.textual(&mut data, Parser::parse_attribute)?,
+            false => self.textual(&mut data, MlirParser::parse_attribute)?,
         };
         self.leave();
         self.attributes[at] = Some(attr);
@@ -99,12 +108,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The type that a number refers to.
-    pub fn ty(&mut self, data: &mut Cursor<'a>) -> Result<Type> {
+    pub fn ty(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirType> {
         let number = data.number()?;
         self.type_number(data, number)
     }
 
-    pub fn type_number(&mut self, data: &Cursor<'a>, number: u64) -> Result<Type> {
+    pub fn type_number(
+        &mut self,
+        data: &BytecodeCursor<'a>,
+        number: u64,
+    ) -> BytecodeResult<MlirType> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&entry) = self.type_entries.get(at) else {
             return data.error(format!("there is no type {number}"));
@@ -116,19 +129,22 @@ impl<'a> Reader<'a> {
         let mut data = entry.data;
         let ty = match entry.custom {
             true => self.custom_type(entry.dialect, &mut data)?,
-            false => self.textual(&mut data, Parser::parse_type)?,
+            false => self.textual(&mut data, MlirParser::parse_type)?,
         };
         self.leave();
         self.types[at] = Some(ty);
         Ok(ty)
     }
 
-    pub fn types_list(&mut self, data: &mut Cursor<'a>) -> Result<Box<[Type]>> {
+    pub fn types_list(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Box<[MlirType]>> {
         let count = data.count()?;
         (0..count).map(|_| self.ty(data)).collect()
     }
 
-    pub fn attributes_list(&mut self, data: &mut Cursor<'a>) -> Result<Box<[Attr]>> {
+    pub fn attributes_list(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<Box<[MlirAttr]>> {
         let count = data.count()?;
         (0..count).map(|_| self.attribute(data)).collect()
     }
@@ -136,12 +152,12 @@ impl<'a> Reader<'a> {
     /// An attribute or type that is kept as text.
     fn textual<T>(
         &mut self,
-        data: &mut Cursor<'a>,
-        parse: impl FnOnce(&mut Parser<'a>) -> Result<T>,
-    ) -> Result<T> {
+        data: &mut BytecodeCursor<'a>,
+        parse: impl FnOnce(&mut MlirParser<'a>) -> BytecodeResult<T>,
+    ) -> BytecodeResult<T> {
         let start = *data;
         let text = data.terminated()?;
-        let mut parser = Parser::new(text);
+        let mut parser = MlirParser::new(text);
         std::mem::swap(&mut parser.module, &mut self.module);
         let parsed = parse(&mut parser);
         std::mem::swap(&mut parser.module, &mut self.module);
@@ -154,7 +170,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A string of the table as an attribute.
-    pub fn string_attribute(&mut self, data: &mut Cursor<'a>) -> Result<AttributeKind> {
+    pub fn string_attribute(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
         let number = data.number()?;
         let bytes = self.raw_string(data, number)?;
         Ok(match std::str::from_utf8(bytes) {
@@ -164,7 +183,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An attribute that has to be a string, as the name of something is.
-    pub fn name(&mut self, data: &mut Cursor<'a>) -> Result<Symbol> {
+    pub fn name(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirSymbol> {
         let attr = self.attribute(data)?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::String(name) => Ok(name),
@@ -173,7 +192,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An attribute that has to be a location.
-    pub fn location(&mut self, data: &mut Cursor<'a>) -> Result<Loc> {
+    pub fn location(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirLoc> {
         let attr = self.attribute(data)?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::Location(loc) => Ok(loc),
@@ -182,7 +201,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Names with their attributes, ordered by name.
-    pub fn named_list(&mut self, data: &mut Cursor<'a>) -> Result<Box<[Named]>> {
+    pub fn named_list(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<Box<[NamedAttribute]>> {
         let count = data.count()?;
         let mut named = Vec::with_capacity(count);
         for _ in 0..count {

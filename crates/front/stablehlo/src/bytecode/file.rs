@@ -1,9 +1,9 @@
 //! Whole inputs: sections and the tables that everything else refers to.
 
-use super::cursor::{Cursor, Result};
-use super::entries::{Entry, Reader};
-use crate::mlir::{Module, Resource, Symbol};
-use spirula_diagnostics::{Diagnostic, Place};
+use super::cursor::{BytecodeCursor, BytecodeResult};
+use super::entries::{BytecodeEntry, BytecodeReader};
+use crate::mlir::{MlirModule, MlirSymbol, ResourceBlob};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// How bytecode begins.
 pub(super) const MAGIC: &[u8] = b"ML\xEFR";
@@ -28,7 +28,7 @@ mod section {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpName {
     /// With its dialect.
-    pub name: Symbol,
+    pub name: MlirSymbol,
     /// Whether its writer knew it, so that its properties have the form of their definition.
     pub registered: bool,
 }
@@ -37,18 +37,18 @@ pub(crate) struct OpName {
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn parse(bytes: &[u8]) -> std::result::Result<Module, Diagnostic> {
+pub fn parse(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
     if u32::try_from(bytes.len()).is_err() {
         let message = "the input is larger than 4 GiB";
-        return Err(Diagnostic::error(Place::Unknown, message));
+        return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     }
     read(bytes).map_err(|error| *error)
 }
 
-fn read(bytes: &[u8]) -> Result<Module> {
-    let mut cursor = Cursor::new(bytes, 0);
+fn read(bytes: &[u8]) -> BytecodeResult<MlirModule> {
+    let mut cursor = BytecodeCursor::new(bytes, 0);
     if cursor.take(MAGIC.len())? != MAGIC {
-        return Cursor::new(bytes, 0).error("this is no MLIR bytecode");
+        return BytecodeCursor::new(bytes, 0).error("this is no MLIR bytecode");
     }
     let version = cursor.number()?;
     if version > NEWEST {
@@ -69,7 +69,7 @@ fn read(bytes: &[u8]) -> Result<Module> {
         Some(data) => Ok(data),
         None => cursor.error(format!("section {id} is missing")),
     };
-    let mut reader = Reader::new(version);
+    let mut reader = BytecodeReader::new(version);
     reader.strings = strings(needed(section::STRINGS)?)?;
     reader.dialects(needed(section::DIALECTS)?)?;
     if let (Some(data), Some(sizes)) = (
@@ -87,7 +87,7 @@ fn read(bytes: &[u8]) -> Result<Module> {
 }
 
 /// Strings with a zero behind each, their lengths in front, the last first.
-fn strings(mut data: Cursor<'_>) -> Result<Vec<&[u8]>> {
+fn strings(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<&[u8]>> {
     let count = data.count()?;
     let mut lengths = Vec::with_capacity(count);
     for _ in 0..count {
@@ -102,7 +102,7 @@ fn strings(mut data: Cursor<'_>) -> Result<Vec<&[u8]>> {
 }
 
 /// Properties with their size in front of each.
-fn properties(mut data: Cursor<'_>) -> Result<Vec<Cursor<'_>>> {
+fn properties(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<BytecodeCursor<'_>>> {
     let count = data.count()?;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
@@ -112,8 +112,8 @@ fn properties(mut data: Cursor<'_>) -> Result<Vec<Cursor<'_>>> {
     Ok(all)
 }
 
-impl<'a> Reader<'a> {
-    fn dialects(&mut self, mut data: Cursor<'a>) -> Result<()> {
+impl<'a> BytecodeReader<'a> {
+    fn dialects(&mut self, mut data: BytecodeCursor<'a>) -> BytecodeResult<()> {
         let count = data.count()?;
         for _ in 0..count {
             let (name, has_version) = match self.version {
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The dialect that a number refers to.
-    pub fn dialect(&mut self, data: &mut Cursor<'a>) -> Result<&'a str> {
+    pub fn dialect(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<&'a str> {
         let number = data.number()?;
         let found = usize::try_from(number).ok();
         match found.and_then(|at| self.dialect_names.get(at)) {
@@ -157,14 +157,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A string of the table that has to be text.
-    pub fn string(&self, data: &Cursor<'a>, number: u64) -> Result<&'a str> {
+    pub fn string(&self, data: &BytecodeCursor<'a>, number: u64) -> BytecodeResult<&'a str> {
         match std::str::from_utf8(self.raw_string(data, number)?) {
             Ok(text) => Ok(text),
             Err(_) => data.error("a name is not UTF-8"),
         }
     }
 
-    pub fn raw_string(&self, data: &Cursor<'a>, number: u64) -> Result<&'a [u8]> {
+    pub fn raw_string(&self, data: &BytecodeCursor<'a>, number: u64) -> BytecodeResult<&'a [u8]> {
         let found = usize::try_from(number).ok();
         match found.and_then(|at| self.strings.get(at)) {
             Some(bytes) => Ok(bytes),
@@ -173,7 +173,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Blobs of dialects; what external tools keep is skipped.
-    fn resources(&mut self, mut data: Cursor<'a>, mut sizes: Cursor<'a>) -> Result<()> {
+    fn resources(
+        &mut self,
+        mut data: BytecodeCursor<'a>,
+        mut sizes: BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
         let external = sizes.count()?;
         let mut group = 0;
         while !sizes.is_empty() {
@@ -207,8 +211,8 @@ impl<'a> Reader<'a> {
         dialect: &str,
         key: &str,
         kind: u8,
-        mut value: Cursor<'a>,
-    ) -> Result<()> {
+        mut value: BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
         let dialect = self.module.intern(dialect);
         let key = self.module.intern(key);
         self.resource_keys.push(key);
@@ -220,7 +224,7 @@ impl<'a> Reader<'a> {
         let size = value.number()?;
         value.align(alignment)?;
         let size = value.checked(size)?;
-        self.module.resources.push(Resource {
+        self.module.resources.push(ResourceBlob {
             dialect,
             key,
             alignment: u32::try_from(alignment).unwrap_or(u32::MAX),
@@ -230,7 +234,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Where each attribute and type is.
-    fn entries(&mut self, mut data: Cursor<'a>, mut sizes: Cursor<'a>) -> Result<()> {
+    fn entries(
+        &mut self,
+        mut data: BytecodeCursor<'a>,
+        mut sizes: BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
         let counts = [sizes.number()?, sizes.number()?];
         for (kind, count) in counts.into_iter().enumerate() {
             let count = sizes.checked(count)?;
@@ -241,7 +249,7 @@ impl<'a> Reader<'a> {
                 for _ in 0..group.min(count - all.len()) {
                     let (size, custom) = sizes.flagged()?;
                     let size = data.checked(size)?;
-                    all.push(Entry {
+                    all.push(BytecodeEntry {
                         dialect,
                         custom,
                         data: data.part(size)?,

@@ -1,9 +1,12 @@
 //! Encodings of types: of `builtin` (BuiltinDialectBytecode.td of MLIR), `stablehlo` and `vhlo`
 //! (VhloBytecode.cpp of StableHLO). Types of `vhlo` are those that they are versions of.
 
-use super::cursor::{Cursor, Result};
-use super::entries::Reader;
-use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind, quantized};
+use super::cursor::{BytecodeCursor, BytecodeResult};
+use super::entries::BytecodeReader;
+use crate::mlir::{
+    DimSize, IntegerSignedness, MlirFloat, MlirType, MlirTypeKind, QuantizationGranularity,
+    QuantizedType, quantized,
+};
 
 /// A number that says "dynamic" among the sizes of a shape.
 const DYNAMIC: i64 = i64::MIN;
@@ -43,9 +46,13 @@ const VHLO_SCALARS: &[(u64, &str)] = &[
     (40, "f8E8M0FNU"),
 ];
 
-impl<'a> Reader<'a> {
+impl<'a> BytecodeReader<'a> {
     /// A type in the encoding of its dialect.
-    pub fn custom_type(&mut self, dialect: &str, data: &mut Cursor<'a>) -> Result<Type> {
+    pub fn custom_type(
+        &mut self,
+        dialect: &str,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirType> {
         let code = data.number()?;
         let kind = match dialect {
             "builtin" => self.builtin_type(code, data)?,
@@ -56,62 +63,70 @@ impl<'a> Reader<'a> {
         Ok(self.module.types.intern(kind))
     }
 
-    fn token(&mut self) -> TypeKind {
-        TypeKind::Dialect {
+    fn token(&mut self) -> MlirTypeKind {
+        MlirTypeKind::Dialect {
             name: self.module.intern("stablehlo.token"),
             body: self.module.intern(""),
         }
     }
 
-    fn builtin_type(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<TypeKind> {
+    fn builtin_type(
+        &mut self,
+        code: u64,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirTypeKind> {
         Ok(match code {
             0 => self.integer_type(data)?,
-            1 => TypeKind::Index,
+            1 => MlirTypeKind::Index,
             2 => self.function_type(data)?,
-            3 => TypeKind::Float(Float::BF16),
-            4 => TypeKind::Float(Float::F16),
-            5 => TypeKind::Float(Float::F32),
-            6 => TypeKind::Float(Float::F64),
-            9 => TypeKind::Complex(self.ty(data)?),
-            12 => TypeKind::None,
+            3 => MlirTypeKind::Float(MlirFloat::BF16),
+            4 => MlirTypeKind::Float(MlirFloat::F16),
+            5 => MlirTypeKind::Float(MlirFloat::F32),
+            6 => MlirTypeKind::Float(MlirFloat::F64),
+            9 => MlirTypeKind::Complex(self.ty(data)?),
+            12 => MlirTypeKind::None,
             13 => self.tensor(data, false)?,
             14 => self.tensor(data, true)?,
-            15 => TypeKind::Tuple(self.types_list(data)?),
-            18 => TypeKind::UnrankedTensor(self.ty(data)?),
+            15 => MlirTypeKind::Tuple(self.types_list(data)?),
+            18 => MlirTypeKind::UnrankedTensor(self.ty(data)?),
             19 => self.vector(data)?,
             _ => return data.error(format!("type {code} of `builtin` is not supported")),
         })
     }
 
-    fn vhlo_type(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<TypeKind> {
+    fn vhlo_type(
+        &mut self,
+        code: u64,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirTypeKind> {
         let mut scalars = VHLO_SCALARS.iter();
         if let Some((_, name)) = scalars.find(|(row, _)| *row == code) {
             return Ok(scalar(name));
         }
         Ok(match code {
-            1 => TypeKind::Complex(self.ty(data)?),
+            1 => MlirTypeKind::Complex(self.ty(data)?),
             8 => self.function_type(data)?,
             20 => self.tensor(data, false)?,
             21 => self.tensor(data, true)?,
             22 => self.token(),
-            23 => TypeKind::Tuple(self.types_list(data)?),
+            23 => MlirTypeKind::Tuple(self.types_list(data)?),
             24 => self.quantized(data)?,
-            25 => TypeKind::UnrankedTensor(self.ty(data)?),
+            25 => MlirTypeKind::UnrankedTensor(self.ty(data)?),
             30 => self.quantized_per_axis(data)?,
             _ => return data.error(format!("type {code} of `vhlo` is not supported")),
         })
     }
 
-    fn integer_type(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+    fn integer_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
         let number = data.number()?;
         let sign = match number & 3 {
-            0 => Signedness::Signless,
-            1 => Signedness::Signed,
-            2 => Signedness::Unsigned,
+            0 => IntegerSignedness::Signless,
+            1 => IntegerSignedness::Signed,
+            2 => IntegerSignedness::Unsigned,
             _ => return data.error("an integer type has an unknown sign"),
         };
         match number >> 2 {
-            width @ 1..0x0100_0000 => Ok(TypeKind::Integer {
+            width @ 1..0x0100_0000 => Ok(MlirTypeKind::Integer {
                 width: width as u32,
                 sign,
             }),
@@ -119,14 +134,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn function_type(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
-        Ok(TypeKind::Function {
+    fn function_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
+        Ok(MlirTypeKind::Function {
             inputs: self.types_list(data)?,
             results: self.types_list(data)?,
         })
     }
 
-    fn shape(&mut self, data: &mut Cursor<'a>) -> Result<Box<[Dim]>> {
+    fn shape(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Box<[DimSize]>> {
         let sizes = data.signed_list()?;
         let one = |size: i64| match (size, u64::try_from(size)) {
             (DYNAMIC, _) => Ok(None),
@@ -136,7 +151,11 @@ impl<'a> Reader<'a> {
         sizes.into_iter().map(one).collect()
     }
 
-    fn tensor(&mut self, data: &mut Cursor<'a>, encoded: bool) -> Result<TypeKind> {
+    fn tensor(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+        encoded: bool,
+    ) -> BytecodeResult<MlirTypeKind> {
         let encoding = match encoded {
             true => Some(self.attribute(data)?),
             false => None,
@@ -144,7 +163,7 @@ impl<'a> Reader<'a> {
         let (shape, element) = (self.shape(data)?, self.ty(data)?);
         match quantized::tensor_fault(&self.module.types, &shape, element) {
             Some(why) => data.error(why),
-            None => Ok(TypeKind::Tensor {
+            None => Ok(MlirTypeKind::Tensor {
                 shape,
                 element,
                 encoding,
@@ -152,12 +171,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn vector(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+    fn vector(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
         let shape: Option<Box<[u64]>> = self.shape(data)?.iter().copied().collect();
         let Some(shape) = shape else {
             return data.error("a vector has a dimension of unknown size");
         };
-        Ok(TypeKind::Vector {
+        Ok(MlirTypeKind::Vector {
             scalable: vec![false; shape.len()].into(),
             shape,
             element: self.ty(data)?,
@@ -166,39 +185,45 @@ impl<'a> Reader<'a> {
 
     /// The type of what a quantised type stores. The lowest of the flags in front says whether it is
     /// signed, the type there does not.
-    fn storage_type(&mut self, data: &mut Cursor<'a>) -> Result<Type> {
+    fn storage_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirType> {
         let is_signed = data.number()? & 1 == 1;
         let ty = self.ty(data)?;
         match *self.module.types.kind(ty) {
-            TypeKind::Integer { width, .. } if !is_signed => {
-                let sign = Signedness::Unsigned;
-                Ok(self.module.types.intern(TypeKind::Integer { width, sign }))
+            MlirTypeKind::Integer { width, .. } if !is_signed => {
+                let sign = IntegerSignedness::Unsigned;
+                Ok(self
+                    .module
+                    .types
+                    .intern(MlirTypeKind::Integer { width, sign }))
             }
             _ => Ok(ty),
         }
     }
 
-    fn double(&mut self, data: &mut Cursor<'a>) -> Result<u64> {
+    fn double(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<u64> {
         data.signed().map(|bits| bits as u64)
     }
 
-    fn quantized(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+    fn quantized(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
         let storage = self.storage_type(data)?;
         let expressed = self.ty(data)?;
         let scale = self.double(data)?;
         let zero = data.signed()?;
-        let quantized = Quantized {
+        let quantized = QuantizedType {
             storage,
             min: data.signed()?,
             max: data.signed()?,
             expressed,
-            axis: Granularity::Tensor,
+            axis: QuantizationGranularity::Tensor,
             parameters: [(scale, zero)].into(),
         };
         self.checked(quantized, data)
     }
 
-    fn quantized_per_axis(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+    fn quantized_per_axis(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirTypeKind> {
         let storage = self.storage_type(data)?;
         let expressed = self.ty(data)?;
         let axis = data.number()?;
@@ -206,44 +231,48 @@ impl<'a> Reader<'a> {
         let count = data.count()?;
         let scales: Vec<u64> = (0..count)
             .map(|_| self.double(data))
-            .collect::<Result<_>>()?;
+            .collect::<BytecodeResult<_>>()?;
         let zeros = data.signed_list()?;
         if zeros.len() != scales.len() {
             return data.error("scales and zero points differ in number");
         }
-        let quantized = Quantized {
+        let quantized = QuantizedType {
             storage,
             min,
             max,
             expressed,
-            axis: Granularity::Axis(axis),
+            axis: QuantizationGranularity::Axis(axis),
             parameters: scales.into_iter().zip(zeros).collect(),
         };
         self.checked(quantized, data)
     }
 
-    fn checked(&self, quantized: Quantized, data: &Cursor<'a>) -> Result<TypeKind> {
+    fn checked(
+        &self,
+        quantized: QuantizedType,
+        data: &BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirTypeKind> {
         match quantized::fault(&self.module.types, &quantized) {
             Some(why) => data.error(why),
-            None => Ok(TypeKind::Quantized(Box::new(quantized))),
+            None => Ok(MlirTypeKind::Quantized(Box::new(quantized))),
         }
     }
 }
 
 /// A type that is a word.
-fn scalar(name: &str) -> TypeKind {
-    let integer = |sign, digits: &str| TypeKind::Integer {
+fn scalar(name: &str) -> MlirTypeKind {
+    let integer = |sign, digits: &str| MlirTypeKind::Integer {
         width: digits.parse().unwrap_or(1),
         sign,
     };
-    match (Float::named(name), name) {
-        (Some(float), _) => TypeKind::Float(float),
-        (_, "index") => TypeKind::Index,
-        (_, "none") => TypeKind::None,
+    match (MlirFloat::named(name), name) {
+        (Some(float), _) => MlirTypeKind::Float(float),
+        (_, "index") => MlirTypeKind::Index,
+        (_, "none") => MlirTypeKind::None,
         _ => match (name.strip_prefix("ui"), name.strip_prefix('i')) {
-            (Some(digits), _) => integer(Signedness::Unsigned, digits),
-            (_, Some(digits)) => integer(Signedness::Signless, digits),
-            _ => TypeKind::None,
+            (Some(digits), _) => integer(IntegerSignedness::Unsigned, digits),
+            (_, Some(digits)) => integer(IntegerSignedness::Signless, digits),
+            _ => MlirTypeKind::None,
         },
     }
 }

@@ -5,8 +5,11 @@
 //! says so. Dimension numbers are attributes of their own. See VhloOps.td of StableHLO, and
 //! VhloLegalizeToStablehlo.cpp for what is left out.
 
-use crate::dialect::{self, FieldKind, Structure};
-use crate::mlir::{Attr, AttributeKind, DialectBody, Module, Named, Op, Symbol, TypeKind};
+use crate::dialect::{self, AttributeSyntax, FieldKind};
+use crate::mlir::{
+    AttributeKind, DialectBody, MlirAttr, MlirModule, MlirOp, MlirSymbol, MlirTypeKind,
+    NamedAttribute,
+};
 
 const COLLECTIVE: &str = "replica_groups channel_id use_global_device_ids";
 const CONVOLUTION: &str = "window_strides lhs_dilation rhs_dilation window_reversal \
@@ -152,10 +155,10 @@ pub(super) fn attributes(name: &str) -> Option<String> {
 
 /// Makes attributes those of StableHLO; returns the name of the operation there.
 pub(super) fn convert(
-    module: &mut Module,
+    module: &mut MlirModule,
     name: &str,
-    properties: &mut Vec<Named>,
-) -> Option<Symbol> {
+    properties: &mut Vec<NamedAttribute>,
+) -> Option<MlirSymbol> {
     let (base, _) = split(name)?;
     let full = base_name(base);
     let known = dialect::operation(&full)?;
@@ -178,7 +181,7 @@ pub(super) fn convert(
 }
 
 /// What an operation's regions have to know of it: `return` is that of what it stands in.
-pub(super) fn finish(module: &mut Module, op: Op) {
+pub(super) fn finish(module: &mut MlirModule, op: MlirOp) {
     if module.name(op) != "func.func" {
         return;
     }
@@ -196,16 +199,21 @@ pub(super) fn finish(module: &mut Module, op: Op) {
     }
 }
 
-fn remove(module: &Module, named: &mut Vec<Named>, name: &str) -> Option<Attr> {
+fn remove(module: &MlirModule, named: &mut Vec<NamedAttribute>, name: &str) -> Option<MlirAttr> {
     let at = named.iter().position(|&(key, _)| module.str(key) == name)?;
     Some(named.remove(at).1)
 }
 
 /// Puts attributes that are fields into the attribute that has them; none is made of an
 /// algorithm without types.
-fn gather_fields(module: &mut Module, properties: &mut Vec<Named>, group: &str, structure: &str) {
+fn gather_fields(
+    module: &mut MlirModule,
+    properties: &mut Vec<NamedAttribute>,
+    group: &str,
+    structure: &str,
+) {
     let fields = match dialect::structure(structure) {
-        Some(Structure::Fields(fields)) => fields,
+        Some(AttributeSyntax::Fields(fields)) => fields,
         _ => dialect::CONVOLUTION_FIELDS,
     };
     let mut named = Vec::new();
@@ -215,7 +223,7 @@ fn gather_fields(module: &mut Module, properties: &mut Vec<Named>, group: &str, 
             continue;
         };
         if let AttributeKind::Type(ty) = *module.attributes.kind(attr) {
-            is_none = *module.types.kind(ty) == TypeKind::None;
+            is_none = *module.types.kind(ty) == MlirTypeKind::None;
         }
         let attr = match field.kind {
             FieldKind::Integers => {
@@ -248,12 +256,12 @@ fn gather_fields(module: &mut Module, properties: &mut Vec<Named>, group: &str, 
 }
 
 /// A channel's number and maybe its type as one attribute; number 0 is none.
-fn channel(module: &mut Module, properties: &mut Vec<Named>) {
+fn channel(module: &mut MlirModule, properties: &mut Vec<NamedAttribute>) {
     let Some(handle) = remove(module, properties, "channel_id") else {
         return;
     };
     let ty = remove(module, properties, "channel_type");
-    let value = |attr: Option<Attr>| attr.and_then(|attr| module.as_integer(attr)).unwrap_or(0);
+    let value = |attr: Option<MlirAttr>| attr.and_then(|attr| module.as_integer(attr)).unwrap_or(0);
     let (handle, ty) = (value(Some(handle)), value(ty));
     if handle == 0 && ty == 0 {
         return;
@@ -270,7 +278,7 @@ fn channel(module: &mut Module, properties: &mut Vec<Named>) {
     properties.push((module.intern("channel_handle"), attr));
 }
 
-fn symbol_ref(module: &mut Module, attr: Attr) -> Attr {
+fn symbol_ref(module: &mut MlirModule, attr: MlirAttr) -> MlirAttr {
     let kind = match module.attributes.kind(attr).clone() {
         AttributeKind::String(name) => AttributeKind::SymbolRef([name].into()),
         AttributeKind::Array(list) => {
@@ -283,7 +291,12 @@ fn symbol_ref(module: &mut Module, attr: Attr) -> Attr {
 }
 
 /// Whether an attribute that may be missing says what its absence says.
-fn says_nothing(module: &Module, known: &dialect::Operation, key: Symbol, attr: Attr) -> bool {
+fn says_nothing(
+    module: &MlirModule,
+    known: &dialect::OpDefinition,
+    key: MlirSymbol,
+    attr: MlirAttr,
+) -> bool {
     let name = module.str(key);
     let mut rows = known.attributes.split_ascii_whitespace();
     let optional = rows.any(|row| {

@@ -1,22 +1,22 @@
 //! Attributes of the dialects, and the kinds of attributes that operations have.
 
-use crate::mlir::{Attr, AttributeKind, Module, TypeKind};
+use crate::mlir::{AttributeKind, MlirAttr, MlirModule, MlirTypeKind};
 use std::borrow::Cow;
 
 /// How the text of a dialect's attribute is built.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Structure {
+pub(crate) enum AttributeSyntax {
     /// `#stablehlo<precision DEFAULT>`
     Keyword,
     /// `#stablehlo.gather<offset_dims = [0], …>`
-    Fields(&'static [Field]),
+    Fields(&'static [AttributeField]),
     /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`
     Convolution,
 }
 
 /// A field of an attribute.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
+pub(crate) struct AttributeField {
     pub name: &'static str,
     pub kind: FieldKind,
     /// Written even if it is empty or zero.
@@ -34,32 +34,32 @@ pub(crate) enum FieldKind {
     Attribute,
 }
 
-pub(super) const fn integer(name: &'static str) -> Field {
-    Field {
+pub(super) const fn integer(name: &'static str) -> AttributeField {
+    AttributeField {
         name,
         kind: FieldKind::Integer,
         always: false,
     }
 }
 
-pub(super) const fn integers(name: &'static str) -> Field {
-    Field {
+pub(super) const fn integers(name: &'static str) -> AttributeField {
+    AttributeField {
         name,
         kind: FieldKind::Integers,
         always: false,
     }
 }
 
-const fn attribute(name: &'static str) -> Field {
-    Field {
+const fn attribute(name: &'static str) -> AttributeField {
+    AttributeField {
         name,
         kind: FieldKind::Attribute,
         always: false,
     }
 }
 
-pub(super) const fn always(field: Field) -> Field {
-    Field {
+pub(super) const fn always(field: AttributeField) -> AttributeField {
+    AttributeField {
         always: true,
         ..field
     }
@@ -94,7 +94,7 @@ pub(crate) fn words(mnemonic: &str) -> &'static [&'static str] {
 }
 
 /// Attributes with fields, in the order in which they are printed.
-const FIELDS: &[(&str, &[Field])] = &[
+const FIELDS: &[(&str, &[AttributeField])] = &[
     (
         "dot",
         &[
@@ -181,17 +181,17 @@ fn mnemonic(name: &str) -> Option<&str> {
 }
 
 /// How an attribute (`stablehlo.gather`) is built; `None` for one that is kept as text.
-pub(crate) fn structure(name: &str) -> Option<Structure> {
+pub(crate) fn structure(name: &str) -> Option<AttributeSyntax> {
     let mnemonic = mnemonic(name)?;
     if !words(mnemonic).is_empty() {
-        return Some(Structure::Keyword);
+        return Some(AttributeSyntax::Keyword);
     }
     if mnemonic == "conv" {
-        return Some(Structure::Convolution);
+        return Some(AttributeSyntax::Convolution);
     }
     let mut rows = FIELDS.iter();
     let (_, fields) = rows.find(|(row, _)| *row == mnemonic)?;
-    Some(Structure::Fields(fields))
+    Some(AttributeSyntax::Fields(fields))
 }
 
 /// Whether [`structure`] knows an attribute.
@@ -212,7 +212,7 @@ pub(crate) fn shared_name(name: &str) -> Cow<'_, str> {
 
 /// What an attribute of an operation has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AttributeConstraint {
     /// `array<i64: …>`
     I64s,
     /// `array<i1: …>`
@@ -225,11 +225,15 @@ pub(crate) enum Kind {
 
 /// The attribute in the kind that the operation's definition says: elements, as older texts
 /// have them, become arrays.
-pub(crate) fn normalise(module: &mut Module, kind: Kind, attr: Attr) -> Attr {
+pub(crate) fn normalise(
+    module: &mut MlirModule,
+    kind: AttributeConstraint,
+    attr: MlirAttr,
+) -> MlirAttr {
     let width = match kind {
-        Kind::I64s => 64,
-        Kind::Bools => 1,
-        Kind::Integer(_) | Kind::Any => return attr,
+        AttributeConstraint::I64s => 64,
+        AttributeConstraint::Bools => 1,
+        AttributeConstraint::Integer(_) | AttributeConstraint::Any => return attr,
     };
     let AttributeKind::Elements(elements) = module.attributes.kind(attr) else {
         return attr;
@@ -240,7 +244,7 @@ pub(crate) fn normalise(module: &mut Module, kind: Kind, attr: Attr) -> Attr {
         .shape(elements.ty)
         .is_some_and(|s| s.len() == 1);
     let is_integer =
-        matches!(*module.types.kind(element), TypeKind::Integer { width: w, .. } if w == width);
+        matches!(*module.types.kind(element), MlirTypeKind::Integer { width: w, .. } if w == width);
     let values = module.as_integers(attr);
     let (true, true, Some(values)) = (one_dimension, is_integer, values) else {
         return attr;

@@ -1,10 +1,15 @@
 //! Custom forms that no format describes.
 
-use crate::mlir::text::{Argument, Draft, Parser, Result};
-use crate::mlir::{Attr, AttributeKind, Block, DialectBody, Elements, Type, TypeKind};
+use crate::mlir::text::{BlockArgument, MlirParseResult, MlirParser, OperationState};
+use crate::mlir::{
+    AttributeKind, DenseElements, DialectBody, MlirAttr, MlirBlock, MlirType, MlirTypeKind,
+};
 
 /// `module @name attributes {…} {…}`
-pub(crate) fn module<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn module<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     if parser.cursor.peek() == b'@' {
         let name = parser.symbol_name()?;
         parser.property(draft, "sym_name", AttributeKind::String(name));
@@ -15,7 +20,10 @@ pub(crate) fn module<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Resu
 }
 
 /// `func.func private @name(%a: type {…}) -> (type {…}) attributes {…} {…}`
-pub(crate) fn function<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn function<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     let word = parser.cursor.peek_word();
     if matches!(word, "public" | "private" | "nested") {
         parser.cursor.word();
@@ -43,8 +51,8 @@ pub(crate) fn function<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Re
     let results = function_results(parser)?;
     parser.argument_attributes(draft, "arg_attrs", &inputs);
     parser.argument_attributes(draft, "res_attrs", &results);
-    let types = |all: &[(Type, Attr)]| all.iter().map(|&(ty, _)| ty).collect();
-    let ty = parser.module.types.intern(TypeKind::Function {
+    let types = |all: &[(MlirType, MlirAttr)]| all.iter().map(|&(ty, _)| ty).collect();
+    let ty = parser.module.types.intern(MlirTypeKind::Function {
         inputs: types(&inputs),
         results: types(&results),
     });
@@ -63,7 +71,7 @@ pub(crate) fn function<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Re
     Ok(())
 }
 
-fn function_results(parser: &mut Parser<'_>) -> Result<Vec<(Type, Attr)>> {
+fn function_results(parser: &mut MlirParser<'_>) -> MlirParseResult<Vec<(MlirType, MlirAttr)>> {
     if !parser.cursor.eat("->") {
         return Ok(Vec::new());
     }
@@ -81,7 +89,10 @@ fn function_results(parser: &mut Parser<'_>) -> Result<Vec<(Type, Attr)>> {
 
 /// `{…} dense<…> : type`, or `() {value = dense<…> : type} : () -> type` for elements whose type
 /// is not that of the result.
-pub(crate) fn constant<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn constant<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     if parser.cursor.eat("(") {
         parser.cursor.expect(")")?;
         if parser.cursor.eat("<") {
@@ -100,7 +111,9 @@ pub(crate) fn constant<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Re
     }
     let value = parser.parse_attribute()?;
     let ty = match *parser.module.attributes.kind(value) {
-        AttributeKind::Elements(Elements { ty, .. }) | AttributeKind::Resource { ty, .. } => ty,
+        AttributeKind::Elements(DenseElements { ty, .. }) | AttributeKind::Resource { ty, .. } => {
+            ty
+        }
         _ => {
             return parser
                 .cursor
@@ -114,7 +127,10 @@ pub(crate) fn constant<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Re
 }
 
 /// `%value, dense<…> {…} : type`, the type that of both
-pub(crate) fn expect_const<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn expect_const<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "%, ")?;
     let kind = if parser.cursor.eat_word("dense_resource") {
         parser.resource()?
@@ -133,7 +149,7 @@ pub(crate) fn expect_const<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -
         parser.dense_of(body, ty)?
     };
     match kind {
-        AttributeKind::Elements(Elements { ty, .. }) | AttributeKind::Resource { ty, .. } => {
+        AttributeKind::Elements(DenseElements { ty, .. }) | AttributeKind::Resource { ty, .. } => {
             draft.operand_types.push(ty);
         }
         _ => return parser.cursor.error("expected elements"),
@@ -143,7 +159,10 @@ pub(crate) fn expect_const<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -
 }
 
 /// `%x [0:4:2, 1:3] : …`: start, limit, maybe stride
-pub(crate) fn slice<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn slice<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "% [")?;
     let ranges = parser.list("]", |parser| {
         let start = parser.cursor.signed()?;
@@ -164,11 +183,14 @@ pub(crate) fn slice<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Resul
         let name = parser.module.intern(name);
         draft.property(name, attr);
     }
-    parser.formatted(draft, "", super::Types::Functional)
+    parser.formatted(draft, "", super::TrailingTypes::Functional)
 }
 
 /// `@name = <["x"=2]> {…}`
-pub(crate) fn mesh<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn mesh<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     let name = parser.symbol_name()?;
     parser.property(draft, "sym_name", AttributeKind::String(name));
     parser.cursor.expect("=")?;
@@ -181,21 +203,21 @@ pub(crate) fn mesh<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result
 
 /// `%x <@mesh, [{"x"}, {}]> {…} : type`
 pub(crate) fn sharding_constraint<'a>(
-    parser: &mut Parser<'a>,
-    draft: &mut Draft<'a>,
-) -> Result<()> {
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "%")?;
     unread(parser, draft, "sharding", "sdy.sharding")?;
-    parser.formatted(draft, "", super::Types::Same)
+    parser.formatted(draft, "", super::TrailingTypes::Same)
 }
 
 /// The body of a dialect's attribute, whose text is kept as it stands.
 fn unread<'a>(
-    parser: &mut Parser<'a>,
-    draft: &mut Draft<'a>,
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
     property: &str,
     attribute: &str,
-) -> Result<()> {
+) -> MlirParseResult<()> {
     if parser.cursor.peek() != b'<' {
         return parser.cursor.expected("`<`");
     }
@@ -207,7 +229,10 @@ fn unread<'a>(
 }
 
 /// `%x, format = e5m10 : type`
-pub(crate) fn reduce_precision<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn reduce_precision<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "%, format = ")?;
     let word = parser.cursor.peek_word();
     let bits = word
@@ -223,12 +248,15 @@ pub(crate) fn reduce_precision<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a
         let name = parser.module.intern(name);
         draft.property(name, attr);
     }
-    parser.formatted(draft, "", super::Types::Same)
+    parser.formatted(draft, "", super::TrailingTypes::Same)
 }
 
 /// `%a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT,
 /// HIGHEST], algorithm = <…> : …`
-pub(crate) fn dot_general<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn dot_general<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "%, %")?;
     let mut named = Vec::new();
     for (word, field) in [
@@ -260,12 +288,15 @@ pub(crate) fn dot_general<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) ->
     parser.formatted(
         draft,
         "{, precision = <precision_config:precisions>} {, algorithm = <algorithm:algorithm>}",
-        super::Types::Functional,
+        super::TrailingTypes::Functional,
     )
 }
 
 /// `(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {…} {…} : …`
-pub(crate) fn convolution<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn convolution<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "(%*) dim_numbers =")?;
     let name = parser.module.intern("stablehlo.conv");
     let body = parser.dimension_numbers()?;
@@ -288,16 +319,16 @@ pub(crate) fn convolution<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) ->
         draft.property(name, attr);
         Ok(())
     })?;
-    parser.formatted(draft, "", super::Types::Functional)
+    parser.formatted(draft, "", super::TrailingTypes::Functional)
 }
 
-fn integers(parser: &mut Parser<'_>) -> Result<Attr> {
+fn integers(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
     let values = parser.integer_list()?;
     Ok(parser.integers_attribute(&values))
 }
 
 /// `[true, false]`, or `[1, 0]`
-fn booleans(parser: &mut Parser<'_>) -> Result<Attr> {
+fn booleans(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
     parser.cursor.expect("[")?;
     let values = parser.list("]", |parser| match parser.cursor.peek_word() {
         word @ ("true" | "false") => {
@@ -313,7 +344,7 @@ fn booleans(parser: &mut Parser<'_>) -> Result<Attr> {
 }
 
 /// `[[0, 1], [1, 0]]`: low and high of each dimension
-fn padding(parser: &mut Parser<'_>) -> Result<Attr> {
+fn padding(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
     parser.cursor.expect("[")?;
     let pairs = parser.list("]", |parser| {
         let pair = parser.integer_list()?;
@@ -334,13 +365,16 @@ fn padding(parser: &mut Parser<'_>) -> Result<Attr> {
         .module
         .types
         .tensor(&[pairs.len() as u64, 2], element);
-    let kind = AttributeKind::Elements(Elements::new(ty, 8, data));
+    let kind = AttributeKind::Elements(DenseElements::new(ty, 8, data));
     Ok(parser.module.attributes.intern(kind))
 }
 
 /// `(%a init: %x), (%b init: %y) across dimensions = [1] {…} : … reducer(…) (…) {…}`, or
 /// `(%a init: %x) applies name across dimensions = [1] {…} : …`
-pub(crate) fn reduce<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn reduce<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     let mut initial = Vec::new();
     loop {
         parser.format(draft, "(% init")?;
@@ -361,7 +395,7 @@ pub(crate) fn reduce<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Resu
     parser.formatted(
         draft,
         "across dimensions = <dimensions:i64s>",
-        super::Types::Functional,
+        super::TrailingTypes::Functional,
     )?;
     let blocks = match applied {
         Some((name, place)) => {
@@ -375,7 +409,10 @@ pub(crate) fn reduce<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Resu
 }
 
 /// Type of a tensor without dimensions of the elements of the first result.
-fn scalar_of_result(parser: &mut Parser<'_>, draft: &Draft<'_>) -> Result<Type> {
+fn scalar_of_result(
+    parser: &mut MlirParser<'_>,
+    draft: &OperationState<'_>,
+) -> MlirParseResult<MlirType> {
     match draft.operand_types.first() {
         Some(&ty) => {
             let element = parser.module.types.element(ty);
@@ -389,7 +426,7 @@ fn scalar_of_result(parser: &mut Parser<'_>, draft: &Draft<'_>) -> Result<Type> 
 
 /// `reducer(%a: type, %b: type) (…) {…}`: the block's arguments are first all first ones, then
 /// all second ones.
-fn reducer<'a>(parser: &mut Parser<'a>, count: usize) -> Result<Vec<Block>> {
+fn reducer<'a>(parser: &mut MlirParser<'a>, count: usize) -> MlirParseResult<Vec<MlirBlock>> {
     parser.cursor.expect_word("reducer")?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for _ in 0..count {
@@ -403,14 +440,17 @@ fn reducer<'a>(parser: &mut Parser<'a>, count: usize) -> Result<Vec<Block>> {
     parser.region(Some(&first), false)
 }
 
-fn located_argument<'a>(parser: &mut Parser<'a>) -> Result<Argument<'a>> {
+fn located_argument<'a>(parser: &mut MlirParser<'a>) -> MlirParseResult<BlockArgument<'a>> {
     let argument = parser.argument()?;
     parser.optional_location()?;
     Ok(argument)
 }
 
 /// `(%i = %a, …) : types attributes {…} cond {…} do {…}`
-pub(crate) fn while_loop<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn while_loop<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.cursor.expect("(")?;
     let mut names = Vec::new();
     draft.operands = parser.list(")", |parser| {
@@ -435,10 +475,10 @@ pub(crate) fn while_loop<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> 
     parser.attributes_with_word(draft)?;
     for word in ["cond", "do"] {
         parser.cursor.expect_word(word)?;
-        let arguments: Vec<Argument<'_>> = names
+        let arguments: Vec<BlockArgument<'_>> = names
             .iter()
             .zip(&types)
-            .map(|(&(name, place), &ty)| Argument { name, place, ty })
+            .map(|(&(name, place), &ty)| BlockArgument { name, place, ty })
             .collect();
         draft.regions.push(parser.region(Some(&arguments), false)?);
     }
@@ -448,14 +488,17 @@ pub(crate) fn while_loop<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> 
 }
 
 /// `(%a, %b) inits(%x) dimension=0 attributes {…} {…} : …`
-pub(crate) fn scan<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+pub(crate) fn scan<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
     parser.format(draft, "(%*)")?;
     let inputs = draft.operands.len();
     parser.format(draft, "inits(%*) dimension = <dimension:i64>")?;
     let carries = draft.operands.len() - inputs;
     parser.attributes_with_word(draft)?;
     draft.regions.push(parser.region(None, false)?);
-    parser.formatted(draft, "", super::Types::Functional)?;
+    parser.formatted(draft, "", super::TrailingTypes::Functional)?;
     let Some(outputs) = draft.result_types.len().checked_sub(carries) else {
         let message = "a scan has a result for each initial value";
         return parser.cursor.error_at(draft.place, message);
@@ -466,16 +509,16 @@ pub(crate) fn scan<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result
 }
 
 /// What several forms share.
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// Adds an attribute that belongs to the operation.
-    fn property(&mut self, draft: &mut Draft<'a>, name: &str, kind: AttributeKind) {
+    fn property(&mut self, draft: &mut OperationState<'a>, name: &str, kind: AttributeKind) {
         let name = self.module.intern(name);
         let attr = self.module.attributes.intern(kind);
         draft.property(name, attr);
     }
 
     /// `attributes {…}`, if it stands next.
-    fn attributes_with_word(&mut self, draft: &mut Draft<'a>) -> Result<()> {
+    fn attributes_with_word(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
         if self.cursor.eat_word("attributes") {
             draft.attributes = self.dictionary()?;
         }
@@ -483,7 +526,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A type with what stands behind it: `{…}` and a location.
-    fn with_attributes(&mut self, ty: Type) -> Result<(Type, Attr)> {
+    fn with_attributes(&mut self, ty: MlirType) -> MlirParseResult<(MlirType, MlirAttr)> {
         let named = match self.cursor.peek() {
             b'{' => self.dictionary()?,
             _ => Vec::new(),
@@ -494,7 +537,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Attributes of parameters or results, if there are any.
-    fn argument_attributes(&mut self, draft: &mut Draft<'a>, name: &str, all: &[(Type, Attr)]) {
+    fn argument_attributes(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        name: &str,
+        all: &[(MlirType, MlirAttr)],
+    ) {
         let empty = AttributeKind::Dictionary(Box::default());
         let attributes = &self.module.attributes;
         if all.iter().any(|&(_, attr)| *attributes.kind(attr) != empty) {
@@ -503,7 +551,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn segment_sizes(&mut self, draft: &mut Draft<'a>, name: &str, sizes: &[usize]) {
+    fn segment_sizes(&mut self, draft: &mut OperationState<'a>, name: &str, sizes: &[usize]) {
         let element = self.module.types.integer(32);
         let bytes = sizes.iter().flat_map(|&size| (size as u32).to_le_bytes());
         let kind = AttributeKind::DenseArray {
@@ -514,7 +562,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `[DEFAULT, HIGHEST]`
-    pub(crate) fn precisions(&mut self) -> Result<Attr> {
+    pub(crate) fn precisions(&mut self) -> MlirParseResult<MlirAttr> {
         self.cursor.expect("[")?;
         let list = self.list("]", |parser| match parser.cursor.word() {
             "" => parser.cursor.expected("a precision"),

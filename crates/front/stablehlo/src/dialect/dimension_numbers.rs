@@ -1,12 +1,12 @@
 //! Dimension numbers of convolutions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 
-use super::attributes::{Field, always, integer, integers};
-use crate::mlir::text::{Parser, Result};
-use crate::mlir::{Attr, DialectBody, Module, Named};
+use super::attributes::{AttributeField, always, integer, integers};
+use crate::mlir::text::{MlirParseResult, MlirParser};
+use crate::mlir::{DialectBody, MlirAttr, MlirModule, NamedAttribute};
 
 /// Fields in order: three for the input, the kernel and the output each. The first two of three
 /// are dimensions by a letter, the third those by a number.
-pub(crate) const FIELDS: &[Field] = &[
+pub(crate) const FIELDS: &[AttributeField] = &[
     always(integer("input_batch_dimension")),
     always(integer("input_feature_dimension")),
     always(integers("input_spatial_dimensions")),
@@ -21,9 +21,9 @@ pub(crate) const FIELDS: &[Field] = &[
 /// The letters of input, kernel and output.
 const LETTERS: [[&str; 2]; 3] = [["b", "f"], ["i", "o"], ["b", "f"]];
 
-impl Parser<'_> {
+impl MlirParser<'_> {
     /// All three lists.
-    pub(crate) fn dimension_numbers(&mut self) -> Result<DialectBody> {
+    pub(crate) fn dimension_numbers(&mut self) -> MlirParseResult<DialectBody> {
         let mut named = Vec::new();
         for (part, letters) in LETTERS.into_iter().enumerate() {
             match part {
@@ -39,9 +39,9 @@ impl Parser<'_> {
     fn dimension_list(
         &mut self,
         letters: [&str; 2],
-        fields: &[Field],
-        named: &mut Vec<Named>,
-    ) -> Result<()> {
+        fields: &[AttributeField],
+        named: &mut Vec<NamedAttribute>,
+    ) -> MlirParseResult<()> {
         self.cursor.expect("[")?;
         let start = self.cursor.start();
         let mut lettered = [None; 2];
@@ -82,7 +82,7 @@ impl Parser<'_> {
 }
 
 /// The text of dimension numbers.
-pub(crate) fn show(module: &Module, attr: Attr) -> String {
+pub(crate) fn show(module: &MlirModule, attr: MlirAttr) -> String {
     let mut out = String::new();
     for (part, letters) in LETTERS.into_iter().enumerate() {
         out.push_str(["", "x", "->"][part]);

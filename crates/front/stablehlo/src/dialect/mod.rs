@@ -11,7 +11,10 @@ mod operations;
 mod table;
 
 pub(crate) use attributes::{
-    Field, FieldKind, Structure, is_known_attribute, normalise, shared_name, structure, words,
+    AttributeField, AttributeSyntax, FieldKind, is_known_attribute, normalise, shared_name,
+    structure, words,
 };
 pub(crate) use dimension_numbers::{FIELDS as CONVOLUTION_FIELDS, show as show_dimension_numbers};
-pub(crate) use operations::{Form, Operation, Types, full_operation_name, operation};
+pub(crate) use operations::{
+    AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name, operation,
+};

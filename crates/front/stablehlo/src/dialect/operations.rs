@@ -1,48 +1,50 @@
 //! What is known of operations: one row each; operations that differ in nothing but their names
 //! share one.
 
-use super::attributes::Kind;
+use super::attributes::AttributeConstraint;
 use super::table::TABLES;
-use crate::mlir::text::{Draft, Parser, Result};
-use crate::verify::check::{Check, Classes, Outcome};
-use crate::verify::rules::Rule;
+use crate::mlir::text::{MlirParseResult, MlirParser, OperationState};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult};
+use crate::verify::rules::VerifierRule;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// What is known of an operation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operation {
+pub(crate) struct OpDefinition {
     /// Dialect and names.
     pub names: (&'static str, &'static [&'static str]),
     /// Attributes that belong to it: `name:kind name:kind …`, `?` behind those that may be
     /// missing.
     pub attributes: &'static str,
     /// How it is written if not generically.
-    pub form: Form,
+    pub form: AssemblyFormat,
     /// Whether its regions see no values from outside.
     pub isolated: bool,
     /// Numbers of operands, results and regions, what is missing being 0: `2`, `1+` (one or
     /// more), `1?` (one or none), `*` (any).
     pub signature: &'static str,
     /// What the verifier checks beyond that.
-    pub rule: Rule,
+    pub rule: VerifierRule,
 }
 
 /// How an operation is written if not generically.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Form {
+pub(crate) enum AssemblyFormat {
     /// Only in the generic form.
     Generic,
     /// As a format says (see the module `mlir::text::format`).
-    Format(&'static str, Types),
+    Format(&'static str, TrailingTypes),
     /// As a function reads it, from behind the name up to the location.
-    Custom(for<'a, 'b> fn(&'b mut Parser<'a>, &'b mut Draft<'a>) -> Result<()>),
+    Custom(
+        for<'a, 'b> fn(&'b mut MlirParser<'a>, &'b mut OperationState<'a>) -> MlirParseResult<()>,
+    ),
 }
 
 /// What types behind an operation mean that are neither `(…) -> …` nor `…, … -> …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Types {
+pub(crate) enum TrailingTypes {
     /// There is no such form.
     Functional,
     /// One type: that of all operands and of the result.
@@ -59,17 +61,17 @@ pub(crate) enum Types {
     Tuple,
 }
 
-impl Operation {
+impl OpDefinition {
     /// The kind of an attribute that belongs to the operation.
-    pub fn attribute(&self, name: &str) -> Option<Kind> {
+    pub fn attribute(&self, name: &str) -> Option<AttributeConstraint> {
         let mut all = self.attributes.split_ascii_whitespace();
         let kind = all.find_map(|row| row.strip_prefix(name)?.strip_prefix(':'))?;
         Some(match kind.trim_end_matches('?') {
-            "i64s" => Kind::I64s,
-            "bools" => Kind::Bools,
-            "i64" => Kind::Integer(64),
-            "i32" => Kind::Integer(32),
-            _ => Kind::Any,
+            "i64s" => AttributeConstraint::I64s,
+            "bools" => AttributeConstraint::Bools,
+            "i64" => AttributeConstraint::Integer(64),
+            "i32" => AttributeConstraint::Integer(32),
+            _ => AttributeConstraint::Any,
         })
     }
 
@@ -83,34 +85,34 @@ pub(super) const fn row(
     dialect: &'static str,
     names: &'static [&'static str],
     attributes: &'static str,
-    form: Form,
-) -> Operation {
-    Operation {
+    form: AssemblyFormat,
+) -> OpDefinition {
+    OpDefinition {
         names: (dialect, names),
         attributes,
         form,
         isolated: false,
         signature: "* * *",
-        rule: Rule::None,
+        rule: VerifierRule::None,
     }
 }
 
 /// Numbers of operands, results and regions, and a rule that is a function.
 pub(super) const fn checked(
     signature: &'static str,
-    rule: fn(&Check<'_>) -> Outcome,
-    operation: Operation,
-) -> Operation {
-    Operation {
+    rule: fn(&CheckedOperation<'_>) -> RuleResult,
+    operation: OpDefinition,
+) -> OpDefinition {
+    OpDefinition {
         signature,
-        rule: Rule::Function(rule),
+        rule: VerifierRule::Function(rule),
         ..operation
     }
 }
 
 /// Numbers of operands, results and regions without a further rule.
-pub(super) const fn counted(signature: &'static str, operation: Operation) -> Operation {
-    Operation {
+pub(super) const fn counted(signature: &'static str, operation: OpDefinition) -> OpDefinition {
+    OpDefinition {
         signature,
         ..operation
     }
@@ -120,28 +122,28 @@ pub(super) const fn counted(signature: &'static str, operation: Operation) -> Op
 pub(super) const fn elementwise(
     signature: &'static str,
     names: &'static [&'static str],
-    classes: Classes,
-) -> Operation {
-    Operation {
+    classes: ElementClasses,
+) -> OpDefinition {
+    OpDefinition {
         signature,
-        rule: Rule::Elementwise(classes),
+        rule: VerifierRule::Elementwise(classes),
         ..row("stablehlo", names, "", same("%*"))
     }
 }
 
-pub(super) const fn isolated(operation: Operation) -> Operation {
-    Operation {
+pub(super) const fn isolated(operation: OpDefinition) -> OpDefinition {
+    OpDefinition {
         isolated: true,
         ..operation
     }
 }
 
-pub(super) const fn functional(format: &'static str) -> Form {
-    Form::Format(format, Types::Functional)
+pub(super) const fn functional(format: &'static str) -> AssemblyFormat {
+    AssemblyFormat::Format(format, TrailingTypes::Functional)
 }
 
-pub(super) const fn same(format: &'static str) -> Form {
-    Form::Format(format, Types::Same)
+pub(super) const fn same(format: &'static str) -> AssemblyFormat {
+    AssemblyFormat::Format(format, TrailingTypes::Same)
 }
 
 /// Short names: operations whose dialect the custom form leaves out.
@@ -152,8 +154,8 @@ const SHORT: &[(&str, &str)] = &[
     ("return", "func.return"),
 ];
 
-static BY_NAME: LazyLock<FxHashMap<String, &'static Operation>> = LazyLock::new(|| {
-    let names = |operation: &'static Operation| {
+static BY_NAME: LazyLock<FxHashMap<String, &'static OpDefinition>> = LazyLock::new(|| {
+    let names = |operation: &'static OpDefinition| {
         let (dialect, names) = operation.names;
         let name = move |name: &&str| (format!("{dialect}.{name}"), operation);
         names.iter().map(name)
@@ -162,7 +164,7 @@ static BY_NAME: LazyLock<FxHashMap<String, &'static Operation>> = LazyLock::new(
 });
 
 /// What is known of an operation.
-pub(crate) fn operation(name: &str) -> Option<&'static Operation> {
+pub(crate) fn operation(name: &str) -> Option<&'static OpDefinition> {
     BY_NAME.get(name).copied()
 }
 

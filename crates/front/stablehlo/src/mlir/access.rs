@@ -2,45 +2,45 @@
 //!
 //! Every function here gives `None` where the attribute is absent or of another kind.
 
-use super::attribute::{Attr, AttributeKind, DialectBody};
-use super::id::{Op, Value};
-use super::module::{Module, Resource};
-use super::types::{Type, TypeKind};
+use super::attribute::{AttributeKind, DialectBody, MlirAttr};
+use super::id::{MlirOp, MlirValue};
+use super::module::{MlirModule, ResourceBlob};
+use super::types::{MlirType, MlirTypeKind};
 
-/// Constant elements: bytes as [`super::Elements`] describes them.
+/// Constant elements: bytes as [`super::DenseElements`] describes them.
 #[derive(Clone, Copy, Debug)]
 pub struct ElementsRef<'a> {
     /// Type of the whole.
-    pub ty: Type,
+    pub ty: MlirType,
     /// Whether there is one element that stands for all.
     pub splat: bool,
     /// The bytes.
     pub data: &'a [u8],
 }
 
-impl Module {
+impl MlirModule {
     /// An attribute of an operation, property or not.
-    pub fn attribute(&self, op: Op, name: &str) -> Option<Attr> {
+    pub fn attribute(&self, op: MlirOp, name: &str) -> Option<MlirAttr> {
         let mut all = self.properties(op).iter().chain(self.discardable(op));
         all.find(|(key, _)| self.str(*key) == name)
             .map(|&(_, attr)| attr)
     }
 
     /// What an attribute of an operation is.
-    pub fn kind(&self, op: Op, name: &str) -> Option<&AttributeKind> {
+    pub fn kind(&self, op: MlirOp, name: &str) -> Option<&AttributeKind> {
         Some(self.attributes.kind(self.attribute(op, name)?))
     }
 
     /// An integer, such as `iota_dimension`.
-    pub fn integer(&self, op: Op, name: &str) -> Option<i64> {
+    pub fn integer(&self, op: MlirOp, name: &str) -> Option<i64> {
         self.as_integer(self.attribute(op, name)?)
     }
 
     /// A float, such as `epsilon`.
-    pub fn float(&self, op: Op, name: &str) -> Option<f64> {
+    pub fn float(&self, op: MlirOp, name: &str) -> Option<f64> {
         match *self.kind(op, name)? {
             AttributeKind::Float { bits, ty } => match *self.types.kind(ty) {
-                TypeKind::Float(float) => Some(float.format().decode(bits)),
+                MlirTypeKind::Float(float) => Some(float.format().decode(bits)),
                 _ => None,
             },
             _ => None,
@@ -48,22 +48,22 @@ impl Module {
     }
 
     /// A truth value, such as `is_stable`.
-    pub fn boolean(&self, op: Op, name: &str) -> Option<bool> {
+    pub fn boolean(&self, op: MlirOp, name: &str) -> Option<bool> {
         Some(self.integer(op, name)? != 0)
     }
 
     /// Integers, such as `dimensions`, from a dense array, from elements or from an array.
-    pub fn integers(&self, op: Op, name: &str) -> Option<Vec<i64>> {
+    pub fn integers(&self, op: MlirOp, name: &str) -> Option<Vec<i64>> {
         self.as_integers(self.attribute(op, name)?)
     }
 
     /// The word of an enumeration, such as `EQ` of `comparison_direction`.
-    pub fn keyword(&self, op: Op, name: &str) -> Option<&str> {
+    pub fn keyword(&self, op: MlirOp, name: &str) -> Option<&str> {
         self.as_keyword(self.attribute(op, name)?)
     }
 
     /// A string, such as `call_target_name`.
-    pub fn text(&self, op: Op, name: &str) -> Option<&str> {
+    pub fn text(&self, op: MlirOp, name: &str) -> Option<&str> {
         match *self.kind(op, name)? {
             AttributeKind::String(text) => Some(self.str(text)),
             _ => None,
@@ -71,7 +71,7 @@ impl Module {
     }
 
     /// The last name of a reference to a symbol, such as `callee`.
-    pub fn callee(&self, op: Op, name: &str) -> Option<&str> {
+    pub fn callee(&self, op: MlirOp, name: &str) -> Option<&str> {
         match self.kind(op, name)? {
             AttributeKind::SymbolRef(path) => path.last().map(|&symbol| self.str(symbol)),
             _ => None,
@@ -79,7 +79,7 @@ impl Module {
     }
 
     /// The function that a custom call names alone in `called_computations`.
-    pub fn called_computation(&self, op: Op) -> Option<&str> {
+    pub fn called_computation(&self, op: MlirOp) -> Option<&str> {
         let AttributeKind::Array(list) = self.kind(op, "called_computations")? else {
             return None;
         };
@@ -93,7 +93,7 @@ impl Module {
     }
 
     /// A type, such as `function_type`.
-    pub fn type_attribute(&self, op: Op, name: &str) -> Option<Type> {
+    pub fn type_attribute(&self, op: MlirOp, name: &str) -> Option<MlirType> {
         match *self.kind(op, name)? {
             AttributeKind::Type(ty) => Some(ty),
             _ => None,
@@ -101,13 +101,13 @@ impl Module {
     }
 
     /// Constant elements, such as `value`.
-    pub fn elements(&self, op: Op, name: &str) -> Option<ElementsRef<'_>> {
+    pub fn elements(&self, op: MlirOp, name: &str) -> Option<ElementsRef<'_>> {
         self.as_elements(self.attribute(op, name)?)
     }
 
     /// One of the fields of an attribute of a dialect, such as `lhs_contracting_dimensions` of
     /// `#stablehlo.dot`.
-    pub fn field(&self, attr: Attr, name: &str) -> Option<Attr> {
+    pub fn field(&self, attr: MlirAttr, name: &str) -> Option<MlirAttr> {
         let fields = match self.attributes.kind(attr) {
             AttributeKind::Dialect {
                 body: DialectBody::Fields(fields),
@@ -123,7 +123,7 @@ impl Module {
     }
 
     /// The integers of a field; none where the field is absent, which then is its default.
-    pub fn field_integers(&self, attr: Attr, name: &str) -> Vec<i64> {
+    pub fn field_integers(&self, attr: MlirAttr, name: &str) -> Vec<i64> {
         let field = self.field(attr, name);
         field
             .and_then(|field| self.as_integers(field))
@@ -131,7 +131,7 @@ impl Module {
     }
 
     /// The integer of a field; zero where the field is absent, which then is its default.
-    pub fn field_integer(&self, attr: Attr, name: &str) -> i64 {
+    pub fn field_integer(&self, attr: MlirAttr, name: &str) -> i64 {
         let field = self.field(attr, name);
         field
             .and_then(|field| self.as_integer(field))
@@ -139,7 +139,7 @@ impl Module {
     }
 
     /// An attribute as an integer.
-    pub fn as_integer(&self, attr: Attr) -> Option<i64> {
+    pub fn as_integer(&self, attr: MlirAttr) -> Option<i64> {
         match *self.attributes.kind(attr) {
             AttributeKind::Integer { value, .. } => i64::try_from(value).ok(),
             _ => None,
@@ -147,7 +147,7 @@ impl Module {
     }
 
     /// An attribute as the word of an enumeration.
-    pub fn as_keyword(&self, attr: Attr) -> Option<&str> {
+    pub fn as_keyword(&self, attr: MlirAttr) -> Option<&str> {
         match *self.attributes.kind(attr) {
             AttributeKind::Dialect {
                 body: DialectBody::Keyword(word),
@@ -158,7 +158,7 @@ impl Module {
     }
 
     /// An attribute as integers of at most 64 bits. A splat gives one number for each element.
-    pub fn as_integers(&self, attr: Attr) -> Option<Vec<i64>> {
+    pub fn as_integers(&self, attr: MlirAttr) -> Option<Vec<i64>> {
         match self.attributes.kind(attr) {
             AttributeKind::DenseArray { element, data } => self.decode_integers(*element, data),
             AttributeKind::Elements(_) | AttributeKind::Resource { .. } => {
@@ -176,10 +176,10 @@ impl Module {
         }
     }
 
-    fn decode_integers(&self, element: Type, data: &[u8]) -> Option<Vec<i64>> {
+    fn decode_integers(&self, element: MlirType, data: &[u8]) -> Option<Vec<i64>> {
         if !matches!(
             self.types.kind(element),
-            TypeKind::Integer { .. } | TypeKind::Index
+            MlirTypeKind::Integer { .. } | MlirTypeKind::Index
         ) {
             return None;
         }
@@ -192,16 +192,16 @@ impl Module {
     }
 
     /// The value of an integer element.
-    fn extend(&self, element: Type, bytes: &[u8]) -> Option<i64> {
+    fn extend(&self, element: MlirType, bytes: &[u8]) -> Option<i64> {
         let mut all = [0; 8];
         all[..bytes.len()].copy_from_slice(bytes);
         let value = u64::from_le_bytes(all);
         match *self.types.kind(element) {
-            TypeKind::Integer { width, sign } if width < 64 => {
+            MlirTypeKind::Integer { width, sign } if width < 64 => {
                 let signed = match sign {
-                    super::Signedness::Unsigned => false,
-                    super::Signedness::Signless => width > 1,
-                    super::Signedness::Signed => true,
+                    super::IntegerSignedness::Unsigned => false,
+                    super::IntegerSignedness::Signless => width > 1,
+                    super::IntegerSignedness::Signed => true,
                 };
                 let shift = 64 - width;
                 let extended = ((value << shift) as i64) >> shift;
@@ -212,7 +212,7 @@ impl Module {
     }
 
     /// An attribute as constant elements; a resource is looked up.
-    pub fn as_elements(&self, attr: Attr) -> Option<ElementsRef<'_>> {
+    pub fn as_elements(&self, attr: MlirAttr) -> Option<ElementsRef<'_>> {
         match self.attributes.kind(attr) {
             AttributeKind::Elements(elements) => Some(ElementsRef {
                 ty: elements.ty,
@@ -221,7 +221,7 @@ impl Module {
             }),
             AttributeKind::Resource { key, ty } => {
                 let builtin = self.symbol("builtin")?;
-                let of = |r: &&Resource| r.dialect == builtin && r.key == *key;
+                let of = |r: &&ResourceBlob| r.dialect == builtin && r.key == *key;
                 let blob = self.resources().iter().find(of)?;
                 Some(ElementsRef {
                     ty: *ty,
@@ -234,12 +234,12 @@ impl Module {
     }
 
     /// A function of the outermost module by its name.
-    pub fn function(&self, name: &str) -> Option<Op> {
+    pub fn function(&self, name: &str) -> Option<MlirOp> {
         self.function_index.get(&self.symbol(name)?).copied()
     }
 
     /// The constant elements that a value always has.
-    pub fn constant(&self, value: Value) -> Option<ElementsRef<'_>> {
+    pub fn constant(&self, value: MlirValue) -> Option<ElementsRef<'_>> {
         let op = self.defining_op(value)?;
         let is_constant = self.name(op).ends_with(".constant");
         is_constant.then(|| self.elements(op, "value")).flatten()

@@ -5,7 +5,7 @@
 
 /// An affine expression over dimensions and symbols.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Affine {
+pub enum AffineExpr {
     /// `d0`
     Dim(u32),
     /// `s0`
@@ -13,7 +13,7 @@ pub enum Affine {
     /// A number.
     Constant(i64),
     /// Two expressions and what is done with them.
-    Binary(AffineOp, Box<Affine>, Box<Affine>),
+    Binary(AffineOp, Box<AffineExpr>, Box<AffineExpr>),
 }
 
 /// What is done with two expressions.
@@ -39,7 +39,7 @@ pub struct AffineMap {
     /// Number of symbols.
     pub symbols: u32,
     /// One expression for each result.
-    pub results: Vec<Affine>,
+    pub results: Vec<AffineExpr>,
 }
 
 /// `(d0)[s0] : (d0 - 1 >= 0, s0 - d0 == 0)`
@@ -50,32 +50,32 @@ pub struct IntegerSet {
     /// Number of symbols.
     pub symbols: u32,
     /// Expressions that are zero (`true`) or at least zero.
-    pub constraints: Vec<(Affine, bool)>,
+    pub constraints: Vec<(AffineExpr, bool)>,
 }
 
-impl Affine {
+impl AffineExpr {
     /// Whether no dimension occurs.
     pub fn is_symbolic(&self) -> bool {
         match self {
-            Affine::Dim(_) => false,
-            Affine::Symbol(_) | Affine::Constant(_) => true,
-            Affine::Binary(_, a, b) => a.is_symbolic() && b.is_symbolic(),
+            AffineExpr::Dim(_) => false,
+            AffineExpr::Symbol(_) | AffineExpr::Constant(_) => true,
+            AffineExpr::Binary(_, a, b) => a.is_symbolic() && b.is_symbolic(),
         }
     }
 
     fn as_constant(&self) -> Option<i64> {
         match *self {
-            Affine::Constant(value) => Some(value),
+            AffineExpr::Constant(value) => Some(value),
             _ => None,
         }
     }
 
     /// `self op other` in MLIR's form, or `None` where the arithmetic of constants overflows or
     /// divides by a number that is not positive.
-    pub fn combine(self, op: AffineOp, other: Affine) -> Option<Affine> {
+    pub fn combine(self, op: AffineOp, other: AffineExpr) -> Option<AffineExpr> {
         let (mut a, mut b) = (self, other);
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
-            return op.fold(x, y).map(Affine::Constant);
+            return op.fold(x, y).map(AffineExpr::Constant);
         }
         if matches!(op, AffineOp::Add | AffineOp::Mul) {
             let swap = a.as_constant().is_some() || (a.is_symbolic() && !b.is_symbolic());
@@ -87,32 +87,32 @@ impl Affine {
             (AffineOp::Add, Some(0)) | (AffineOp::Mul, Some(1)) => return Some(a),
             (AffineOp::FloorDiv | AffineOp::CeilDiv, Some(1)) => return Some(a),
             (AffineOp::Mul, Some(0)) | (AffineOp::Mod, Some(1)) => {
-                return Some(Affine::Constant(0));
+                return Some(AffineExpr::Constant(0));
             }
             (AffineOp::Mod | AffineOp::FloorDiv | AffineOp::CeilDiv, Some(y)) if y < 1 => {
                 return None;
             }
             _ => {}
         }
-        if let (Affine::Binary(inner, _, c), Some(y)) = (&a, b.as_constant())
+        if let (AffineExpr::Binary(inner, _, c), Some(y)) = (&a, b.as_constant())
             && *inner == op
             && matches!(op, AffineOp::Add | AffineOp::Mul)
             && let Some(x) = c.as_constant()
         {
-            let Affine::Binary(_, a, _) = a else {
+            let AffineExpr::Binary(_, a, _) = a else {
                 return None;
             };
-            return a.combine(op, Affine::Constant(op.fold(x, y)?));
+            return a.combine(op, AffineExpr::Constant(op.fold(x, y)?));
         }
         // A constant moves to the end of a sum.
         if op == AffineOp::Add
-            && let Affine::Binary(AffineOp::Add, x, c) = &a
+            && let AffineExpr::Binary(AffineOp::Add, x, c) = &a
             && c.as_constant().is_some()
         {
             let sum = x.as_ref().clone().combine(op, b)?;
             return sum.combine(op, c.as_ref().clone());
         }
-        Some(Affine::Binary(op, Box::new(a), Box::new(b)))
+        Some(AffineExpr::Binary(op, Box::new(a), Box::new(b)))
     }
 }
 

@@ -1,19 +1,19 @@
 //! Attributes, each stored once.
 
 use super::affine::{AffineMap, IntegerSet};
-use super::elements::Elements;
+use super::elements::DenseElements;
 use super::id::dense_id;
-use super::interner::{Interner, Symbol};
-use super::location::Loc;
-use super::types::Type;
+use super::interner::{Interner, MlirSymbol};
+use super::location::MlirLoc;
+use super::types::MlirType;
 
 dense_id! {
     /// An attribute. Equal attributes of a module have equal ids.
-    Attr, "attr"
+    MlirAttr, "attr"
 }
 
 /// A name and its attribute.
-pub type Named = (Symbol, Attr);
+pub type NamedAttribute = (MlirSymbol, MlirAttr);
 
 /// What an attribute is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,40 +25,40 @@ pub enum AttributeKind {
         /// The value, between the least and the greatest of the type.
         value: i128,
         /// An integer type or `index`.
-        ty: Type,
+        ty: MlirType,
     },
     /// `3.0 : f32`
     Float {
         /// Bits in the format of the type.
         bits: u64,
         /// A floating-point type.
-        ty: Type,
+        ty: MlirType,
     },
     /// `"text"`
-    String(Symbol),
+    String(MlirSymbol),
     /// `"text"` whose bytes are no UTF-8.
     Bytes(Box<[u8]>),
     /// `@root::@nested`
-    SymbolRef(Box<[Symbol]>),
+    SymbolRef(Box<[MlirSymbol]>),
     /// `i32`, `tensor<2xf32>`
-    Type(Type),
+    Type(MlirType),
     /// `[…]`
-    Array(Box<[Attr]>),
+    Array(Box<[MlirAttr]>),
     /// `{…}`, ordered by the text of the names.
-    Dictionary(Box<[Named]>),
+    Dictionary(Box<[NamedAttribute]>),
     /// `dense<…> : tensor<…>`
-    Elements(Elements),
+    Elements(DenseElements),
     /// `dense_resource<key> : tensor<…>`
     Resource {
         /// Name of the blob.
-        key: Symbol,
+        key: MlirSymbol,
         /// Type of the elements as a whole.
-        ty: Type,
+        ty: MlirType,
     },
     /// `array<i64: 1, 2>`
     DenseArray {
         /// Type of the elements.
-        element: Type,
+        element: MlirType,
         /// Elements one after the other, little-endian, in whole bytes.
         data: Box<[u8]>,
     },
@@ -67,12 +67,12 @@ pub enum AttributeKind {
     /// `affine_set<(d0) : (d0 >= 0)>`
     IntegerSet(Box<IntegerSet>),
     /// `loc(…)`
-    Location(Loc),
+    Location(MlirLoc),
     /// `#dialect.name<…>` or `#dialect<name …>`
     Dialect {
         /// Dialect and name: `stablehlo.precision`, `stablehlo.gather`. Names of the `mhlo`
         /// dialect that StableHLO shares are those of `stablehlo`.
-        name: Symbol,
+        name: MlirSymbol,
         /// What it says.
         body: DialectBody,
     },
@@ -82,31 +82,31 @@ pub enum AttributeKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DialectBody {
     /// One word: `#stablehlo<precision DEFAULT>`.
-    Keyword(Symbol),
+    Keyword(MlirSymbol),
     /// Values by name, in the order of the dialect's definition, defaults left out. Lists of
     /// integers are [`AttributeKind::DenseArray`] of `i64`.
-    Fields(Box<[Named]>),
+    Fields(Box<[NamedAttribute]>),
     /// Anything else: the text in the angle brackets, with them; empty if nothing stands there.
-    Text(Symbol),
+    Text(MlirSymbol),
 }
 
 /// All attributes of a module.
 #[derive(Clone, Debug, Default)]
-pub struct Attributes(Interner<AttributeKind>);
+pub struct MlirAttributes(Interner<AttributeKind>);
 
-impl Attributes {
+impl MlirAttributes {
     /// The attribute of this kind.
-    pub fn intern(&mut self, kind: AttributeKind) -> Attr {
-        Attr::new(self.0.intern(kind))
+    pub fn intern(&mut self, kind: AttributeKind) -> MlirAttr {
+        MlirAttr::new(self.0.intern(kind))
     }
 
     /// What an attribute is.
-    pub fn kind(&self, attr: Attr) -> &AttributeKind {
+    pub fn kind(&self, attr: MlirAttr) -> &AttributeKind {
         self.0.get(attr.index())
     }
 
     /// The attribute of this kind, if the module has it.
-    pub fn find(&self, kind: &AttributeKind) -> Option<Attr> {
-        self.0.find(kind).map(Attr::new)
+    pub fn find(&self, kind: &AttributeKind) -> Option<MlirAttr> {
+        self.0.find(kind).map(MlirAttr::new)
     }
 }

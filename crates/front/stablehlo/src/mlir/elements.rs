@@ -5,27 +5,27 @@
 //! bytes, complex numbers are real part, imaginary part. If all elements are equal, one of them
 //! is stored: so a constant of a million zeros costs as much as one zero.
 
-use super::types::{Type, TypeKind, Types};
+use super::types::{MlirType, MlirTypeKind, MlirTypes};
 
 /// Constant elements of a shaped type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Elements {
+pub struct DenseElements {
     /// A tensor or vector of static shape.
-    pub ty: Type,
-    /// Whether [`Elements::data`] has one element, which stands for all.
+    pub ty: MlirType,
+    /// Whether [`DenseElements::data`] has one element, which stands for all.
     pub splat: bool,
     /// The bytes.
     pub data: Box<[u8]>,
 }
 
-impl Elements {
+impl DenseElements {
     /// Elements of `width` bytes each; becomes a splat if all are equal.
-    pub fn new(ty: Type, width: usize, mut data: Vec<u8>) -> Elements {
+    pub fn new(ty: MlirType, width: usize, mut data: Vec<u8>) -> DenseElements {
         let splat = is_splat(&data, width);
         if splat {
             data.truncate(width);
         }
-        Elements {
+        DenseElements {
             ty,
             splat,
             data: data.into_boxed_slice(),
@@ -33,8 +33,8 @@ impl Elements {
     }
 
     /// An element that stands for all of a type that has elements.
-    pub fn splat(ty: Type, element: &[u8]) -> Elements {
-        Elements {
+    pub fn splat(ty: MlirType, element: &[u8]) -> DenseElements {
+        DenseElements {
             ty,
             splat: true,
             data: element.into(),
@@ -42,14 +42,18 @@ impl Elements {
     }
 }
 
-impl Types {
+impl MlirTypes {
     /// Elements of a type from bytes as MLIR writes them: those of all elements, or of one that stands
     /// for all, also where there are none. Integers of 1, 2 or 4 bits have a byte each, as text since
     /// LLVM 23 has them, or stand densely from the lowest bit on, as in bytecode.
     ///
     /// # Errors
     /// What is wrong.
-    pub(crate) fn elements_of_bytes(&self, ty: Type, bytes: Vec<u8>) -> Result<Elements, String> {
+    pub(crate) fn elements_of_bytes(
+        &self,
+        ty: MlirType,
+        bytes: Vec<u8>,
+    ) -> Result<DenseElements, String> {
         let element = self.element(ty);
         let (Some(count), Some(width)) = (self.elements(ty), self.element_bytes(element)) else {
             return Err("the type has no elements of a fixed number and size".to_owned());
@@ -57,32 +61,32 @@ impl Types {
         let length = bytes.len() as u64;
         let needed = count.saturating_mul(width as u64);
         let bits = match *self.kind(element) {
-            TypeKind::Integer { width, .. } if width < 8 => u64::from(width),
+            MlirTypeKind::Integer { width, .. } if width < 8 => u64::from(width),
             _ => 8 * width as u64,
         };
         let dense = count.saturating_mul(bits).div_ceil(8);
         let is_splat = length == width as u64;
         if is_splat && count == 0 {
-            return Ok(Elements::new(ty, width, Vec::new()));
+            return Ok(DenseElements::new(ty, width, Vec::new()));
         }
         // Up to eight truth values are one byte, in which equal bits are a splat as well.
         let is_splat = is_splat && !(bits == 1 && count <= 8 && !matches!(bytes[..], [0 | 0xFF]));
         match length {
-            _ if is_splat => Ok(Elements::splat(ty, &self.clean(element, bytes))),
-            _ if length == needed => Ok(Elements::new(ty, width, self.clean(element, bytes))),
+            _ if is_splat => Ok(DenseElements::splat(ty, &self.clean(element, bytes))),
+            _ if length == needed => Ok(DenseElements::new(ty, width, self.clean(element, bytes))),
             _ if length == dense => {
                 let elements = unpack(&bytes, bits as u32, count as usize);
-                Ok(Elements::new(ty, width, elements))
+                Ok(DenseElements::new(ty, width, elements))
             }
             _ => Err(format!("{length} bytes stand where {dense} should")),
         }
     }
 
     /// Clears the bits above those of an element narrower than its byte.
-    fn clean(&self, element: Type, mut bytes: Vec<u8>) -> Vec<u8> {
+    fn clean(&self, element: MlirType, mut bytes: Vec<u8>) -> Vec<u8> {
         let width = match *self.kind(element) {
-            TypeKind::Integer { width, .. } => width,
-            TypeKind::Float(float) => float.width(),
+            MlirTypeKind::Integer { width, .. } => width,
+            MlirTypeKind::Float(float) => float.width(),
             _ => 8,
         };
         if width < 8 {
@@ -144,7 +148,7 @@ mod tests {
     /// Both forms of narrow integers, at every number of elements, and what is neither.
     #[test]
     fn narrow_integers_have_a_byte_each_or_are_dense() {
-        let mut types = Types::default();
+        let mut types = MlirTypes::default();
         for bits in [1, 2, 4] {
             let element = types.integer(bits);
             for count in 0..40usize {
@@ -164,7 +168,7 @@ mod tests {
                 for form in forms {
                     let length = form.len();
                     let found = types.elements_of_bytes(ty, form).unwrap();
-                    let expected = Elements::new(ty, 1, wanted.clone());
+                    let expected = DenseElements::new(ty, 1, wanted.clone());
                     assert_eq!(found, expected, "{count} of i{bits} in {length} bytes");
                 }
                 let splat = types.elements_of_bytes(ty, vec![0]).unwrap();
@@ -172,7 +176,7 @@ mod tests {
                 assert!(types.elements_of_bytes(ty, vec![0; count + 2]).is_err());
             }
         }
-        let real = types.float(crate::mlir::Float::F32);
+        let real = types.float(crate::mlir::MlirFloat::F32);
         let ty = types.tensor(&[0, 3], real);
         let none = types.elements_of_bytes(ty, vec![0, 0, 128, 63]).unwrap();
         assert!(!none.splat && none.data.is_empty());

@@ -2,13 +2,13 @@
 //!
 //! Every format of at most 64 bits is a row of [`FLOATS`]; conversion from and to `f64` is one
 //! function for all of them. Conversion rounds to nearest, ties to even. What a format has for
-//! infinity and NaN is its [`Specials`] (see the documentation of LLVM's `APFloat`, and the
+//! infinity and NaN is its [`FloatSpecials`] (see the documentation of LLVM's `APFloat`, and the
 //! papers and specifications that define the formats: OCP's "8-bit floating point" and
 //! "Microscaling formats", and arXiv:2206.02915 for the `FNUZ` ones).
 
 /// What a format does with the encodings that IEEE 754 reserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Specials {
+pub enum FloatSpecials {
     /// Infinities and NaNs as in IEEE 754.
     Ieee,
     /// No infinities; all ones is NaN (`FN`).
@@ -23,7 +23,7 @@ pub enum Specials {
 
 /// A floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FloatFormat {
+pub struct MlirFloatFormat {
     /// MLIR's name of the type.
     pub name: &'static str,
     /// All bits.
@@ -35,27 +35,27 @@ pub struct FloatFormat {
     /// What is subtracted from a stored exponent.
     pub bias: i32,
     /// Infinities and NaNs.
-    pub specials: Specials,
+    pub specials: FloatSpecials,
 }
 
-/// All formats. [`super::TypeKind::Float`] has a position in this table.
-pub const FLOATS: &[FloatFormat] = &[
-    row("f16", 16, 5, 10, 15, Specials::Ieee),
-    row("bf16", 16, 8, 7, 127, Specials::Ieee),
-    row("f32", 32, 8, 23, 127, Specials::Ieee),
-    row("f64", 64, 11, 52, 1023, Specials::Ieee),
-    row("tf32", 19, 8, 10, 127, Specials::Ieee),
-    row("f8E5M2", 8, 5, 2, 15, Specials::Ieee),
-    row("f8E4M3", 8, 4, 3, 7, Specials::Ieee),
-    row("f8E4M3FN", 8, 4, 3, 7, Specials::NanAllOnes),
-    row("f8E5M2FNUZ", 8, 5, 2, 16, Specials::NanNegativeZero),
-    row("f8E4M3FNUZ", 8, 4, 3, 8, Specials::NanNegativeZero),
-    row("f8E4M3B11FNUZ", 8, 4, 3, 11, Specials::NanNegativeZero),
-    row("f8E3M4", 8, 3, 4, 3, Specials::Ieee),
-    row("f4E2M1FN", 4, 2, 1, 1, Specials::Finite),
-    row("f6E2M3FN", 6, 2, 3, 1, Specials::Finite),
-    row("f6E3M2FN", 6, 3, 2, 3, Specials::Finite),
-    row("f8E8M0FNU", 8, 8, 0, 127, Specials::ExponentOnly),
+/// All formats. [`super::MlirTypeKind::MlirFloat`] has a position in this table.
+pub const FLOATS: &[MlirFloatFormat] = &[
+    row("f16", 16, 5, 10, 15, FloatSpecials::Ieee),
+    row("bf16", 16, 8, 7, 127, FloatSpecials::Ieee),
+    row("f32", 32, 8, 23, 127, FloatSpecials::Ieee),
+    row("f64", 64, 11, 52, 1023, FloatSpecials::Ieee),
+    row("tf32", 19, 8, 10, 127, FloatSpecials::Ieee),
+    row("f8E5M2", 8, 5, 2, 15, FloatSpecials::Ieee),
+    row("f8E4M3", 8, 4, 3, 7, FloatSpecials::Ieee),
+    row("f8E4M3FN", 8, 4, 3, 7, FloatSpecials::NanAllOnes),
+    row("f8E5M2FNUZ", 8, 5, 2, 16, FloatSpecials::NanNegativeZero),
+    row("f8E4M3FNUZ", 8, 4, 3, 8, FloatSpecials::NanNegativeZero),
+    row("f8E4M3B11FNUZ", 8, 4, 3, 11, FloatSpecials::NanNegativeZero),
+    row("f8E3M4", 8, 3, 4, 3, FloatSpecials::Ieee),
+    row("f4E2M1FN", 4, 2, 1, 1, FloatSpecials::Finite),
+    row("f6E2M3FN", 6, 2, 3, 1, FloatSpecials::Finite),
+    row("f6E3M2FN", 6, 3, 2, 3, FloatSpecials::Finite),
+    row("f8E8M0FNU", 8, 8, 0, 127, FloatSpecials::ExponentOnly),
 ];
 
 const fn row(
@@ -64,9 +64,9 @@ const fn row(
     exponent: u32,
     mantissa: u32,
     bias: i32,
-    specials: Specials,
-) -> FloatFormat {
-    FloatFormat {
+    specials: FloatSpecials,
+) -> MlirFloatFormat {
+    MlirFloatFormat {
         name,
         width,
         exponent,
@@ -78,26 +78,26 @@ const fn row(
 
 /// One of [`FLOATS`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Float(u8);
+pub struct MlirFloat(u8);
 
-impl Float {
+impl MlirFloat {
     /// IEEE 754 half precision.
-    pub const F16: Float = Float(0);
+    pub const F16: MlirFloat = MlirFloat(0);
     /// The upper half of `f32`.
-    pub const BF16: Float = Float(1);
+    pub const BF16: MlirFloat = MlirFloat(1);
     /// IEEE 754 single precision.
-    pub const F32: Float = Float(2);
+    pub const F32: MlirFloat = MlirFloat(2);
     /// IEEE 754 double precision.
-    pub const F64: Float = Float(3);
+    pub const F64: MlirFloat = MlirFloat(3);
 
     /// The format with this name.
-    pub fn named(name: &str) -> Option<Float> {
+    pub fn named(name: &str) -> Option<MlirFloat> {
         let at = FLOATS.iter().position(|format| format.name == name)?;
-        Some(Float(at as u8))
+        Some(MlirFloat(at as u8))
     }
 
     /// Its row.
-    pub const fn format(self) -> &'static FloatFormat {
+    pub const fn format(self) -> &'static MlirFloatFormat {
         &FLOATS[self.0 as usize]
     }
 
@@ -112,20 +112,20 @@ impl Float {
     }
 }
 
-impl std::fmt::Debug for Float {
+impl std::fmt::Debug for MlirFloat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FloatFormat {
+impl MlirFloatFormat {
     fn mask(&self) -> u64 {
         u64::MAX >> (64 - self.width)
     }
 
     fn sign_bit(&self) -> u64 {
         match self.specials {
-            Specials::ExponentOnly => 0,
+            FloatSpecials::ExponentOnly => 0,
             _ => 1 << (self.width - 1),
         }
     }
@@ -138,21 +138,21 @@ impl FloatFormat {
     fn nan(&self) -> u64 {
         let quiet = |mantissa: u32| 1 << mantissa.saturating_sub(1);
         match self.specials {
-            Specials::Ieee => self.top_exponent() << self.mantissa | quiet(self.mantissa),
-            Specials::NanAllOnes => self.mask() >> 1,
-            Specials::NanNegativeZero => self.sign_bit(),
-            Specials::Finite => 0,
-            Specials::ExponentOnly => self.mask(),
+            FloatSpecials::Ieee => self.top_exponent() << self.mantissa | quiet(self.mantissa),
+            FloatSpecials::NanAllOnes => self.mask() >> 1,
+            FloatSpecials::NanNegativeZero => self.sign_bit(),
+            FloatSpecials::Finite => 0,
+            FloatSpecials::ExponentOnly => self.mask(),
         }
     }
 
     /// Magnitude of the largest finite value.
     fn largest(&self) -> u64 {
         match self.specials {
-            Specials::Ieee => (self.top_exponent() << self.mantissa) - 1,
-            Specials::NanAllOnes => (self.mask() >> 1) - 1,
-            Specials::NanNegativeZero | Specials::Finite => self.mask() >> 1,
-            Specials::ExponentOnly => self.mask() - 1,
+            FloatSpecials::Ieee => (self.top_exponent() << self.mantissa) - 1,
+            FloatSpecials::NanAllOnes => (self.mask() >> 1) - 1,
+            FloatSpecials::NanNegativeZero | FloatSpecials::Finite => self.mask() >> 1,
+            FloatSpecials::ExponentOnly => self.mask() - 1,
         }
     }
 
@@ -160,8 +160,8 @@ impl FloatFormat {
     /// without either saturate.
     fn overflow(&self) -> u64 {
         match self.specials {
-            Specials::Ieee => self.top_exponent() << self.mantissa,
-            Specials::Finite => self.largest(),
+            FloatSpecials::Ieee => self.top_exponent() << self.mantissa,
+            FloatSpecials::Finite => self.largest(),
             _ => self.nan(),
         }
     }
@@ -172,7 +172,7 @@ impl FloatFormat {
         if self.width == 64 {
             return value.to_bits();
         }
-        if self.specials == Specials::ExponentOnly && value <= 0.0 {
+        if self.specials == FloatSpecials::ExponentOnly && value <= 0.0 {
             return self.nan();
         }
         let sign = if value.is_sign_negative() {
@@ -188,7 +188,7 @@ impl FloatFormat {
         }
         let magnitude = self.round(value.abs());
         match self.specials {
-            Specials::NanNegativeZero if magnitude == 0 => 0,
+            FloatSpecials::NanNegativeZero if magnitude == 0 => 0,
             _ if magnitude > self.largest() => sign_of_nan(self, sign) | self.overflow(),
             _ => sign | magnitude,
         }
@@ -209,15 +209,15 @@ impl FloatFormat {
             _ => (fraction | 1 << 52, stored - 1023),
         };
         let lowest = match self.specials {
-            Specials::ExponentOnly => -self.bias,
+            FloatSpecials::ExponentOnly => -self.bias,
             _ => 1 - self.bias,
         };
         let shift = 52 - self.mantissa as i32 + (lowest - exponent).max(0);
         let rounded = shift_to_even(significand, shift);
         let scale = (exponent - lowest).max(0) as u64;
         match self.specials {
-            Specials::ExponentOnly if exponent < lowest => 0,
-            Specials::ExponentOnly => scale + (significand >> 51 & 1),
+            FloatSpecials::ExponentOnly if exponent < lowest => 0,
+            FloatSpecials::ExponentOnly => scale + (significand >> 51 & 1),
             // The leading bit of a normal value adds one to the exponent.
             _ => (scale << self.mantissa) + rounded,
         }
@@ -236,20 +236,20 @@ impl FloatFormat {
         };
         let magnitude = bits & !self.sign_bit();
         let is_nan = match self.specials {
-            Specials::Ieee => magnitude > self.overflow(),
-            Specials::NanNegativeZero => bits == self.nan(),
-            Specials::NanAllOnes | Specials::ExponentOnly => magnitude == self.nan(),
-            Specials::Finite => false,
+            FloatSpecials::Ieee => magnitude > self.overflow(),
+            FloatSpecials::NanNegativeZero => bits == self.nan(),
+            FloatSpecials::NanAllOnes | FloatSpecials::ExponentOnly => magnitude == self.nan(),
+            FloatSpecials::Finite => false,
         };
         if is_nan {
             return f64::NAN;
         }
-        if self.specials == Specials::Ieee && magnitude == self.overflow() {
+        if self.specials == FloatSpecials::Ieee && magnitude == self.overflow() {
             return sign * f64::INFINITY;
         }
         let stored = (magnitude >> self.mantissa) as i32;
         let fraction = magnitude & ((1 << self.mantissa) - 1);
-        if self.specials == Specials::ExponentOnly {
+        if self.specials == FloatSpecials::ExponentOnly {
             return 2f64.powi(stored - self.bias);
         }
         let (significand, exponent) = match stored {
@@ -261,9 +261,9 @@ impl FloatFormat {
 }
 
 /// NaN of the `FNUZ` formats has no sign: its sign bit is what makes it NaN.
-fn sign_of_nan(format: &FloatFormat, sign: u64) -> u64 {
+fn sign_of_nan(format: &MlirFloatFormat, sign: u64) -> u64 {
     match format.specials {
-        Specials::NanNegativeZero | Specials::ExponentOnly => 0,
+        FloatSpecials::NanNegativeZero | FloatSpecials::ExponentOnly => 0,
         _ => sign,
     }
 }
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn f32_is_what_the_language_has() {
-        let format = Float::F32.format();
+        let format = MlirFloat::F32.format();
         for value in [
             0.0, -0.0, 1.1, 1e-45, 1e-40, 3.5e38, -2.5e-46, 7e-46, 1e300, 16777217.0, 16777219.0,
         ] {

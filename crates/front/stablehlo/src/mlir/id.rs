@@ -37,35 +37,35 @@ pub(crate) use dense_id;
 
 dense_id! {
     /// An operation.
-    Op, "op"
+    MlirOp, "op"
 }
 dense_id! {
     /// A region of an operation.
-    Region, "region"
+    MlirRegion, "region"
 }
 dense_id! {
     /// A block of a region.
-    Block, "block"
+    MlirBlock, "block"
 }
 dense_id! {
     /// A result of an operation or an argument of a block.
-    Value, "%"
+    MlirValue, "%"
 }
 
 /// A range of one of the pools of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Span {
+pub(crate) struct PoolRange {
     /// Index of the first element.
     pub start: u32,
     /// Number of elements.
     pub len: u32,
 }
 
-impl Span {
+impl PoolRange {
     /// The span of `len` elements from `start`. Inputs are below 4 GiB, and no pool has more
     /// elements than the input has bytes.
     pub fn new(start: usize, len: usize) -> Self {
-        Span {
+        PoolRange {
             start: start as u32,
             len: len as u32,
         }
@@ -78,8 +78,8 @@ impl Span {
 }
 
 /// Appends elements to a pool and returns where they are.
-pub(crate) fn append<T: Copy>(pool: &mut Vec<T>, elements: &[T]) -> Span {
+pub(crate) fn append<T: Copy>(pool: &mut Vec<T>, elements: &[T]) -> PoolRange {
     let start = pool.len();
     pool.extend_from_slice(elements);
-    Span::new(start, elements.len())
+    PoolRange::new(start, elements.len())
 }

@@ -60,22 +60,22 @@ impl<T: Eq + Hash> Interner<T> {
 
 dense_id! {
     /// An interned string.
-    Symbol, "sym"
+    MlirSymbol, "sym"
 }
 
 /// All names and strings of a module, each once, in one buffer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Strings {
+pub(crate) struct MlirStrings {
     text: String,
     ends: Vec<u32>,
-    index: HashTable<Symbol>,
+    index: HashTable<MlirSymbol>,
 }
 
-impl Strings {
+impl MlirStrings {
     /// The symbol of a text.
-    pub fn intern(&mut self, text: &str) -> Symbol {
+    pub fn intern(&mut self, text: &str) -> MlirSymbol {
         let hash = FxBuildHasher.hash_one(text);
-        let Strings {
+        let MlirStrings {
             text: all,
             ends,
             index,
@@ -83,7 +83,7 @@ impl Strings {
         if let Some(&found) = index.find(hash, |&at| slice(all, ends, at) == text) {
             return found;
         }
-        let symbol = Symbol::new(ends.len());
+        let symbol = MlirSymbol::new(ends.len());
         all.push_str(text);
         ends.push(u32::try_from(all.len()).expect("readers bound the size of their input"));
         index.insert_unique(hash, symbol, |&at| {
@@ -93,7 +93,7 @@ impl Strings {
     }
 
     /// The symbol of a text, if it was ever interned.
-    pub fn find(&self, text: &str) -> Option<Symbol> {
+    pub fn find(&self, text: &str) -> Option<MlirSymbol> {
         let hash = FxBuildHasher.hash_one(text);
         self.index
             .find(hash, |&at| slice(&self.text, &self.ends, at) == text)
@@ -101,12 +101,12 @@ impl Strings {
     }
 
     /// The text of a symbol.
-    pub fn get(&self, symbol: Symbol) -> &str {
+    pub fn get(&self, symbol: MlirSymbol) -> &str {
         slice(&self.text, &self.ends, symbol)
     }
 }
 
-fn slice<'a>(text: &'a str, ends: &[u32], at: Symbol) -> &'a str {
+fn slice<'a>(text: &'a str, ends: &[u32], at: MlirSymbol) -> &'a str {
     let start = match at.index() {
         0 => 0,
         at => ends[at - 1] as usize,

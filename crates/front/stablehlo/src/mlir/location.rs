@@ -1,17 +1,17 @@
 //! Locations: where in the program of its author something came from.
 
-use super::attribute::Attr;
+use super::attribute::MlirAttr;
 use super::id::dense_id;
-use super::interner::{Interner, Symbol};
+use super::interner::{Interner, MlirSymbol};
 
 dense_id! {
     /// A location. Equal locations of a module have equal ids.
-    Loc, "loc"
+    MlirLoc, "loc"
 }
 
-impl Loc {
+impl MlirLoc {
     /// `loc(unknown)`
-    pub const UNKNOWN: Loc = Loc::new(0);
+    pub const UNKNOWN: MlirLoc = MlirLoc::new(0);
 }
 
 /// What a location is.
@@ -22,7 +22,7 @@ pub enum LocationKind {
     /// `"file":line:column` or `"file":line:column to line:column`
     File {
         /// Name of the file.
-        file: Symbol,
+        file: MlirSymbol,
         /// Line and column, counted from 1.
         start: (u32, u32),
         /// Line and column of the end; the same where only a point is given.
@@ -31,46 +31,46 @@ pub enum LocationKind {
     /// `"name"` or `"name"(child)`
     Name {
         /// The name.
-        name: Symbol,
+        name: MlirSymbol,
         /// Where it is.
-        child: Loc,
+        child: MlirLoc,
     },
     /// `callsite(callee at caller)`
     CallSite {
         /// What was called.
-        callee: Loc,
+        callee: MlirLoc,
         /// From where.
-        caller: Loc,
+        caller: MlirLoc,
     },
     /// `fused<metadata>[…]`
     Fused {
         /// What was brought together.
-        parts: Box<[Loc]>,
+        parts: Box<[MlirLoc]>,
         /// Why.
-        metadata: Option<Attr>,
+        metadata: Option<MlirAttr>,
     },
 }
 
 /// All locations of a module.
 #[derive(Clone, Debug)]
-pub struct Locations(Interner<LocationKind>);
+pub struct MlirLocations(Interner<LocationKind>);
 
-impl Default for Locations {
+impl Default for MlirLocations {
     fn default() -> Self {
         let mut all = Interner::default();
         all.intern(LocationKind::Unknown);
-        Locations(all)
+        MlirLocations(all)
     }
 }
 
-impl Locations {
+impl MlirLocations {
     /// The location of this kind.
-    pub fn intern(&mut self, kind: LocationKind) -> Loc {
-        Loc::new(self.0.intern(kind))
+    pub fn intern(&mut self, kind: LocationKind) -> MlirLoc {
+        MlirLoc::new(self.0.intern(kind))
     }
 
     /// What a location is.
-    pub fn kind(&self, loc: Loc) -> &LocationKind {
+    pub fn kind(&self, loc: MlirLoc) -> &LocationKind {
         self.0.get(loc.index())
     }
 }

@@ -18,14 +18,17 @@ pub(crate) mod text;
 mod types;
 
 pub use access::ElementsRef;
-pub use affine::{Affine, AffineMap, AffineOp, IntegerSet};
-pub use attribute::{Attr, AttributeKind, Attributes, DialectBody, Named};
-pub use elements::Elements;
-pub use float::{FLOATS, Float, FloatFormat, Specials};
-pub use id::{Block, Op, Region, Value};
-pub use interner::Symbol;
-pub use location::{Loc, LocationKind, Locations};
-pub use module::{Definition, Module, Resource};
-pub use print::Numbering;
+pub use affine::{AffineExpr, AffineMap, AffineOp, IntegerSet};
+pub use attribute::{AttributeKind, DialectBody, MlirAttr, MlirAttributes, NamedAttribute};
+pub use elements::DenseElements;
+pub use float::{FLOATS, FloatSpecials, MlirFloat, MlirFloatFormat};
+pub use id::{MlirBlock, MlirOp, MlirRegion, MlirValue};
+pub use interner::MlirSymbol;
+pub use location::{LocationKind, MlirLoc, MlirLocations};
+pub use module::{MlirModule, ResourceBlob, ValueDefinition};
+pub use print::SsaNumbering;
 pub use text::{parse, sections};
-pub use types::{Dim, Granularity, Quantized, Signedness, Type, TypeKind, Types};
+pub use types::{
+    DimSize, IntegerSignedness, MlirType, MlirTypeKind, MlirTypes, QuantizationGranularity,
+    QuantizedType,
+};

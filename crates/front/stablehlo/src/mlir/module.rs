@@ -8,88 +8,88 @@
 //! that the generic form gives them, and those that belong to the operation by its definition
 //! are its properties.
 
-use super::attribute::{Attr, AttributeKind, Attributes, Named};
-use super::id::{Block, Op, Region, Span, Value, append};
-use super::interner::{Strings, Symbol};
-use super::location::{Loc, Locations};
-use super::types::{Type, Types};
+use super::attribute::{AttributeKind, MlirAttr, MlirAttributes, NamedAttribute};
+use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue, PoolRange, append};
+use super::interner::{MlirStrings, MlirSymbol};
+use super::location::{MlirLoc, MlirLocations};
+use super::types::{MlirType, MlirTypes};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// A module: everything in one input.
 #[derive(Clone, Debug)]
-pub struct Module {
+pub struct MlirModule {
     /// All types.
-    pub types: Types,
+    pub types: MlirTypes,
     /// All attributes.
-    pub attributes: Attributes,
+    pub attributes: MlirAttributes,
     /// All locations.
-    pub locations: Locations,
-    pub(crate) strings: Strings,
+    pub locations: MlirLocations,
+    pub(crate) strings: MlirStrings,
     pub(crate) ops: Vec<OpData>,
     pub(crate) regions: Vec<RegionData>,
-    pub(crate) blocks: Vec<BlockData>,
-    pub(crate) values: Vec<ValueData>,
-    pub(crate) operands: Vec<Value>,
-    pub(crate) named: Vec<Named>,
-    pub(crate) successors: Vec<Block>,
-    pub(crate) block_lists: Vec<Block>,
-    pub(crate) op_lists: Vec<Op>,
-    pub(crate) resources: Vec<Resource>,
-    pub(crate) functions: Vec<Op>,
-    pub(crate) function_index: FxHashMap<Symbol, Op>,
-    pub(crate) root: Op,
+    pub(crate) blocks: Vec<MlirBlockData>,
+    pub(crate) values: Vec<MlirValueData>,
+    pub(crate) operands: Vec<MlirValue>,
+    pub(crate) named: Vec<NamedAttribute>,
+    pub(crate) successors: Vec<MlirBlock>,
+    pub(crate) block_lists: Vec<MlirBlock>,
+    pub(crate) op_lists: Vec<MlirOp>,
+    pub(crate) resources: Vec<ResourceBlob>,
+    pub(crate) functions: Vec<MlirOp>,
+    pub(crate) function_index: FxHashMap<MlirSymbol, MlirOp>,
+    pub(crate) root: MlirOp,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpData {
-    pub name: Symbol,
-    pub operands: Span,
-    pub results: Span,
-    pub properties: Span,
-    pub attributes: Span,
-    pub regions: Span,
-    pub successors: Span,
-    pub loc: Loc,
-    pub place: Place,
-    pub parent: Option<Block>,
+    pub name: MlirSymbol,
+    pub operands: PoolRange,
+    pub results: PoolRange,
+    pub properties: PoolRange,
+    pub attributes: PoolRange,
+    pub regions: PoolRange,
+    pub successors: PoolRange,
+    pub loc: MlirLoc,
+    pub place: SourceLocation,
+    pub parent: Option<MlirBlock>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegionData {
-    pub blocks: Span,
-    pub parent: Op,
+    pub blocks: PoolRange,
+    pub parent: MlirOp,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockData {
-    pub arguments: Span,
-    pub ops: Span,
-    pub region: Region,
+pub(crate) struct MlirBlockData {
+    pub arguments: PoolRange,
+    pub ops: PoolRange,
+    pub region: MlirRegion,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ValueData {
-    pub ty: Type,
-    pub definition: Definition,
+pub(crate) struct MlirValueData {
+    pub ty: MlirType,
+    pub definition: ValueDefinition,
 }
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Definition {
+pub enum ValueDefinition {
     /// The result of an operation with this position.
-    Result(Op, u32),
+    Result(MlirOp, u32),
     /// The argument of a block with this position.
-    Argument(Block, u32),
+    Argument(MlirBlock, u32),
 }
 
 /// A named blob of the resource section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resource {
+pub struct ResourceBlob {
     /// Section: `builtin` for those of `dense_resource`.
-    pub dialect: Symbol,
+    pub dialect: MlirSymbol,
     /// Name.
-    pub key: Symbol,
+    pub key: MlirSymbol,
     /// Alignment that the blob asks for, in bytes.
     pub alignment: u32,
     /// The bytes behind the alignment.
@@ -98,33 +98,33 @@ pub struct Resource {
 
 /// Ids that follow each other.
 fn ids<T>(
-    span: Span,
+    span: PoolRange,
     id: fn(usize) -> T,
 ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
     span.range().map(id)
 }
 
-impl Module {
+impl MlirModule {
     /// A module of one operation without anything.
-    pub(crate) fn new(name: &str) -> Module {
-        let mut strings = Strings::default();
+    pub(crate) fn new(name: &str) -> MlirModule {
+        let mut strings = MlirStrings::default();
         let name = strings.intern(name);
         let root = OpData {
             name,
-            operands: Span::default(),
-            results: Span::default(),
-            properties: Span::default(),
-            attributes: Span::default(),
-            regions: Span::default(),
-            successors: Span::default(),
-            loc: Loc::UNKNOWN,
-            place: Place::Unknown,
+            operands: PoolRange::default(),
+            results: PoolRange::default(),
+            properties: PoolRange::default(),
+            attributes: PoolRange::default(),
+            regions: PoolRange::default(),
+            successors: PoolRange::default(),
+            loc: MlirLoc::UNKNOWN,
+            place: SourceLocation::Unknown,
             parent: None,
         };
-        Module {
-            types: Types::default(),
-            attributes: Attributes::default(),
-            locations: Locations::default(),
+        MlirModule {
+            types: MlirTypes::default(),
+            attributes: MlirAttributes::default(),
+            locations: MlirLocations::default(),
             strings,
             ops: vec![root],
             regions: Vec::new(),
@@ -138,22 +138,22 @@ impl Module {
             resources: Vec::new(),
             functions: Vec::new(),
             function_index: FxHashMap::default(),
-            root: Op::new(0),
+            root: MlirOp::new(0),
         }
     }
 
     /// The outermost operation: a `builtin.module`.
-    pub fn root(&self) -> Op {
+    pub fn root(&self) -> MlirOp {
         self.root
     }
 
     /// The text of a symbol.
-    pub fn str(&self, symbol: Symbol) -> &str {
+    pub fn str(&self, symbol: MlirSymbol) -> &str {
         self.strings.get(symbol)
     }
 
     /// The symbol of a text that occurs in the module.
-    pub fn symbol(&self, text: &str) -> Option<Symbol> {
+    pub fn symbol(&self, text: &str) -> Option<MlirSymbol> {
         self.strings.find(text)
     }
 
@@ -173,159 +173,159 @@ impl Module {
     }
 
     /// Name with dialect: `stablehlo.add`.
-    pub fn name(&self, op: Op) -> &str {
+    pub fn name(&self, op: MlirOp) -> &str {
         self.str(self.ops[op.index()].name)
     }
 
     /// Name as a symbol, to compare without looking at text.
-    pub fn name_symbol(&self, op: Op) -> Symbol {
+    pub fn name_symbol(&self, op: MlirOp) -> MlirSymbol {
         self.ops[op.index()].name
     }
 
     /// Where the operation stands in the input.
-    pub fn place(&self, op: Op) -> Place {
+    pub fn place(&self, op: MlirOp) -> SourceLocation {
         self.ops[op.index()].place
     }
 
     /// Where the operation came from, as the input says.
-    pub fn location(&self, op: Op) -> Loc {
+    pub fn location(&self, op: MlirOp) -> MlirLoc {
         self.ops[op.index()].loc
     }
 
     /// Operands.
-    pub fn operands(&self, op: Op) -> &[Value] {
+    pub fn operands(&self, op: MlirOp) -> &[MlirValue] {
         &self.operands[self.ops[op.index()].operands.range()]
     }
 
     /// Results.
     pub fn results(
         &self,
-        op: Op,
-    ) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + use<> {
-        ids(self.ops[op.index()].results, Value::new)
+        op: MlirOp,
+    ) -> impl ExactSizeIterator<Item = MlirValue> + DoubleEndedIterator + use<> {
+        ids(self.ops[op.index()].results, MlirValue::new)
     }
 
     /// Attributes that belong to the operation by its definition, ordered by name.
-    pub fn properties(&self, op: Op) -> &[Named] {
+    pub fn properties(&self, op: MlirOp) -> &[NamedAttribute] {
         &self.named[self.ops[op.index()].properties.range()]
     }
 
     /// All other attributes, ordered by name.
-    pub fn discardable(&self, op: Op) -> &[Named] {
+    pub fn discardable(&self, op: MlirOp) -> &[NamedAttribute] {
         &self.named[self.ops[op.index()].attributes.range()]
     }
 
     /// Regions.
     pub fn regions(
         &self,
-        op: Op,
-    ) -> impl ExactSizeIterator<Item = Region> + DoubleEndedIterator + use<> {
-        ids(self.ops[op.index()].regions, Region::new)
+        op: MlirOp,
+    ) -> impl ExactSizeIterator<Item = MlirRegion> + DoubleEndedIterator + use<> {
+        ids(self.ops[op.index()].regions, MlirRegion::new)
     }
 
     /// Blocks where control may go next.
-    pub fn successors(&self, op: Op) -> &[Block] {
+    pub fn successors(&self, op: MlirOp) -> &[MlirBlock] {
         &self.successors[self.ops[op.index()].successors.range()]
     }
 
     /// The block that the operation stands in; the root stands in none.
-    pub fn block_of(&self, op: Op) -> Option<Block> {
+    pub fn block_of(&self, op: MlirOp) -> Option<MlirBlock> {
         self.ops[op.index()].parent
     }
 
     /// The operation whose region the operation stands in.
-    pub fn parent(&self, op: Op) -> Option<Op> {
+    pub fn parent(&self, op: MlirOp) -> Option<MlirOp> {
         let block = self.block_of(op)?;
         Some(self.region_parent(self.region_of(block)))
     }
 
     /// The operation that a region belongs to.
-    pub fn region_parent(&self, region: Region) -> Op {
+    pub fn region_parent(&self, region: MlirRegion) -> MlirOp {
         self.regions[region.index()].parent
     }
 
     /// Blocks of a region, the entry first.
-    pub fn blocks(&self, region: Region) -> &[Block] {
+    pub fn blocks(&self, region: MlirRegion) -> &[MlirBlock] {
         &self.block_lists[self.regions[region.index()].blocks.range()]
     }
 
     /// The region that a block stands in.
-    pub fn region_of(&self, block: Block) -> Region {
+    pub fn region_of(&self, block: MlirBlock) -> MlirRegion {
         self.blocks[block.index()].region
     }
 
     /// Arguments of a block.
     pub fn arguments(
         &self,
-        block: Block,
-    ) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + use<> {
-        ids(self.blocks[block.index()].arguments, Value::new)
+        block: MlirBlock,
+    ) -> impl ExactSizeIterator<Item = MlirValue> + DoubleEndedIterator + use<> {
+        ids(self.blocks[block.index()].arguments, MlirValue::new)
     }
 
     /// Operations of a block in order.
-    pub fn ops(&self, block: Block) -> &[Op] {
+    pub fn ops(&self, block: MlirBlock) -> &[MlirOp] {
         &self.op_lists[self.blocks[block.index()].ops.range()]
     }
 
     /// Type of a value.
-    pub fn type_of(&self, value: Value) -> Type {
+    pub fn type_of(&self, value: MlirValue) -> MlirType {
         self.values[value.index()].ty
     }
 
     /// What a value is.
-    pub fn definition(&self, value: Value) -> Definition {
+    pub fn definition(&self, value: MlirValue) -> ValueDefinition {
         self.values[value.index()].definition
     }
 
     /// The operation that a value is a result of.
-    pub fn defining_op(&self, value: Value) -> Option<Op> {
+    pub fn defining_op(&self, value: MlirValue) -> Option<MlirOp> {
         match self.definition(value) {
-            Definition::Result(op, _) => Some(op),
-            Definition::Argument(..) => None,
+            ValueDefinition::Result(op, _) => Some(op),
+            ValueDefinition::Argument(..) => None,
         }
     }
 
     /// Blobs of the resource section, in its order.
-    pub fn resources(&self) -> &[Resource] {
+    pub fn resources(&self) -> &[ResourceBlob] {
         &self.resources
     }
 
     /// Functions (`func.func`) of the outermost module, in order.
-    pub fn functions(&self) -> &[Op] {
+    pub fn functions(&self) -> &[MlirOp] {
         &self.functions
     }
 }
 
 /// What the readers make modules with.
-impl Module {
-    pub(crate) fn intern(&mut self, text: &str) -> Symbol {
+impl MlirModule {
+    pub(crate) fn intern(&mut self, text: &str) -> MlirSymbol {
         self.strings.intern(text)
     }
 
     /// An operation of which only name and place are known yet.
-    pub(crate) fn reserve_op(&mut self, name: Symbol, place: Place) -> Op {
-        let op = Op::new(self.ops.len());
+    pub(crate) fn reserve_op(&mut self, name: MlirSymbol, place: SourceLocation) -> MlirOp {
+        let op = MlirOp::new(self.ops.len());
         let like = self.ops[0];
         self.ops.push(OpData {
             name,
             place,
-            operands: Span::default(),
-            results: Span::default(),
-            properties: Span::default(),
-            attributes: Span::default(),
-            regions: Span::default(),
-            successors: Span::default(),
-            loc: Loc::UNKNOWN,
+            operands: PoolRange::default(),
+            results: PoolRange::default(),
+            properties: PoolRange::default(),
+            attributes: PoolRange::default(),
+            regions: PoolRange::default(),
+            successors: PoolRange::default(),
+            loc: MlirLoc::UNKNOWN,
             ..like
         });
         op
     }
 
     /// Regions for an operation, without blocks yet.
-    pub(crate) fn reserve_regions(&mut self, op: Op, count: usize) -> Span {
-        let span = Span::new(self.regions.len(), count);
+    pub(crate) fn reserve_regions(&mut self, op: MlirOp, count: usize) -> PoolRange {
+        let span = PoolRange::new(self.regions.len(), count);
         let region = RegionData {
-            blocks: Span::default(),
+            blocks: PoolRange::default(),
             parent: op,
         };
         self.regions.extend((0..count).map(|_| region));
@@ -333,7 +333,7 @@ impl Module {
         span
     }
 
-    pub(crate) fn set_blocks(&mut self, region: Region, blocks: &[Block]) {
+    pub(crate) fn set_blocks(&mut self, region: MlirRegion, blocks: &[MlirBlock]) {
         self.regions[region.index()].blocks = append(&mut self.block_lists, blocks);
         for block in blocks {
             self.blocks[block.index()].region = region;
@@ -341,43 +341,43 @@ impl Module {
     }
 
     /// A block without arguments and operations yet.
-    pub(crate) fn reserve_block(&mut self, region: Region) -> Block {
-        let block = Block::new(self.blocks.len());
-        self.blocks.push(BlockData {
-            arguments: Span::default(),
-            ops: Span::default(),
+    pub(crate) fn reserve_block(&mut self, region: MlirRegion) -> MlirBlock {
+        let block = MlirBlock::new(self.blocks.len());
+        self.blocks.push(MlirBlockData {
+            arguments: PoolRange::default(),
+            ops: PoolRange::default(),
             region,
         });
         block
     }
 
-    pub(crate) fn set_arguments(&mut self, block: Block, types: &[Type]) {
+    pub(crate) fn set_arguments(&mut self, block: MlirBlock, types: &[MlirType]) {
         let start = self.values.len();
-        self.blocks[block.index()].arguments = Span::new(start, types.len());
-        let value = |(at, &ty): (usize, &Type)| ValueData {
+        self.blocks[block.index()].arguments = PoolRange::new(start, types.len());
+        let value = |(at, &ty): (usize, &MlirType)| MlirValueData {
             ty,
-            definition: Definition::Argument(block, at as u32),
+            definition: ValueDefinition::Argument(block, at as u32),
         };
         self.values.extend(types.iter().enumerate().map(value));
     }
 
-    pub(crate) fn set_ops(&mut self, block: Block, ops: &[Op]) {
+    pub(crate) fn set_ops(&mut self, block: MlirBlock, ops: &[MlirOp]) {
         self.blocks[block.index()].ops = append(&mut self.op_lists, ops);
         for op in ops {
             self.ops[op.index()].parent = Some(block);
         }
     }
 
-    pub(crate) fn set_operands(&mut self, op: Op, operands: &[Value]) {
+    pub(crate) fn set_operands(&mut self, op: MlirOp, operands: &[MlirValue]) {
         self.ops[op.index()].operands = append(&mut self.operands, operands);
     }
 
-    pub(crate) fn set_results(&mut self, op: Op, types: &[Type]) {
+    pub(crate) fn set_results(&mut self, op: MlirOp, types: &[MlirType]) {
         let start = self.values.len();
-        self.ops[op.index()].results = Span::new(start, types.len());
-        let value = |(at, &ty): (usize, &Type)| ValueData {
+        self.ops[op.index()].results = PoolRange::new(start, types.len());
+        let value = |(at, &ty): (usize, &MlirType)| MlirValueData {
             ty,
-            definition: Definition::Result(op, at as u32),
+            definition: ValueDefinition::Result(op, at as u32),
         };
         self.values.extend(types.iter().enumerate().map(value));
     }
@@ -385,9 +385,9 @@ impl Module {
     /// Sorts both lists by name and gives them to the operation.
     pub(crate) fn set_attributes(
         &mut self,
-        op: Op,
-        properties: &mut [Named],
-        discardable: &mut [Named],
+        op: MlirOp,
+        properties: &mut [NamedAttribute],
+        discardable: &mut [NamedAttribute],
     ) {
         self.sort_named(properties);
         self.sort_named(discardable);
@@ -395,12 +395,12 @@ impl Module {
         self.ops[op.index()].attributes = append(&mut self.named, discardable);
     }
 
-    pub(crate) fn set_successors(&mut self, op: Op, successors: &[Block]) {
+    pub(crate) fn set_successors(&mut self, op: MlirOp, successors: &[MlirBlock]) {
         self.ops[op.index()].successors = append(&mut self.successors, successors);
     }
 
     /// An integer attribute.
-    pub(crate) fn integer_attribute(&mut self, value: i64, width: u32) -> Attr {
+    pub(crate) fn integer_attribute(&mut self, value: i64, width: u32) -> MlirAttr {
         let ty = self.types.integer(width);
         self.attributes.intern(AttributeKind::Integer {
             value: value.into(),
@@ -409,7 +409,7 @@ impl Module {
     }
 
     /// `array<i64: …>`
-    pub(crate) fn integers_attribute(&mut self, values: &[i64]) -> Attr {
+    pub(crate) fn integers_attribute(&mut self, values: &[i64]) -> MlirAttr {
         let element = self.types.integer(64);
         let bytes = values.iter().flat_map(|value| value.to_le_bytes());
         let data = bytes.collect();
@@ -417,27 +417,27 @@ impl Module {
             .intern(AttributeKind::DenseArray { element, data })
     }
 
-    pub(crate) fn set_location(&mut self, op: Op, loc: Loc) {
+    pub(crate) fn set_location(&mut self, op: MlirOp, loc: MlirLoc) {
         self.ops[op.index()].loc = loc;
     }
 
     /// Orders by the text of the names.
-    pub(crate) fn sort_named(&self, named: &mut [Named]) {
+    pub(crate) fn sort_named(&self, named: &mut [NamedAttribute]) {
         named.sort_by(|a, b| self.str(a.0).cmp(self.str(b.0)));
     }
 
-    pub(crate) fn set_name(&mut self, op: Op, name: Symbol) {
+    pub(crate) fn set_name(&mut self, op: MlirOp, name: MlirSymbol) {
         self.ops[op.index()].name = name;
     }
 
-    pub(crate) fn reserve_value(&mut self, ty: Type, definition: Definition) -> Value {
-        let value = Value::new(self.values.len());
-        self.values.push(ValueData { ty, definition });
+    pub(crate) fn reserve_value(&mut self, ty: MlirType, definition: ValueDefinition) -> MlirValue {
+        let value = MlirValue::new(self.values.len());
+        self.values.push(MlirValueData { ty, definition });
         value
     }
 
     /// Puts values in the places of their placeholders.
-    pub(crate) fn replace_operands(&mut self, replaced: &[(Value, Value)]) {
+    pub(crate) fn replace_operands(&mut self, replaced: &[(MlirValue, MlirValue)]) {
         if replaced.is_empty() {
             return;
         }
@@ -452,7 +452,7 @@ impl Module {
 
     /// Makes a single module the root; anything else is put into the module that was made before
     /// reading.
-    pub(crate) fn adopt(&mut self, ops: &[Op]) {
+    pub(crate) fn adopt(&mut self, ops: &[MlirOp]) {
         if let &[op] = ops
             && self.name(op) == "builtin.module"
         {
@@ -460,7 +460,7 @@ impl Module {
             return;
         }
         let root = self.root;
-        let region = Region::new(self.reserve_regions(root, 1).range().start);
+        let region = MlirRegion::new(self.reserve_regions(root, 1).range().start);
         let block = self.reserve_block(region);
         self.set_blocks(region, &[block]);
         self.set_ops(block, ops);
@@ -472,7 +472,7 @@ impl Module {
         let blocks = regions.flat_map(|region| self.blocks(region));
         let ops = blocks.flat_map(|&block| self.ops(block).iter().copied());
         self.functions = ops.filter(|&op| self.name(op) == "func.func").collect();
-        let name = |&op: &Op| Some((self.symbol(self.text(op, "sym_name")?)?, op));
+        let name = |&op: &MlirOp| Some((self.symbol(self.text(op, "sym_name")?)?, op));
         // The first of several functions of one name counts; the verifier refuses the others.
         self.function_index = self.functions.iter().rev().filter_map(name).collect();
     }

@@ -1,13 +1,16 @@
 //! What quantised types demand: StableHLO's specification, "Types", of quantised elements and tensors of them.
 
-use crate::mlir::{Dim, Granularity, Quantized, Signedness, Type, TypeKind, Types};
+use crate::mlir::{
+    DimSize, IntegerSignedness, MlirType, MlirTypeKind, MlirTypes, QuantizationGranularity,
+    QuantizedType,
+};
 
 /// Least and greatest value of an integer type that quantised numbers are stored in: one of at
 /// most 32 bits.
-pub(crate) fn storage_range(types: &Types, storage: Type) -> Option<(i64, i64)> {
+pub(crate) fn storage_range(types: &MlirTypes, storage: MlirType) -> Option<(i64, i64)> {
     match *types.kind(storage) {
-        TypeKind::Integer { width, sign } if width <= 32 => Some(match sign {
-            Signedness::Unsigned => (0, (1 << width) - 1),
+        MlirTypeKind::Integer { width, sign } if width <= 32 => Some(match sign {
+            IntegerSignedness::Unsigned => (0, (1 << width) - 1),
             _ => (-1 << (width - 1), (1 << (width - 1)) - 1),
         }),
         _ => None,
@@ -15,7 +18,7 @@ pub(crate) fn storage_range(types: &Types, storage: Type) -> Option<(i64, i64)> 
 }
 
 /// What is wrong with a quantised type, if anything is.
-pub(crate) fn fault(types: &Types, quantized: &Quantized) -> Option<String> {
+pub(crate) fn fault(types: &MlirTypes, quantized: &QuantizedType) -> Option<String> {
     let Some((least, greatest)) = storage_range(types, quantized.storage) else {
         return Some("quantised values are stored as integers of at most 32 bits".to_owned());
     };
@@ -25,7 +28,7 @@ pub(crate) fn fault(types: &Types, quantized: &Quantized) -> Option<String> {
             "{min} to {max} is no range within {least} to {greatest}, which the storage type has"
         ));
     }
-    let TypeKind::Float(float) = *types.kind(quantized.expressed) else {
+    let MlirTypeKind::Float(float) = *types.kind(quantized.expressed) else {
         return Some("quantised values stand for floats".to_owned());
     };
     if quantized.parameters.is_empty() {
@@ -51,14 +54,20 @@ pub(crate) fn fault(types: &Types, quantized: &Quantized) -> Option<String> {
 
 /// Why a tensor of this shape can not have these elements, if they are quantised and it can not.
 /// Sizes that are not known fit.
-pub(crate) fn tensor_fault(types: &Types, shape: &[Dim], element: Type) -> Option<String> {
-    let TypeKind::Quantized(quantized) = types.kind(element) else {
+pub(crate) fn tensor_fault(
+    types: &MlirTypes,
+    shape: &[DimSize],
+    element: MlirType,
+) -> Option<String> {
+    let MlirTypeKind::Quantized(quantized) = types.kind(element) else {
         return None;
     };
     let (sizes, counts): (Vec<(u64, u64)>, Vec<u64>) = match &quantized.axis {
-        Granularity::Tensor => return None,
-        Granularity::Axis(axis) => (vec![(*axis, 1)], vec![quantized.parameters.len() as u64]),
-        Granularity::Blocks { sizes, shape } => (sizes.to_vec(), shape.to_vec()),
+        QuantizationGranularity::Tensor => return None,
+        QuantizationGranularity::Axis(axis) => {
+            (vec![(*axis, 1)], vec![quantized.parameters.len() as u64])
+        }
+        QuantizationGranularity::Blocks { sizes, shape } => (sizes.to_vec(), shape.to_vec()),
     };
     if sizes.len() != counts.len() {
         return Some(

@@ -1,18 +1,18 @@
 //! Types, each stored once.
 
-use super::attribute::Attr;
-use super::float::Float;
+use super::attribute::MlirAttr;
+use super::float::MlirFloat;
 use super::id::dense_id;
-use super::interner::{Interner, Symbol};
+use super::interner::{Interner, MlirSymbol};
 
 dense_id! {
     /// A type. Equal types of a module have equal ids.
-    Type, "type"
+    MlirType, "type"
 }
 
 /// Whether an integer type has a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Signedness {
+pub enum IntegerSignedness {
     /// `i8`: operations decide; StableHLO reads it as signed, and `i1` as a truth value.
     Signless,
     /// `si8`
@@ -22,46 +22,46 @@ pub enum Signedness {
 }
 
 /// Size of a dimension; `None` is a dynamic one, `?`.
-pub type Dim = Option<u64>;
+pub type DimSize = Option<u64>;
 
 /// What a type is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum TypeKind {
+pub enum MlirTypeKind {
     /// `i32`, `si8`, `ui64`
     Integer {
         /// Bits.
         width: u32,
         /// Sign.
-        sign: Signedness,
+        sign: IntegerSignedness,
     },
     /// `index`
     Index,
     /// `f32`, `bf16`, `f8E4M3FN`, …
-    Float(Float),
+    Float(MlirFloat),
     /// `none`
     None,
     /// `complex<f32>`
-    Complex(Type),
+    Complex(MlirType),
     /// `tuple<…>`
-    Tuple(Box<[Type]>),
+    Tuple(Box<[MlirType]>),
     /// `(…) -> …`
     Function {
         /// Types of the parameters.
-        inputs: Box<[Type]>,
+        inputs: Box<[MlirType]>,
         /// Types of the results.
-        results: Box<[Type]>,
+        results: Box<[MlirType]>,
     },
     /// `tensor<2x?xf32, #encoding>`
     Tensor {
         /// Sizes.
-        shape: Box<[Dim]>,
+        shape: Box<[DimSize]>,
         /// Type of the elements.
-        element: Type,
+        element: MlirType,
         /// Such as `#stablehlo.bounds<16>`.
-        encoding: Option<Attr>,
+        encoding: Option<MlirAttr>,
     },
     /// `tensor<*xf32>`
-    UnrankedTensor(Type),
+    UnrankedTensor(MlirType),
     /// `vector<4x[8]xf32>`
     Vector {
         /// Sizes.
@@ -69,57 +69,57 @@ pub enum TypeKind {
         /// Which of them are multiples of an unknown number.
         scalable: Box<[bool]>,
         /// Type of the elements.
-        element: Type,
+        element: MlirType,
     },
     /// `memref<2x?xf32, #layout, space>`
     MemRef {
         /// Sizes.
-        shape: Box<[Dim]>,
+        shape: Box<[DimSize]>,
         /// Type of the elements.
-        element: Type,
+        element: MlirType,
         /// Layout, if it is not the identity.
-        layout: Option<Attr>,
+        layout: Option<MlirAttr>,
         /// Memory space.
-        space: Option<Attr>,
+        space: Option<MlirAttr>,
     },
     /// `memref<*xf32, space>`
     UnrankedMemRef {
         /// Type of the elements.
-        element: Type,
+        element: MlirType,
         /// Memory space.
-        space: Option<Attr>,
+        space: Option<MlirAttr>,
     },
     /// `!quant.uniform<…>`
-    Quantized(Box<Quantized>),
+    Quantized(Box<QuantizedType>),
     /// Any other type of a dialect, such as `!stablehlo.token`.
     Dialect {
         /// Dialect and name: `stablehlo.token`.
-        name: Symbol,
+        name: MlirSymbol,
         /// What stands in angle brackets, with them; empty if nothing does.
-        body: Symbol,
+        body: MlirSymbol,
     },
 }
 
 /// `!quant.uniform<storage<min:max>:expressed:axis, {scale:zero point, …}>`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Quantized {
+pub struct QuantizedType {
     /// Integer type of what is stored.
-    pub storage: Type,
+    pub storage: MlirType,
     /// Least stored value.
     pub min: i64,
     /// Greatest stored value.
     pub max: i64,
     /// Floating-point type of what is meant.
-    pub expressed: Type,
+    pub expressed: MlirType,
     /// How scales are assigned to elements.
-    pub axis: Granularity,
+    pub axis: QuantizationGranularity,
     /// Scale (bits of an `f64`) and zero point, in row-major order of the blocks.
     pub parameters: Box<[(u64, i64)]>,
 }
 
 /// Which elements of a quantised tensor share a scale.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Granularity {
+pub enum QuantizationGranularity {
     /// All.
     Tensor,
     /// Those at one position of a dimension.
@@ -136,40 +136,40 @@ pub enum Granularity {
 
 /// All types of a module.
 #[derive(Clone, Debug, Default)]
-pub struct Types(Interner<TypeKind>);
+pub struct MlirTypes(Interner<MlirTypeKind>);
 
-impl Types {
+impl MlirTypes {
     /// The type of this kind.
-    pub fn intern(&mut self, kind: TypeKind) -> Type {
-        Type::new(self.0.intern(kind))
+    pub fn intern(&mut self, kind: MlirTypeKind) -> MlirType {
+        MlirType::new(self.0.intern(kind))
     }
 
     /// What a type is.
-    pub fn kind(&self, ty: Type) -> &TypeKind {
+    pub fn kind(&self, ty: MlirType) -> &MlirTypeKind {
         self.0.get(ty.index())
     }
 
     /// All types, inner ones before outer ones.
-    pub fn all(&self) -> impl Iterator<Item = (Type, &TypeKind)> {
-        (0..self.0.len()).map(|at| (Type::new(at), self.0.get(at)))
+    pub fn all(&self) -> impl Iterator<Item = (MlirType, &MlirTypeKind)> {
+        (0..self.0.len()).map(|at| (MlirType::new(at), self.0.get(at)))
     }
 
     /// Integer without a sign of its own: `i1`, `i64`.
-    pub fn integer(&mut self, width: u32) -> Type {
-        self.intern(TypeKind::Integer {
+    pub fn integer(&mut self, width: u32) -> MlirType {
+        self.intern(MlirTypeKind::Integer {
             width,
-            sign: Signedness::Signless,
+            sign: IntegerSignedness::Signless,
         })
     }
 
     /// A floating-point type.
-    pub fn float(&mut self, float: Float) -> Type {
-        self.intern(TypeKind::Float(float))
+    pub fn float(&mut self, float: MlirFloat) -> MlirType {
+        self.intern(MlirTypeKind::Float(float))
     }
 
     /// A tensor of static shape.
-    pub fn tensor(&mut self, shape: &[u64], element: Type) -> Type {
-        self.intern(TypeKind::Tensor {
+    pub fn tensor(&mut self, shape: &[u64], element: MlirType) -> MlirType {
+        self.intern(MlirTypeKind::Tensor {
             shape: shape.iter().map(|&size| Some(size)).collect(),
             element,
             encoding: None,
@@ -177,30 +177,30 @@ impl Types {
     }
 
     /// Element type of a tensor, vector or buffer; other types are their own.
-    pub fn element(&self, ty: Type) -> Type {
+    pub fn element(&self, ty: MlirType) -> MlirType {
         match *self.kind(ty) {
-            TypeKind::Tensor { element, .. }
-            | TypeKind::Vector { element, .. }
-            | TypeKind::MemRef { element, .. }
-            | TypeKind::UnrankedMemRef { element, .. }
-            | TypeKind::UnrankedTensor(element) => element,
+            MlirTypeKind::Tensor { element, .. }
+            | MlirTypeKind::Vector { element, .. }
+            | MlirTypeKind::MemRef { element, .. }
+            | MlirTypeKind::UnrankedMemRef { element, .. }
+            | MlirTypeKind::UnrankedTensor(element) => element,
             _ => ty,
         }
     }
 
     /// Sizes of a ranked tensor.
-    pub fn shape(&self, ty: Type) -> Option<&[Dim]> {
+    pub fn shape(&self, ty: MlirType) -> Option<&[DimSize]> {
         match self.kind(ty) {
-            TypeKind::Tensor { shape, .. } => Some(shape),
+            MlirTypeKind::Tensor { shape, .. } => Some(shape),
             _ => None,
         }
     }
 
     /// Sizes of a tensor or vector whose shape is static.
-    pub fn static_shape(&self, ty: Type) -> Option<Vec<u64>> {
+    pub fn static_shape(&self, ty: MlirType) -> Option<Vec<u64>> {
         match self.kind(ty) {
-            TypeKind::Tensor { shape, .. } => shape.iter().copied().collect(),
-            TypeKind::Vector {
+            MlirTypeKind::Tensor { shape, .. } => shape.iter().copied().collect(),
+            MlirTypeKind::Vector {
                 shape, scalable, ..
             } => (!scalable.contains(&true)).then(|| shape.to_vec()),
             _ => None,
@@ -208,7 +208,7 @@ impl Types {
     }
 
     /// Number of elements of a tensor or vector of static shape, if it has less than 2^64.
-    pub fn elements(&self, ty: Type) -> Option<u64> {
+    pub fn elements(&self, ty: MlirType) -> Option<u64> {
         let shape = self.static_shape(ty)?;
         if shape.contains(&0) {
             return Some(0);
@@ -218,14 +218,14 @@ impl Types {
             .try_fold(1u64, |all, &size| all.checked_mul(size))
     }
 
-    /// Bytes that an element of this type has in [`super::Elements`]: integers and floats fill
+    /// Bytes that an element of this type has in [`super::DenseElements`]: integers and floats fill
     /// up to whole bytes (`i1` and `i4` one, `index` eight), complex numbers have two of them.
-    pub fn element_bytes(&self, element: Type) -> Option<usize> {
+    pub fn element_bytes(&self, element: MlirType) -> Option<usize> {
         match *self.kind(element) {
-            TypeKind::Integer { width, .. } => Some(width.div_ceil(8) as usize),
-            TypeKind::Index => Some(8),
-            TypeKind::Float(float) => Some(float.width().div_ceil(8) as usize),
-            TypeKind::Complex(part) => Some(2 * self.element_bytes(part)?),
+            MlirTypeKind::Integer { width, .. } => Some(width.div_ceil(8) as usize),
+            MlirTypeKind::Index => Some(8),
+            MlirTypeKind::Float(float) => Some(float.width().div_ceil(8) as usize),
+            MlirTypeKind::Complex(part) => Some(2 * self.element_bytes(part)?),
             _ => None,
         }
     }

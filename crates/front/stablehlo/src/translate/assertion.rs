@@ -1,32 +1,34 @@
 //! What has to hold when the run comes to it: shape assertions, and calls that cannot be made.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Item, Tensor, Translator};
-use crate::mlir::{Op, TypeKind};
-use spirula_program::Literal;
-use spirula_program::Scalar;
-use spirula_tensor::ir::{MessagePiece, Node, RunAssertion, Shape, Structured, Value};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::mlir::{MlirOp, MlirTypeKind};
+use spirula_program::ScalarLiteral;
+use spirula_program::ScalarType;
+use spirula_tensor::ir::{
+    MessagePiece, RunAssertion, ScalarNode, StructuredOp, TensorShape, TensorValue,
+};
 
 /// `custom_call @shape_assertion`: the first operand has to be true. The others are what
 /// `{0}`, `{1}` and so on in the message stand for.
-pub(super) fn shape_assertion(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     let scalars = operands.iter().all(|operand| t.shape(operand).is_empty());
     let is_truth = operands
         .first()
-        .is_some_and(|condition| condition.element == Element::Bool);
+        .is_some_and(|condition| condition.element == TensorElement::Bool);
     let shown = operands.iter().skip(1);
     let are_integers = shown
         .clone()
-        .all(|operand| matches!(operand.element, Element::Int { .. }));
+        .all(|operand| matches!(operand.element, TensorElement::Int { .. }));
     t.ensure(
         op,
         scalars && is_truth && are_integers,
         "asserts other than a truth value with integers to show",
     )?;
-    let shown: Vec<Tensor> = shown.cloned().collect();
+    let shown: Vec<TypedTensor> = shown.cloned().collect();
     let condition = operands[0].part();
     let holds = t.builder.scalar(condition);
     if holds.is_none_or(|literal| literal.bits == 0) {
@@ -42,7 +44,11 @@ pub(super) fn shape_assertion(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// The pieces of a message with `{0}` for a value; `{{` is a brace. What is no number of a value stays.
-fn message(t: &mut Translator<'_>, text: &str, shown: &[Tensor]) -> Result<Vec<MessagePiece>> {
+fn message(
+    t: &mut StablehloTranslator<'_>,
+    text: &str,
+    shown: &[TypedTensor],
+) -> TranslateResult<Vec<MessagePiece>> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
@@ -68,22 +74,25 @@ fn message(t: &mut Translator<'_>, text: &str, shown: &[Tensor]) -> Result<Vec<M
 }
 
 /// An integer as an `i64`, so that it is shown without a sign where its type has none.
-fn shown_number(t: &mut Translator<'_>, tensor: &Tensor) -> Result<Tensor> {
-    t.map(&Shape::new(), |t, s, _| {
+fn shown_number(
+    t: &mut StablehloTranslator<'_>,
+    tensor: &TypedTensor,
+) -> TranslateResult<TypedTensor> {
+    t.map(&TensorShape::new(), |t, s, _| {
         let value = t.read(s, tensor, &[]).node();
         let is_signed = !tensor.element.is_unsigned();
-        let wide = Calc::new(&mut s.body).resize(Scalar::I64, is_signed, value);
-        Ok(Val::new(Element::I64, wide))
+        let wide = ScalarBuilder::new(&mut s.body).resize(ScalarType::I64, is_signed, value);
+        Ok(ElementValue::new(TensorElement::I64, wide))
     })
 }
 
 /// Demands that a node of the sizes' body is true; the message is made of texts with a size behind each.
 pub(super) fn demand(
-    t: &mut Translator<'_>,
-    op: Op,
-    condition: Node,
-    shown: &[(&str, Node)],
-) -> Result<()> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    condition: ScalarNode,
+    shown: &[(&str, ScalarNode)],
+) -> TranslateResult<()> {
     let known = t.node_by(|c| c.body.as_literal(condition));
     if let Some(known) = known {
         return t.ensure(op, known.bits != 0, "has bounds outside of its operand");
@@ -103,8 +112,8 @@ pub(super) fn demand(
 }
 
 /// A node of the sizes' body as a tensor of rank 0.
-fn computed(t: &mut Translator<'_>, node: Node) -> Value {
-    let mut s = Structured::default();
+fn computed(t: &mut StablehloTranslator<'_>, node: ScalarNode) -> TensorValue {
+    let mut s = StructuredOp::default();
     let copy = t.imported(&mut s, node);
     s.give(copy);
     t.builder.structured(s)[0]
@@ -117,11 +126,15 @@ pub(super) fn is_callback(target: &str) -> bool {
 
 /// A call of Python within control flow: an error of the run that comes to it. Its results, which
 /// nothing sees, are zeros.
-pub(super) fn callback(t: &mut Translator<'_>, op: Op, target: &str) -> Result<()> {
+pub(super) fn callback(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    target: &str,
+) -> TranslateResult<()> {
     if !t.is_nested() {
         return Err(t.unsupported(op, format!("custom_call @{target}, a callback to Python,")));
     }
-    let never = Literal::new(Scalar::Bool, 0);
+    let never = ScalarLiteral::new(ScalarType::Bool, 0);
     let condition = t.builder.splat(never, &[]);
     let text = format!("the run came to a callback to Python, custom_call @{target}");
     t.builder.assert(RunAssertion {
@@ -133,11 +146,11 @@ pub(super) fn callback(t: &mut Translator<'_>, op: Op, target: &str) -> Result<(
     let mut items = Vec::new();
     for (at, ty) in types.into_iter().enumerate() {
         items.push(match t.module.types.kind(ty) {
-            TypeKind::Tensor { .. } => {
+            MlirTypeKind::Tensor { .. } => {
                 let (element, shape) = t.result_type(op, at)?;
-                Item::Tensor(t.zeros(element, &shape))
+                TranslatedValue::Tensor(t.zeros(element, &shape))
             }
-            _ => Item::Token,
+            _ => TranslatedValue::Token,
         });
     }
     t.give_items(op, items)

@@ -1,30 +1,30 @@
 //! `bitcast_convert`: the same bits as elements of another type.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
-use spirula_program::{Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Dim, Node, Structured};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::MlirOp;
+use spirula_program::{Op as Scalar, ScalarType as Ty};
+use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp};
 
 /// Bits of one part of an element.
-fn width(element: Element) -> u32 {
+fn width(element: TensorElement) -> u32 {
     match element.stored() {
-        Element::Bool => 1,
-        Element::Int { width, .. } => width,
-        Element::Float(float) | Element::Complex(float) => float.width(),
-        Element::Quantized { width, .. } => width,
+        TensorElement::Bool => 1,
+        TensorElement::Int { width, .. } => width,
+        TensorElement::Float(float) | TensorElement::Complex(float) => float.width(),
+        TensorElement::Quantized { width, .. } => width,
     }
 }
 
 /// Bits of an element.
-fn whole(element: Element) -> u32 {
+fn whole(element: TensorElement) -> u32 {
     width(element) * element.parts() as u32
 }
 
 /// A part's bits in an `i64`.
-fn bits(c: &mut Calc<'_>, element: Element, node: Node) -> Node {
+fn bits(c: &mut ScalarBuilder<'_>, element: TensorElement, node: ScalarNode) -> ScalarNode {
     let wide = match element.storage() {
         Ty::Bool => c.body.convert(Scalar::FromBool, Ty::I64, node),
         ty if ty.is_float() => {
@@ -45,7 +45,7 @@ fn bits(c: &mut Calc<'_>, element: Element, node: Node) -> Node {
 }
 
 /// The part that the low bits of an `i64` are.
-fn part(c: &mut Calc<'_>, element: Element, bits: Node) -> Node {
+fn part(c: &mut ScalarBuilder<'_>, element: TensorElement, bits: ScalarNode) -> ScalarNode {
     match element.storage() {
         Ty::Bool => {
             let low = c.with(Scalar::And, bits, 1);
@@ -63,7 +63,7 @@ fn part(c: &mut Calc<'_>, element: Element, bits: Node) -> Node {
         ty => {
             let narrow = c.resize(ty, false, bits);
             match element {
-                Element::Float(float) if float.width() < 8 => {
+                TensorElement::Float(float) if float.width() < 8 => {
                     c.with(Scalar::And, narrow, (1 << float.width()) - 1)
                 }
                 _ => c.wrap(element.stored(), narrow),
@@ -73,15 +73,19 @@ fn part(c: &mut Calc<'_>, element: Element, bits: Node) -> Node {
 }
 
 /// The same bits as an element of another type of the same width.
-pub(super) fn recast(c: &mut Calc<'_>, v: &[Val], to: Element) -> Option<Val> {
+pub(super) fn recast(
+    c: &mut ScalarBuilder<'_>,
+    v: &[ElementValue],
+    to: TensorElement,
+) -> Option<ElementValue> {
     let [val] = v else { return None };
     let fits = val.nodes.len() == 1 && to.parts() == 1 && whole(val.element) == whole(to);
     let bits = bits(c, val.element, val.node());
-    fits.then(|| Val::new(to, part(c, to, bits)))
+    fits.then(|| ElementValue::new(to, part(c, to, bits)))
 }
 
 /// `bitcast_convert`
-pub(super) fn bitcast_convert(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn bitcast_convert(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let to = t.result_element(op, 0)?;
     let from = operand.element;
@@ -89,7 +93,7 @@ pub(super) fn bitcast_convert(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let (from_bits, to_bits) = (whole(from), whole(to));
     // The narrower one has a last dimension with the pieces of an element of the wider one.
     let (many, one) = (from_bits.max(to_bits), from_bits.min(to_bits));
-    let pieces = Dim::Static(u64::from(many / one));
+    let pieces = DimExtent::Static(u64::from(many / one));
     let fits = match from_bits.cmp(&to_bits) {
         std::cmp::Ordering::Equal => true,
         std::cmp::Ordering::Greater => {
@@ -108,23 +112,23 @@ pub(super) fn bitcast_convert(t: &mut Translator<'_>, op: Op) -> Result<()> {
             }
         });
         let nodes = nodes.collect();
-        Ok(Val { element: to, nodes })
+        Ok(ElementValue { element: to, nodes })
     })?;
     t.give_one(op, result)
 }
 
 /// A part that begins at a bit of the piece that the last index names.
 fn narrowed(
-    t: &Translator<'_>,
-    s: &mut Structured,
-    operand: &Tensor,
-    to: Element,
-    (point, first): (&[Node], u32),
-) -> Node {
+    t: &StablehloTranslator<'_>,
+    s: &mut StructuredOp,
+    operand: &TypedTensor,
+    to: TensorElement,
+    (point, first): (&[ScalarNode], u32),
+) -> ScalarNode {
     let from = operand.element;
     let (piece, position) = (point[point.len() - 1], &point[..point.len() - 1]);
     let val = t.read(s, operand, position);
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let size = c.body.i64(whole(to).into());
     let offset = c.mul(piece, size);
     let first = c.body.i64(first.into());
@@ -146,22 +150,22 @@ fn narrowed(
 
 /// A part from its first bit on, put together of as many elements as it has.
 fn widened(
-    t: &Translator<'_>,
-    s: &mut Structured,
-    operand: &Tensor,
-    to: Element,
-    (point, first): (&[Node], u32),
-) -> Node {
+    t: &StablehloTranslator<'_>,
+    s: &mut StructuredOp,
+    operand: &TypedTensor,
+    to: TensorElement,
+    (point, first): (&[ScalarNode], u32),
+) -> ScalarNode {
     let from = operand.element;
     let count = whole(to) / whole(from);
-    let mut sum: Option<Node> = None;
+    let mut sum: Option<ScalarNode> = None;
     for piece in 0..count {
         let mut position = point.to_vec();
         if count > 1 {
             position.push(s.body.i64(piece.into()));
         }
         let val = t.read(s, operand, &position);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         for (at, node) in val.nodes.iter().enumerate() {
             let start = piece * whole(from) + at as u32 * width(from);
             let is_inside = (first..first + width(to)).contains(&start);
@@ -180,7 +184,7 @@ fn widened(
             });
         }
     }
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let sum = sum.unwrap_or_else(|| c.body.i64(0));
     part(&mut c, to, sum)
 }

@@ -1,14 +1,14 @@
 //! What programs that test an implementation say about their values.
 
-use super::element::Element;
-use super::error::Result;
-use super::translator::Translator;
-use crate::mlir::{AttributeKind, Op};
-use spirula_diagnostics::Place;
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::translator::StablehloTranslator;
+use crate::mlir::{AttributeKind, MlirOp};
+use spirula_diagnostics::SourceLocation;
 
 /// How two tensors have to be alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Likeness {
+pub enum ResultTolerance {
     /// The same bits.
     Equal,
     /// Not further apart than this.
@@ -19,49 +19,56 @@ pub enum Likeness {
 
 /// Two results of a function that have to be alike.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Check {
+pub struct ResultCheck {
     /// How.
-    pub likeness: Likeness,
+    pub likeness: ResultTolerance,
     /// Type of the elements.
-    pub element: Element,
+    pub element: TensorElement,
     /// The result that is checked.
     pub found: usize,
     /// The result that it is compared with.
     pub expected: usize,
     /// Where the check stands.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Checks by their names without dialect: how tensors have to be alike by default.
-const CHECKS: &[(&str, Likeness)] = &[
-    ("expect_eq", Likeness::Equal),
-    ("expect_eq_const", Likeness::Equal),
-    ("eq", Likeness::Equal),
-    ("expect_almost_eq", Likeness::Within(1e-4)),
-    ("expect_almost_eq_const", Likeness::Within(1e-4)),
-    ("expect_close", Likeness::Ulps(3)),
+const CHECKS: &[(&str, ResultTolerance)] = &[
+    ("expect_eq", ResultTolerance::Equal),
+    ("expect_eq_const", ResultTolerance::Equal),
+    ("eq", ResultTolerance::Equal),
+    ("expect_almost_eq", ResultTolerance::Within(1e-4)),
+    ("expect_almost_eq_const", ResultTolerance::Within(1e-4)),
+    ("expect_close", ResultTolerance::Ulps(3)),
 ];
 
 /// A check that a name means.
-pub(super) fn likeness(name: &str) -> Option<Likeness> {
+pub(super) fn likeness(name: &str) -> Option<ResultTolerance> {
     let row = CHECKS.iter().find(|(row, _)| *row == name);
     row.map(|(_, likeness)| *likeness)
 }
 
 /// Notes a check of an operation.
-pub(super) fn check(t: &mut Translator<'_>, op: Op, name: &str) -> Result<()> {
+pub(super) fn check(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    name: &str,
+) -> TranslateResult<()> {
     let Some(mut likeness) = likeness(name) else {
         return Err(t.unsupported(op, format!("check.{name}")));
     };
     if t.is_nested() {
         return Err(t.unsupported(op, "check within control flow"));
     }
-    if let (Likeness::Within(_), Some(tolerance)) = (likeness, t.module.float(op, "tolerance")) {
-        likeness = Likeness::Within(tolerance);
-    }
-    if let (Likeness::Ulps(_), Some(most)) = (likeness, t.module.integer(op, "max_ulp_difference"))
+    if let (ResultTolerance::Within(_), Some(tolerance)) =
+        (likeness, t.module.float(op, "tolerance"))
     {
-        likeness = Likeness::Ulps(most.unsigned_abs());
+        likeness = ResultTolerance::Within(tolerance);
+    }
+    if let (ResultTolerance::Ulps(_), Some(most)) =
+        (likeness, t.module.integer(op, "max_ulp_difference"))
+    {
+        likeness = ResultTolerance::Ulps(most.unsigned_abs());
     }
     let found = t.operand(op, 0)?;
     let expected = match t.module.attribute(op, "value") {
@@ -72,7 +79,7 @@ pub(super) fn check(t: &mut Translator<'_>, op: Op, name: &str) -> Result<()> {
     };
     let same = found.element == expected.element && t.shape(&found) == t.shape(&expected);
     t.ensure(op, same, "compares tensors of different types")?;
-    let check = Check {
+    let check = ResultCheck {
         likeness,
         element: found.element,
         found: 0,

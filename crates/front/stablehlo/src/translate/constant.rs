@@ -1,21 +1,25 @@
 //! Constants.
 
-use super::element::Element;
-use super::error::Result;
-use super::translator::{Tensor, Translator, static_shape, tensor_type};
-use crate::mlir::{ElementsRef, Op};
-use spirula_program::{Literal, Scalar};
-use spirula_tensor::ir::{Constant, TensorType, Value};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::translator::{StablehloTranslator, TypedTensor, static_shape, tensor_type};
+use crate::mlir::{ElementsRef, MlirOp};
+use spirula_program::{ScalarLiteral, ScalarType};
+use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorValue};
 
 /// The elements that an attribute has, as a tensor.
-pub(super) fn elements(t: &mut Translator<'_>, op: Op, name: &str) -> Result<Tensor> {
+pub(super) fn elements(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    name: &str,
+) -> TranslateResult<TypedTensor> {
     let module = t.module;
     let found = module.elements(op, name);
     let found = found.ok_or_else(|| t.unsupported(op, "constant without elements"))?;
     let (element, shape) = tensor_type(module, module.place(op), found.ty)?;
     let shape = static_shape(&shape).ok_or_else(|| t.dynamic(op))?;
     let stored = element.stored();
-    let ty = TensorType {
+    let ty = DenseTensorType {
         element: stored.storage(),
         shape,
     };
@@ -31,12 +35,13 @@ pub(super) fn elements(t: &mut Translator<'_>, op: Op, name: &str) -> Result<Ten
     let expected = if found.splat { 1 } else { count as usize } * parts * width;
     let is_whole = (count == 0 || found.data.len() == expected) && width <= 8;
     t.ensure(op, is_whole, "has elements of another type")?;
-    let mut tensors: Vec<Value> = Vec::new();
+    let mut tensors: Vec<TensorValue> = Vec::new();
     for part in 0..parts {
         tensors.push(match found.splat || count == 0 {
             true => {
                 let bits = bits(stored, &found, width, part);
-                t.builder.splat(Literal::new(ty.element, bits), &ty.shape)
+                t.builder
+                    .splat(ScalarLiteral::new(ty.element, bits), &ty.shape)
             }
             false => {
                 let size = ty.element.size() as usize;
@@ -45,18 +50,18 @@ pub(super) fn elements(t: &mut Translator<'_>, op: Op, name: &str) -> Result<Ten
                     let bits = bits(stored, &found, width, at * parts + part);
                     bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
                 }
-                t.builder.constant(Constant {
+                t.builder.constant(TensorConstant {
                     ty: ty.clone(),
                     bytes,
                 })
             }
         });
     }
-    Ok(Tensor::of(element, &tensors))
+    Ok(TypedTensor::of(element, &tensors))
 }
 
 /// An element, as it is stored.
-fn bits(element: Element, elements: &ElementsRef<'_>, width: usize, at: usize) -> u64 {
+fn bits(element: TensorElement, elements: &ElementsRef<'_>, width: usize, at: usize) -> u64 {
     let bytes = elements
         .data
         .get(at * width..(at + 1) * width)
@@ -69,9 +74,9 @@ fn bits(element: Element, elements: &ElementsRef<'_>, width: usize, at: usize) -
 }
 
 /// The low bits of an element as it is stored: with their sign, if the type has one.
-pub(super) fn stored_bits(element: Element, bits: u64) -> u64 {
+pub(super) fn stored_bits(element: TensorElement, bits: u64) -> u64 {
     match element {
-        Element::Int { width, signed } if width < 8 => {
+        TensorElement::Int { width, signed } if width < 8 => {
             let shift = 64 - width;
             let extended = match signed {
                 true => (((bits << shift) as i64) >> shift) as u64,
@@ -84,24 +89,28 @@ pub(super) fn stored_bits(element: Element, bits: u64) -> u64 {
 }
 
 /// The value of a constant of one element.
-pub(super) fn scalar_bits(t: &Translator<'_>, op: Op, element: Element) -> Option<Vec<Literal>> {
+pub(super) fn scalar_bits(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    element: TensorElement,
+) -> Option<Vec<ScalarLiteral>> {
     let found = t.module.elements(op, "value")?;
     let parts = element.parts();
     let width = found.data.len() / parts;
     let literal = |part| {
         let bits = bits(element, &found, width, part);
-        Literal::new(element.storage(), bits)
+        ScalarLiteral::new(element.storage(), bits)
     };
     let is_one = found.splat || t.module.types.elements(found.ty) == Some(1);
-    (is_one && width > 0 && width <= Scalar::I64.size() as usize)
+    (is_one && width > 0 && width <= ScalarType::I64.size() as usize)
         .then(|| (0..parts).map(literal).collect())
 }
 
 /// The numbers of an integer constant of so many elements.
 pub(super) fn scalar_list(
-    t: &Translator<'_>,
-    op: Op,
-    element: Element,
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    element: TensorElement,
     count: usize,
 ) -> Option<Vec<i64>> {
     let found = t.module.elements(op, "value")?;
@@ -111,8 +120,8 @@ pub(super) fn scalar_list(
     };
     let number = |at: usize| {
         let at = if found.splat { 0 } else { at };
-        let literal = Literal::new(element.storage(), bits(element, &found, width, at));
-        match element.is_unsigned() || element == Element::Bool {
+        let literal = ScalarLiteral::new(element.storage(), bits(element, &found, width, at));
+        match element.is_unsigned() || element == TensorElement::Bool {
             true => literal.bits as i64,
             false => literal.signed(),
         }
@@ -121,7 +130,7 @@ pub(super) fn scalar_list(
 }
 
 /// `constant`
-pub(super) fn constant(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn constant(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let mut tensor = elements(t, op, "value")?;
     let declared = t.result_element(op, 0)?;
     // Elements of a quantised type are written as what it stores.

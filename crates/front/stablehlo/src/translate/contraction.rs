@@ -1,22 +1,26 @@
 //! Products: of matrices and tensors, convolutions.
 
 use super::dims::merged;
-use super::error::Result;
-use super::reduction::{Window, counts, windows};
-use super::scalar::Calc;
-use super::translator::Translator;
-use crate::mlir::Op;
+use super::error::TranslateResult;
+use super::reduction::{WindowDimension, counts, windows};
+use super::scalar::ScalarBuilder;
+use super::translator::StablehloTranslator;
+use crate::mlir::MlirOp;
 use spirula_program::Op as Scalar;
-use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured};
+use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape};
 
 /// Which dimensions of the operands of a product belong together.
-pub(super) struct Pairs {
+pub(super) struct DotDimensions {
     pub batch: [Vec<usize>; 2],
     pub contracting: [Vec<usize>; 2],
 }
 
 /// The pairs that an attribute says.
-pub(super) fn pairs(t: &Translator<'_>, op: Op, name: &str) -> Result<Pairs> {
+pub(super) fn pairs(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    name: &str,
+) -> TranslateResult<DotDimensions> {
     let numbers = t.module.attribute(op, name);
     let numbers = numbers.ok_or_else(|| t.invalid(op, "a product has no dimensions"))?;
     let ranks = [0, 1].map(|at| t.operand(op, at).map(|operand| t.shape(&operand).len()));
@@ -26,7 +30,7 @@ pub(super) fn pairs(t: &Translator<'_>, op: Op, name: &str) -> Result<Pairs> {
         let found = t.module.field_integers(numbers, field);
         t.dimensions(op, field, &found, rank)
     };
-    Ok(Pairs {
+    Ok(DotDimensions {
         batch: [
             of("lhs_batching_dimensions", l)?,
             of("rhs_batching_dimensions", r)?,
@@ -39,17 +43,17 @@ pub(super) fn pairs(t: &Translator<'_>, op: Op, name: &str) -> Result<Pairs> {
 }
 
 /// `dot_general`
-pub(super) fn dot_general(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dot_general(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let pairs = pairs(t, op, "dot_dimension_numbers")?;
     product(t, op, &pairs)
 }
 
 /// `dot`: the last dimension of one with the first of the other.
-pub(super) fn dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let rank = t.shape(&operand).len();
     t.ensure(op, rank > 0, "has an operand of rank 0")?;
-    let pairs = Pairs {
+    let pairs = DotDimensions {
         batch: [Vec::new(), Vec::new()],
         contracting: [vec![rank - 1], vec![0]],
     };
@@ -57,19 +61,19 @@ pub(super) fn dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// The index along each dimension of both operands, as far as there is one yet.
-pub(super) struct Sides<'a> {
-    shapes: &'a [Shape; 2],
-    pub positions: [Vec<Option<Node>>; 2],
+pub(super) struct DotPositions<'a> {
+    shapes: &'a [TensorShape; 2],
+    pub positions: [Vec<Option<ScalarNode>>; 2],
 }
 
-impl<'a> Sides<'a> {
-    pub fn new(shapes: &'a [Shape; 2]) -> Self {
+impl<'a> DotPositions<'a> {
+    pub fn new(shapes: &'a [TensorShape; 2]) -> Self {
         let positions = [0, 1].map(|side| vec![None; shapes[side].len()]);
-        Sides { shapes, positions }
+        DotPositions { shapes, positions }
     }
 
     /// Adds an axis for each dimension that has none yet and is not contracted.
-    pub fn free(&mut self, s: &mut Structured, pairs: &Pairs) {
+    pub fn free(&mut self, s: &mut StructuredOp, pairs: &DotDimensions) {
         for side in 0..2 {
             for (at, size) in self.shapes[side].iter().enumerate() {
                 let position = &mut self.positions[side][at];
@@ -81,19 +85,23 @@ impl<'a> Sides<'a> {
     }
 
     /// The positions, complete.
-    pub fn complete(self) -> [Vec<Node>; 2] {
+    pub fn complete(self) -> [Vec<ScalarNode>; 2] {
         self.positions
             .map(|nodes| nodes.into_iter().flatten().collect())
     }
 }
 
 /// The product that pairs say.
-pub(super) fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
+pub(super) fn product(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    pairs: &DotDimensions,
+) -> TranslateResult<()> {
     let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let result = t.result_element(op, 0)?;
     let shapes = [t.shape(&l), t.shape(&r)];
-    let mut s = Structured::default();
-    let mut sides = Sides::new(&shapes);
+    let mut s = StructuredOp::default();
+    let mut sides = DotPositions::new(&shapes);
     join(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
     sides.free(&mut s, pairs);
     let contracting = &pairs.contracting;
@@ -107,13 +115,13 @@ pub(super) fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<(
 
 /// Adds an axis for each pair of dimensions.
 pub(super) fn join(
-    t: &mut Translator<'_>,
-    op: Op,
-    s: &mut Structured,
-    sides: &mut Sides<'_>,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    s: &mut StructuredOp,
+    sides: &mut DotPositions<'_>,
     pairs: &[Vec<usize>; 2],
     kind: AxisKind,
-) -> Result<()> {
+) -> TranslateResult<()> {
     let same = pairs[0].len() == pairs[1].len();
     t.ensure(op, same, "has different numbers of dimensions")?;
     let (shapes, positions) = (sides.shapes, &mut sides.positions);
@@ -128,7 +136,7 @@ pub(super) fn join(
         let free = valid && positions[0][*l].is_none() && positions[1][*r].is_none();
         let size = merged.filter(|_| free);
         t.ensure(op, size.is_some(), "has operands of different sizes")?;
-        let index = s.axis(size.unwrap_or(Dim::Static(0)), kind);
+        let index = s.axis(size.unwrap_or(DimExtent::Static(0)), kind);
         positions[0][*l] = Some(index);
         positions[1][*r] = Some(index);
     }
@@ -136,13 +144,18 @@ pub(super) fn join(
 }
 
 /// Dimensions of one side of a convolution.
-struct Layout {
+struct ConvolutionLayout {
     first: usize,
     second: usize,
     spatial: Vec<usize>,
 }
 
-fn layout(t: &Translator<'_>, op: Op, names: [&str; 3], rank: usize) -> Result<Layout> {
+fn layout(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    names: [&str; 3],
+    rank: usize,
+) -> TranslateResult<ConvolutionLayout> {
     let numbers = t.module.attribute(op, "dimension_numbers");
     let numbers = numbers.ok_or_else(|| t.invalid(op, "a convolution has no dimensions"))?;
     let mut all = vec![
@@ -152,7 +165,7 @@ fn layout(t: &Translator<'_>, op: Op, names: [&str; 3], rank: usize) -> Result<L
     all.extend(t.module.field_integers(numbers, names[2]));
     let all = t.dimensions(op, "dimension_numbers", &all, rank)?;
     t.ensure(op, all.len() == rank, "has dimensions of another rank")?;
-    Ok(Layout {
+    Ok(ConvolutionLayout {
         first: all[0],
         second: all[1],
         spatial: all[2..].to_vec(),
@@ -160,25 +173,28 @@ fn layout(t: &Translator<'_>, op: Op, names: [&str; 3], rank: usize) -> Result<L
 }
 
 /// `convolution`
-pub(super) fn convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn convolution(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     convolved(t, op, None)
 }
 
 /// `dynamic_conv`: the padding is an operand.
-pub(super) fn dynamic_convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_convolution(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let padding = t.numbers(op, 2)?;
     convolved(t, op, Some(&padding))
 }
 
 /// A convolution whose attributes and shapes fit each other.
-struct Convolution {
+struct ConvolutionGeometry {
     /// Where the axes of the input are.
-    from: Layout,
+    from: ConvolutionLayout,
     /// Where those of the kernel are.
-    by: Layout,
+    by: ConvolutionLayout,
     /// Where those of the result are.
-    to: Layout,
-    windows: Vec<Window>,
+    to: ConvolutionLayout,
+    windows: Vec<WindowDimension>,
     /// Which windows are read backwards.
     reversed: Vec<bool>,
     /// Groups of features, and of batches.
@@ -186,23 +202,27 @@ struct Convolution {
     /// Features of the result, and those of the input that each sums over.
     features: (u64, u64),
     /// Batches of the result.
-    batch: Dim,
+    batch: DimExtent,
 }
 
 /// A convolution, its padding from attributes or as nodes of the sizes' body.
-fn convolved(t: &mut Translator<'_>, op: Op, padding: Option<&[Node]>) -> Result<()> {
+fn convolved(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    padding: Option<&[ScalarNode]>,
+) -> TranslateResult<()> {
     let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let result = t.result_element(op, 0)?;
     let (input, kernel) = (t.shape(&l), t.sizes(op, &r)?);
-    let convolution = Convolution::of(t, op, (&input, &kernel), padding)?;
-    let mut shape: Shape = std::iter::repeat_n(Dim::Static(0), input.len()).collect();
+    let convolution = ConvolutionGeometry::of(t, op, (&input, &kernel), padding)?;
+    let mut shape: TensorShape = std::iter::repeat_n(DimExtent::Static(0), input.len()).collect();
     let to = &convolution.to;
     shape[to.first] = convolution.batch;
-    shape[to.second] = Dim::Static(convolution.features.0);
+    shape[to.second] = DimExtent::Static(convolution.features.0);
     for (at, size) in to.spatial.iter().zip(counts(t, op, &convolution.windows)?) {
         shape[*at] = size;
     }
-    let mut s = Structured::parallel(&shape);
+    let mut s = StructuredOp::parallel(&shape);
     let (l_at, r_at, guard) = convolution.positions(t, &mut s);
     let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
     let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
@@ -227,22 +247,22 @@ const OUTPUT: [&str; 3] = [
     "output_spatial_dimensions",
 ];
 
-impl Convolution {
+impl ConvolutionGeometry {
     fn of(
-        t: &mut Translator<'_>,
-        op: Op,
-        (input, kernel): (&Shape, &[u64]),
-        padding: Option<&[Node]>,
-    ) -> Result<Self> {
+        t: &mut StablehloTranslator<'_>,
+        op: MlirOp,
+        (input, kernel): (&TensorShape, &[u64]),
+        padding: Option<&[ScalarNode]>,
+    ) -> TranslateResult<Self> {
         let rank = input.len();
         let fits = rank >= 2 && kernel.len() == rank;
         t.ensure(op, fits, "has operands of wrong ranks")?;
         let from = layout(t, op, INPUT, rank)?;
         let by = layout(t, op, KERNEL, rank)?;
         let to = layout(t, op, OUTPUT, rank)?;
-        let spatial: Vec<Dim> = from.spatial.iter().map(|at| input[*at]).collect();
-        let taps = by.spatial.iter().map(|at| Dim::Static(kernel[*at]));
-        let taps: Vec<Dim> = taps.collect();
+        let spatial: Vec<DimExtent> = from.spatial.iter().map(|at| input[*at]).collect();
+        let taps = by.spatial.iter().map(|at| DimExtent::Static(kernel[*at]));
+        let taps: Vec<DimExtent> = taps.collect();
         let mut windows = windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
         if let Some(padding) = padding {
             t.ensure(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
@@ -256,15 +276,17 @@ impl Convolution {
         let features = (kernel[by.second], kernel[by.first]);
         let batch = match (input[from.first], groups.1) {
             (size, 1) => size,
-            (Dim::Static(size), count) if size.is_multiple_of(count) => Dim::Static(size / count),
+            (DimExtent::Static(size), count) if size.is_multiple_of(count) => {
+                DimExtent::Static(size / count)
+            }
             _ => return Err(t.invalid(op, "a convolution has wrong numbers of batches or groups")),
         };
-        let given = Dim::Static(features.1.saturating_mul(groups.0));
+        let given = DimExtent::Static(features.1.saturating_mul(groups.0));
         let fits = merged(input[from.second], given).is_some()
             && features.0.is_multiple_of(groups.0)
             && features.0.is_multiple_of(groups.1);
         t.ensure(op, fits, "has wrong numbers of features or groups")?;
-        Ok(Convolution {
+        Ok(ConvolutionGeometry {
             reversed: reversed.iter().map(|reversed| *reversed != 0).collect(),
             from,
             by,
@@ -279,22 +301,22 @@ impl Convolution {
     /// Where an element of the result reads the input and the kernel, and whether that is inside.
     fn positions(
         &self,
-        t: &mut Translator<'_>,
-        s: &mut Structured,
-    ) -> (Vec<Node>, Vec<Node>, Node) {
-        let Convolution { from, by, to, .. } = self;
+        t: &mut StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+    ) -> (Vec<ScalarNode>, Vec<ScalarNode>, ScalarNode) {
+        let ConvolutionGeometry { from, by, to, .. } = self;
         let point = s.point();
         let (mut l_at, mut r_at) = (point.clone(), point.clone());
         let windows = self.windows.iter();
-        let offsets: Vec<Node> = windows
+        let offsets: Vec<ScalarNode> = windows
             .map(|window| s.axis(window.size, AxisKind::Reduction))
             .collect();
         let (outputs, inputs) = self.features;
-        let feature = s.axis(Dim::Static(inputs), AxisKind::Reduction);
-        let mut guard = Calc::new(&mut s.body).truth(true);
+        let feature = s.axis(DimExtent::Static(inputs), AxisKind::Reduction);
+        let mut guard = ScalarBuilder::new(&mut s.body).truth(true);
         for (at, window) in self.windows.iter().enumerate() {
             let (index, inside) = window.index(t, s, point[to.spatial[at]], offsets[at]);
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             guard = c.and(guard, inside);
             l_at[from.spatial[at]] = index;
             let size = c.body.size(window.size);
@@ -304,9 +326,9 @@ impl Convolution {
                 true => c.sub(last, offsets[at]),
             };
         }
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         // A feature of the result belongs to one group, which has so many features or batches.
-        let mut within = |count: u64, size: Dim, rest: Node| match count {
+        let mut within = |count: u64, size: DimExtent, rest: ScalarNode| match count {
             1 => rest,
             _ => {
                 let by = c.body.i64((outputs / count).max(1) as i64);
@@ -316,7 +338,7 @@ impl Convolution {
                 c.add(first, rest)
             }
         };
-        l_at[from.second] = within(self.groups.0, Dim::Static(inputs), feature);
+        l_at[from.second] = within(self.groups.0, DimExtent::Static(inputs), feature);
         l_at[from.first] = within(self.groups.1, self.batch, point[to.first]);
         r_at[by.first] = feature;
         r_at[by.second] = point[to.second];

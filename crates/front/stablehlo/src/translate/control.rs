@@ -2,39 +2,39 @@
 
 use super::assertion;
 use super::check;
-use super::error::Result;
+use super::error::TranslateResult;
 use super::lapack;
 use super::reduction;
 use super::sort;
-use super::translator::{Item, Tensor, Translator};
-use crate::mlir::{Block as MlirBlock, Op};
-use spirula_program::{Literal, Op as Scalar};
-use spirula_tensor::ir::{Block, Value};
+use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::mlir::{MlirBlock, MlirOp};
+use spirula_program::{Op as Scalar, ScalarLiteral};
+use spirula_tensor::ir::{TensorBlock, TensorValue};
 
 /// `func.call`
-pub(super) fn call(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     call_by(t, op, "callee")
 }
 
 /// `composite`: its decomposition.
-pub(super) fn composite(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn composite(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     call_by(t, op, "decomposition")
 }
 
-fn call_by(t: &mut Translator<'_>, op: Op, attribute: &str) -> Result<()> {
+fn call_by(t: &mut StablehloTranslator<'_>, op: MlirOp, attribute: &str) -> TranslateResult<()> {
     let module = t.module;
     let callee = module.callee(op, attribute);
     let callee = callee.ok_or_else(|| t.invalid(op, "a call names no function"))?;
     let operands = module.operands(op).iter();
     let arguments = operands
         .map(|value| t.item(op, *value))
-        .collect::<Result<_>>()?;
+        .collect::<TranslateResult<_>>()?;
     let results = t.call(op, callee, arguments)?;
     t.give_items(op, results)
 }
 
 /// `custom_call`: assertions, checks, routines of LAPACK, and markers that say nothing about values.
-pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let target = t.module.text(op, "call_target_name").unwrap_or_default();
     if let Some(name) = target.strip_prefix("check.") {
         check::check(t, op, name)?;
@@ -55,96 +55,110 @@ pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// The result of a check that has one: nobody may use what is only compared afterwards.
-fn checked(t: &mut Translator<'_>, op: Op) -> Result<()> {
+fn checked(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     if t.module.results(op).len() == 0 {
         return Ok(());
     }
-    let value = t
-        .builder
-        .splat(Literal::new(spirula_program::Scalar::Bool, 1), &[]);
-    t.give_one(op, Tensor::new(super::element::Element::Bool, value))
+    let value = t.builder.splat(
+        ScalarLiteral::new(spirula_program::ScalarType::Bool, 1),
+        &[],
+    );
+    t.give_one(
+        op,
+        TypedTensor::new(super::element::TensorElement::Bool, value),
+    )
 }
 
 /// `check.expect_…`
-pub(super) fn expect(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn expect(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let name = t.module.name(op);
     check::check(t, op, name.strip_prefix("check.").unwrap_or(name))
 }
 
 /// Operations whose results are their operands.
-pub(super) fn identity(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn identity(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.module.operands(op).iter();
     let items = operands
         .map(|value| t.item(op, *value))
-        .collect::<Result<_>>()?;
+        .collect::<TranslateResult<_>>()?;
     t.give_items(op, items)
 }
 
 /// `tuple`
-pub(super) fn tuple(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn tuple(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.module.operands(op).iter();
     let items = operands
         .map(|value| t.item(op, *value))
-        .collect::<Result<_>>()?;
-    t.give_items(op, vec![Item::Tuple(items)])
+        .collect::<TranslateResult<_>>()?;
+    t.give_items(op, vec![TranslatedValue::Tuple(items)])
 }
 
 /// `get_tuple_element`
-pub(super) fn get_tuple_element(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn get_tuple_element(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let at = usize::try_from(t.integer(op, "index")?).unwrap_or(usize::MAX);
     let operand = t.module.operands(op).first().copied();
     let item = match operand {
         Some(value) => t.item(op, value)?,
-        None => Item::Token,
+        None => TranslatedValue::Token,
     };
     match item {
-        Item::Tuple(items) if at < items.len() => t.give_items(op, vec![items[at].clone()]),
+        TranslatedValue::Tuple(items) if at < items.len() => {
+            t.give_items(op, vec![items[at].clone()])
+        }
         _ => Err(t.invalid(op, "a tuple has no such element")),
     }
 }
 
 /// `after_all` and `create_token`
-pub(super) fn token(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    t.give_items(op, vec![Item::Token])
+pub(super) fn token(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    t.give_items(op, vec![TranslatedValue::Token])
 }
 
 /// `replica_id` and `partition_id`: there is one of each.
-pub(super) fn first_id(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn first_id(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (element, shape) = t.result_type(op, 0)?;
-    let zero = t.builder.splat(Literal::new(element.storage(), 0), &shape);
-    t.give_one(op, Tensor::new(element, zero))
+    let zero = t
+        .builder
+        .splat(ScalarLiteral::new(element.storage(), 0), &shape);
+    t.give_one(op, TypedTensor::new(element, zero))
 }
 
 /// All parts of tensors, in order.
-fn parts(items: &[Item]) -> Vec<Value> {
-    let of = |item: &Item| match item {
-        Item::Tensor(tensor) => tensor.parts.to_vec(),
-        Item::Tuple(items) => parts(items),
-        Item::Token => Vec::new(),
+fn parts(items: &[TranslatedValue]) -> Vec<TensorValue> {
+    let of = |item: &TranslatedValue| match item {
+        TranslatedValue::Tensor(tensor) => tensor.parts.to_vec(),
+        TranslatedValue::Tuple(items) => parts(items),
+        TranslatedValue::Token => Vec::new(),
     };
     items.iter().flat_map(of).collect()
 }
 
 /// Items like others, of other parts.
-fn with_parts(items: &[Item], parts: &mut impl Iterator<Item = Value>) -> Vec<Item> {
+fn with_parts(
+    items: &[TranslatedValue],
+    parts: &mut impl Iterator<Item = TensorValue>,
+) -> Vec<TranslatedValue> {
     let replaced = items.iter().map(|item| match item {
-        Item::Tensor(tensor) => Item::Tensor(Tensor {
+        TranslatedValue::Tensor(tensor) => TranslatedValue::Tensor(TypedTensor {
             element: tensor.element,
             parts: tensor.parts.iter().filter_map(|_| parts.next()).collect(),
             followed: None,
         }),
-        Item::Tuple(items) => Item::Tuple(with_parts(items, parts)),
-        Item::Token => Item::Token,
+        TranslatedValue::Tuple(items) => TranslatedValue::Tuple(with_parts(items, parts)),
+        TranslatedValue::Token => TranslatedValue::Token,
     });
     replaced.collect()
 }
 
 /// `while`
-pub(super) fn repeat(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn repeat(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.module.operands(op).iter();
-    let initial: Vec<Item> = operands
+    let initial: Vec<TranslatedValue> = operands
         .map(|value| t.item(op, *value))
-        .collect::<Result<_>>()?;
+        .collect::<TranslateResult<_>>()?;
     let values = parts(&initial);
     let condition = loop_block(t, op, 0, &initial, &values)?;
     t.ensure(
@@ -159,12 +173,12 @@ pub(super) fn repeat(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 fn loop_block(
-    t: &mut Translator<'_>,
-    op: Op,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
     region: usize,
-    initial: &[Item],
-    values: &[Value],
-) -> Result<Block> {
+    initial: &[TranslatedValue],
+    values: &[TensorValue],
+) -> TranslateResult<TensorBlock> {
     let types: Vec<_> = values.iter().map(|v| t.builder.ty(*v).clone()).collect();
     let block = t.region(op, region)?;
     let parameters = t.builder.begin_block(&types);
@@ -194,9 +208,9 @@ fn loop_block(
 }
 
 /// `if`
-pub(super) fn choose(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn choose(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let condition = t.operand(op, 0)?;
-    let is_truth = condition.element == super::element::Element::Bool;
+    let is_truth = condition.element == super::element::TensorElement::Bool;
     t.ensure(
         op,
         is_truth && t.shape(&condition).is_empty(),
@@ -213,13 +227,22 @@ pub(super) fn choose(t: &mut Translator<'_>, op: Op) -> Result<()> {
     give_branches(t, op, &items, results)
 }
 
-fn give_branches(t: &mut Translator<'_>, op: Op, like: &[Item], results: Vec<Value>) -> Result<()> {
+fn give_branches(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    like: &[TranslatedValue],
+    results: Vec<TensorValue>,
+) -> TranslateResult<()> {
     let items = with_parts(like, &mut results.into_iter());
     t.give_items(op, items)
 }
 
 /// A branch as a block, and what it gives, which is of the types of the operation's results.
-fn branch(t: &mut Translator<'_>, op: Op, at: usize) -> Result<(Block, Vec<Item>)> {
+fn branch(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    at: usize,
+) -> TranslateResult<(TensorBlock, Vec<TranslatedValue>)> {
     let block: MlirBlock = t.region(op, at)?;
     let _ = t.builder.begin_block(&[]);
     let items = t.nested_block(block)?;
@@ -237,7 +260,7 @@ fn branch(t: &mut Translator<'_>, op: Op, at: usize) -> Result<(Block, Vec<Item>
 }
 
 /// `case`: a chain of `if`s; an index outside takes the last branch.
-pub(super) fn case(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn case(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let index = t.operand(op, 0)?;
     t.ensure(
         op,
@@ -250,7 +273,7 @@ pub(super) fn case(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let mut given = Vec::new();
     for at in 0..count - 1 {
         let condition = t.builder.elementwise(&[index.part()], |body, v| {
-            let number = Literal::new(body.ty(v[0]), at as u64);
+            let number = ScalarLiteral::new(body.ty(v[0]), at as u64);
             let number = body.literal(number);
             body.op(Scalar::Eq, &[v[0], number])
         });

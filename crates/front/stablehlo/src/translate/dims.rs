@@ -6,14 +6,16 @@
 //! turns out to be a number is static.
 
 use super::constant::scalar_list;
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Call, Val, function};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, function};
 use super::table::plain_name;
-use super::translator::{Item, Tensor, Translator};
-use crate::mlir::Op;
-use spirula_program::Scalar;
-use spirula_tensor::ir::{Body, Dim, Node, NodeData, Shape, Structured, Value};
+use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::mlir::MlirOp;
+use spirula_program::ScalarType;
+use spirula_tensor::ir::{
+    DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorShape, TensorValue,
+};
 use std::rc::Rc;
 
 /// Most elements of a tensor that is followed.
@@ -21,13 +23,13 @@ const FOLLOWED: usize = 64;
 
 /// The sizes of a function.
 #[derive(Debug, Default)]
-pub(super) struct Dims {
-    body: Body,
+pub(super) struct SymbolicDims {
+    body: NodeGraph,
     /// The tensors that hold nodes which are no size of a parameter.
-    made: Vec<(Node, Value)>,
+    made: Vec<(ScalarNode, TensorValue)>,
 }
 
-impl Dims {
+impl SymbolicDims {
     /// Number of tensors made so far.
     pub fn mark(&self) -> usize {
         self.made.len()
@@ -40,107 +42,107 @@ impl Dims {
 }
 
 /// One size for two that have to be equal; none where they cannot be.
-pub(super) fn merged(a: Dim, b: Dim) -> Option<Dim> {
+pub(super) fn merged(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
     match (a, b) {
-        (Dim::Static(x), Dim::Static(y)) => (x == y).then_some(a),
-        (Dim::Value(_), Dim::Static(_)) => Some(b),
+        (DimExtent::Static(x), DimExtent::Static(y)) => (x == y).then_some(a),
+        (DimExtent::Value(_), DimExtent::Static(_)) => Some(b),
         _ => Some(a),
     }
 }
 
 /// One shape for two that have to be equal; none where they cannot be.
-pub(super) fn merged_shapes(a: &Shape, b: &Shape) -> Option<Shape> {
+pub(super) fn merged_shapes(a: &TensorShape, b: &TensorShape) -> Option<TensorShape> {
     let pairs = a.iter().zip(b);
     let merged = pairs
         .map(|(a, b)| merged(*a, *b))
-        .collect::<Option<Shape>>();
+        .collect::<Option<TensorShape>>();
     merged.filter(|_| a.len() == b.len())
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// A size as a node of the sizes' body.
-    pub fn size(&mut self, dim: Dim) -> Node {
+    pub fn size(&mut self, dim: DimExtent) -> ScalarNode {
         self.dims.body.size(dim)
     }
 
     /// A size computed from sizes.
     pub fn dim_by(
         &mut self,
-        sizes: &[Dim],
-        compute: impl FnOnce(&mut Calc<'_>, &[Node]) -> Node,
-    ) -> Dim {
-        let nodes: Vec<Node> = sizes.iter().map(|dim| self.dims.body.size(*dim)).collect();
-        let node = compute(&mut Calc::new(&mut self.dims.body), &nodes);
+        sizes: &[DimExtent],
+        compute: impl FnOnce(&mut ScalarBuilder<'_>, &[ScalarNode]) -> ScalarNode,
+    ) -> DimExtent {
+        let nodes: Vec<ScalarNode> = sizes.iter().map(|dim| self.dims.body.size(*dim)).collect();
+        let node = compute(&mut ScalarBuilder::new(&mut self.dims.body), &nodes);
         self.dim(node)
     }
 
     /// The size that a node of the sizes' body is.
-    pub fn dim(&mut self, node: Node) -> Dim {
+    pub fn dim(&mut self, node: ScalarNode) -> DimExtent {
         if let Some(literal) = self.dims.body.as_literal(node) {
-            return Dim::Static(literal.signed().max(0) as u64);
+            return DimExtent::Static(literal.signed().max(0) as u64);
         }
         if let NodeData::Size(value) = self.dims.body.node(node) {
-            return Dim::Value(*value);
+            return DimExtent::Value(*value);
         }
         let made = self.dims.made.iter().find(|(of, _)| *of == node);
         if let Some((_, value)) = made {
-            return Dim::Value(*value);
+            return DimExtent::Value(*value);
         }
-        let mut s = Structured::default();
+        let mut s = StructuredOp::default();
         let copy = s.body.import(&self.dims.body, &[node], |_, _, _| None);
         s.give(copy[0]);
         let value = self.builder.structured(s)[0];
         self.dims.made.push((node, value));
-        Dim::Value(value)
+        DimExtent::Value(value)
     }
 
     /// What an operand holds, as sizes.
-    pub fn number_dims(&mut self, op: Op, at: usize) -> Result<Vec<Dim>> {
+    pub fn number_dims(&mut self, op: MlirOp, at: usize) -> TranslateResult<Vec<DimExtent>> {
         let nodes = self.numbers(op, at)?;
         Ok(nodes.iter().map(|node| self.dim(*node)).collect())
     }
 
     /// A node of the sizes' body in the body of an operation.
-    pub fn imported(&self, s: &mut Structured, node: Node) -> Node {
+    pub fn imported(&self, s: &mut StructuredOp, node: ScalarNode) -> ScalarNode {
         s.body.import(&self.dims.body, &[node], |_, _, _| None)[0]
     }
 
     /// What an operand holds, if that is followed.
-    pub fn numbers(&self, op: Op, at: usize) -> Result<Rc<[Node]>> {
+    pub fn numbers(&self, op: MlirOp, at: usize) -> TranslateResult<Rc<[ScalarNode]>> {
         let nodes = self.operand(op, at)?.followed;
         nodes.ok_or_else(|| self.unsupported(op, "shape that depends on elements"))
     }
 
     /// What an operand holds, if that is known.
-    pub fn known_numbers(&self, op: Op, at: usize) -> Result<Vec<i64>> {
+    pub fn known_numbers(&self, op: MlirOp, at: usize) -> TranslateResult<Vec<i64>> {
         let nodes = self.numbers(op, at)?;
-        let literal = |node: &Node| Some(self.dims.body.as_literal(*node)?.signed());
+        let literal = |node: &ScalarNode| Some(self.dims.body.as_literal(*node)?.signed());
         let numbers: Option<Vec<i64>> = nodes.iter().map(literal).collect();
         numbers.ok_or_else(|| self.dynamic(op))
     }
 
     /// Numbers as nodes of the sizes' body.
-    pub fn number_nodes(&mut self, numbers: &[i64]) -> Vec<Node> {
+    pub fn number_nodes(&mut self, numbers: &[i64]) -> Vec<ScalarNode> {
         let all = numbers.iter();
         all.map(|number| self.dims.body.i64(*number)).collect()
     }
 
     /// A node computed from nodes of the sizes' body.
-    pub fn node_by<T>(&mut self, compute: impl FnOnce(&mut Calc<'_>) -> T) -> T {
-        compute(&mut Calc::new(&mut self.dims.body))
+    pub fn node_by<T>(&mut self, compute: impl FnOnce(&mut ScalarBuilder<'_>) -> T) -> T {
+        compute(&mut ScalarBuilder::new(&mut self.dims.body))
     }
 
     /// The number that a node of the sizes is, if that is known.
-    pub fn known_node(&self, node: Node) -> Option<i64> {
+    pub fn known_node(&self, node: ScalarNode) -> Option<i64> {
         let literal = self.dims.body.as_literal(node);
         literal.map(|literal| literal.signed())
     }
 
     /// What an integer parameter holds, if that may be a size; `known` where it is known.
-    pub fn follow_parameter(&mut self, tensor: &mut Tensor, known: Option<i64>) {
+    pub fn follow_parameter(&mut self, tensor: &mut TypedTensor, known: Option<i64>) {
         let count = self.builder.ty(tensor.part()).elements();
         let count = count.filter(|count| *count as usize <= FOLLOWED && self.is_dynamic);
-        let (Element::Int { signed, .. }, Some(count)) = (tensor.element, count) else {
+        let (TensorElement::Int { signed, .. }, Some(count)) = (tensor.element, count) else {
             return;
         };
         let rank = self.builder.ty(tensor.part()).rank();
@@ -158,26 +160,29 @@ impl Translator<'_> {
             }
             let ty = tensor.element.storage();
             let element = self.dims.body.element(tensor.parts[0], ty, &position);
-            Calc::new(&mut self.dims.body).resize(Scalar::I64, signed, element)
+            ScalarBuilder::new(&mut self.dims.body).resize(ScalarType::I64, signed, element)
         });
         tensor.followed = Some(nodes.collect());
     }
 
     /// The shape that an operand holds.
-    pub fn shape_operand(&mut self, op: Op, at: usize) -> Result<Shape> {
+    pub fn shape_operand(&mut self, op: MlirOp, at: usize) -> TranslateResult<TensorShape> {
         let nodes = self.numbers(op, at)?;
         Ok(nodes.iter().map(|node| self.dim(*node)).collect())
     }
 
     /// Follows what the results of an operation hold, if they are small and of integers.
-    pub fn follow(&mut self, op: Op) {
+    pub fn follow(&mut self, op: MlirOp) {
         let Some(result) = self.module.results(op).next() else {
             return;
         };
-        let Ok(Item::Tensor(mut tensor)) = self.item(op, result) else {
+        let Ok(TranslatedValue::Tensor(mut tensor)) = self.item(op, result) else {
             return;
         };
-        let is_followed = matches!(tensor.element, Element::Int { .. } | Element::Bool);
+        let is_followed = matches!(
+            tensor.element,
+            TensorElement::Int { .. } | TensorElement::Bool
+        );
         if tensor.followed.is_some() || !is_followed || !self.is_dynamic {
             return;
         }
@@ -187,24 +192,24 @@ impl Translator<'_> {
         }
         if let Some(nodes) = self.held(op, &tensor, count.unwrap_or(0) as usize) {
             tensor.followed = Some(Rc::from(nodes));
-            self.bind(result, Item::Tensor(tensor));
+            self.bind(result, TranslatedValue::Tensor(tensor));
         }
     }
 
     /// What a result holds, if it can be followed.
-    fn held(&mut self, op: Op, result: &Tensor, count: usize) -> Option<Vec<Node>> {
+    fn held(&mut self, op: MlirOp, result: &TypedTensor, count: usize) -> Option<Vec<ScalarNode>> {
         let name = plain_name(self.module.name(op));
         if name == "constant" {
             let numbers = scalar_list(self, op, result.element, count)?;
             let numbers = numbers.into_iter().map(|number| match result.element {
-                Element::Bool => Calc::new(&mut self.dims.body).truth(number != 0),
+                TensorElement::Bool => ScalarBuilder::new(&mut self.dims.body).truth(number != 0),
                 _ => self.dims.body.i64(number),
             });
             return Some(numbers.collect());
         }
         let module = self.module;
         let operands = module.operands(op).iter();
-        let operands: Vec<Rc<[Node]>> = operands
+        let operands: Vec<Rc<[ScalarNode]>> = operands
             .map(|value| self.tensor(op, *value).ok()?.followed)
             .collect::<Option<_>>()?;
         match name {
@@ -242,47 +247,50 @@ impl Translator<'_> {
     /// type, since sizes are far from the ends of all types.
     fn symbol(
         &mut self,
-        op: Op,
-        function: super::scalar::Function,
+        op: MlirOp,
+        function: super::scalar::ElementwiseFunction,
         arity: usize,
-        operands: &[Rc<[Node]>],
+        operands: &[Rc<[ScalarNode]>],
         index: usize,
-        result: Element,
-    ) -> Option<Val> {
+        result: TensorElement,
+    ) -> Option<ElementValue> {
         let body = &self.dims.body;
-        let element = |nodes: &Rc<[Node]>| {
+        let element = |nodes: &Rc<[ScalarNode]>| {
             let at = if nodes.len() == 1 { 0 } else { index };
             let node = *nodes.get(at)?;
             let element = match body.ty(node) {
-                Scalar::Bool => Element::Bool,
-                _ => Element::I64,
+                ScalarType::Bool => TensorElement::Bool,
+                _ => TensorElement::I64,
             };
-            Some(Val::new(element, node))
+            Some(ElementValue::new(element, node))
         };
-        let values: Vec<Val> = operands.iter().map(element).collect::<Option<_>>()?;
-        let call = Call {
+        let values: Vec<ElementValue> = operands.iter().map(element).collect::<Option<_>>()?;
+        let call = ElementwiseCall {
             module: self.module,
             op,
-            result: if result == Element::Bool {
-                Element::Bool
+            result: if result == TensorElement::Bool {
+                TensorElement::Bool
             } else {
-                Element::I64
+                TensorElement::I64
             },
         };
-        let value = function(&mut Calc::new(&mut self.dims.body), &call, &values)?;
+        let value = function(&mut ScalarBuilder::new(&mut self.dims.body), &call, &values)?;
         (values.len() == arity).then_some(value)
     }
 }
 
 /// `get_dimension_size`
-pub(super) fn get_dimension_size(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn get_dimension_size(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let shape = t.shape(&operand);
     let dimension = t.dimension(op, "dimension", shape.len())?;
     let element = t.result_element(op, 0)?;
-    let mut result = t.map(&Shape::new(), |t, s, _| {
-        let size = Val::new(Element::I64, s.body.size(shape[dimension]));
-        let converted = Calc::new(&mut s.body).convert(&size, element);
+    let mut result = t.map(&TensorShape::new(), |t, s, _| {
+        let size = ElementValue::new(TensorElement::I64, s.body.size(shape[dimension]));
+        let converted = ScalarBuilder::new(&mut s.body).convert(&size, element);
         converted.ok_or_else(|| t.unsupported(op, "type of a size"))
     })?;
     let node = t.size(shape[dimension]);

@@ -1,7 +1,7 @@
 //! Types of elements, and the scalars that they are stored as.
 
-use crate::mlir::{Float, Module, Signedness, Type, TypeKind};
-use spirula_program::Scalar;
+use crate::mlir::{IntegerSignedness, MlirFloat, MlirModule, MlirType, MlirTypeKind};
+use spirula_program::ScalarType;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// the IR lacks is stored as its bits in an integer; an integer of less than 8 bits is stored in 8
 /// with its sign extended, or zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub enum TensorElement {
     /// `i1`
     Bool,
     /// `i2` to `i64`, `ui2` to `ui64`, `index`
@@ -22,13 +22,13 @@ pub enum Element {
         signed: bool,
     },
     /// A real number.
-    Float(Float),
+    Float(MlirFloat),
     /// A complex number of two of these.
-    Complex(Float),
+    Complex(MlirFloat),
     /// An integer that stands for a real number.
     Quantized {
         /// The type, which has the parameters.
-        ty: Type,
+        ty: MlirType,
         /// Bits of the integer.
         width: u32,
         /// Whether it has a sign.
@@ -36,46 +36,52 @@ pub enum Element {
     },
 }
 
-impl Element {
+impl TensorElement {
     /// Signed, 64 bits.
-    pub const I64: Element = Element::Int {
+    pub const I64: TensorElement = TensorElement::Int {
         width: 64,
         signed: true,
     };
     /// Signed, 32 bits.
-    pub const I32: Element = Element::Int {
+    pub const I32: TensorElement = TensorElement::Int {
         width: 32,
         signed: true,
     };
 
     /// The element that a type of MLIR is, if there is one.
-    pub fn of(module: &Module, ty: Type) -> Option<Element> {
+    pub fn of(module: &MlirModule, ty: MlirType) -> Option<TensorElement> {
         match *module.types.kind(ty) {
-            TypeKind::Integer { width: 1, .. } => Some(Element::Bool),
-            TypeKind::Integer { width, sign } => {
-                let signed = sign != Signedness::Unsigned;
-                is_width(width).then_some(Element::Int { width, signed })
+            MlirTypeKind::Integer { width: 1, .. } => Some(TensorElement::Bool),
+            MlirTypeKind::Integer { width, sign } => {
+                let signed = sign != IntegerSignedness::Unsigned;
+                is_width(width).then_some(TensorElement::Int { width, signed })
             }
-            TypeKind::Index => Some(Element::I64),
-            TypeKind::Float(float) => is_stored(float).then_some(Element::Float(float)),
-            TypeKind::Complex(part) => match *module.types.kind(part) {
-                TypeKind::Float(float) => native(float).map(|_| Element::Complex(float)),
+            MlirTypeKind::Index => Some(TensorElement::I64),
+            MlirTypeKind::Float(float) => is_stored(float).then_some(TensorElement::Float(float)),
+            MlirTypeKind::Complex(part) => match *module.types.kind(part) {
+                MlirTypeKind::Float(float) => native(float).map(|_| TensorElement::Complex(float)),
                 _ => None,
             },
-            TypeKind::Quantized(ref quantized) => match Element::of(module, quantized.storage)? {
-                Element::Int { width, signed } => Some(Element::Quantized { ty, width, signed }),
-                _ => None,
-            },
+            MlirTypeKind::Quantized(ref quantized) => {
+                match TensorElement::of(module, quantized.storage)? {
+                    TensorElement::Int { width, signed } => {
+                        Some(TensorElement::Quantized { ty, width, signed })
+                    }
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
 
     /// What one part of it is stored as.
-    pub fn storage(self) -> Scalar {
+    pub fn storage(self) -> ScalarType {
         match self {
-            Element::Bool => Scalar::Bool,
-            Element::Int { width, .. } | Element::Quantized { width, .. } => integer(width),
-            Element::Float(float) | Element::Complex(float) => {
+            TensorElement::Bool => ScalarType::Bool,
+            TensorElement::Int { width, .. } | TensorElement::Quantized { width, .. } => {
+                integer(width)
+            }
+            TensorElement::Float(float) | TensorElement::Complex(float) => {
                 native(float).unwrap_or(integer(float.width()))
             }
         }
@@ -84,49 +90,49 @@ impl Element {
     /// Number of tensors that hold it.
     pub fn parts(self) -> usize {
         match self {
-            Element::Complex(_) => 2,
+            TensorElement::Complex(_) => 2,
             _ => 1,
         }
     }
 
     /// Real numbers of what a complex one is made of; others are themselves.
-    pub fn part(self) -> Element {
+    pub fn part(self) -> TensorElement {
         match self {
-            Element::Complex(float) => Element::Float(float),
+            TensorElement::Complex(float) => TensorElement::Float(float),
             other => other,
         }
     }
 
     /// The integer of a quantised type; others are themselves.
-    pub fn stored(self) -> Element {
+    pub fn stored(self) -> TensorElement {
         match self {
-            Element::Quantized { width, signed, .. } => Element::Int { width, signed },
+            TensorElement::Quantized { width, signed, .. } => TensorElement::Int { width, signed },
             other => other,
         }
     }
 
     /// Whether it is an integer without a sign.
     pub fn is_unsigned(self) -> bool {
-        matches!(self.stored(), Element::Int { signed: false, .. })
+        matches!(self.stored(), TensorElement::Int { signed: false, .. })
     }
 }
 
-/// Reads what [`Element`]'s `Display` writes; quantised elements have parameters that it leaves out.
-impl FromStr for Element {
+/// Reads what [`TensorElement`]'s `Display` writes; quantised elements have parameters that it leaves out.
+impl FromStr for TensorElement {
     type Err = String;
 
-    fn from_str(name: &str) -> Result<Element, String> {
+    fn from_str(name: &str) -> Result<TensorElement, String> {
         let unknown = || format!("there is no type of elements {name}");
         if let Some(part) = name
             .strip_prefix("complex<")
             .and_then(|n| n.strip_suffix('>'))
         {
-            let float = Float::named(part).filter(|float| native(*float).is_some());
-            return float.map(Element::Complex).ok_or_else(unknown);
+            let float = MlirFloat::named(part).filter(|float| native(*float).is_some());
+            return float.map(TensorElement::Complex).ok_or_else(unknown);
         }
-        if let Some(float) = Float::named(name) {
+        if let Some(float) = MlirFloat::named(name) {
             return is_stored(float)
-                .then_some(Element::Float(float))
+                .then_some(TensorElement::Float(float))
                 .ok_or_else(unknown);
         }
         let (signed, digits) = match name.strip_prefix("ui") {
@@ -134,9 +140,9 @@ impl FromStr for Element {
             None => (true, name.strip_prefix('i').ok_or_else(unknown)?),
         };
         match digits {
-            "1" if signed => Ok(Element::Bool),
+            "1" if signed => Ok(TensorElement::Bool),
             _ => match digits.parse() {
-                Ok(width) if is_width(width) => Ok(Element::Int { width, signed }),
+                Ok(width) if is_width(width) => Ok(TensorElement::Int { width, signed }),
                 _ => Err(unknown()),
             },
         }
@@ -149,41 +155,41 @@ fn is_width(width: u32) -> bool {
 }
 
 /// The integer that so many bits are stored in.
-fn integer(width: u32) -> Scalar {
+fn integer(width: u32) -> ScalarType {
     match width {
-        0..=8 => Scalar::I8,
-        9..=16 => Scalar::I16,
-        17..=32 => Scalar::I32,
-        _ => Scalar::I64,
+        0..=8 => ScalarType::I8,
+        9..=16 => ScalarType::I16,
+        17..=32 => ScalarType::I32,
+        _ => ScalarType::I64,
     }
 }
 
 /// The IR's type of a format.
-pub fn native(float: Float) -> Option<Scalar> {
+pub fn native(float: MlirFloat) -> Option<ScalarType> {
     match float {
-        Float::F16 => Some(Scalar::F16),
-        Float::F32 => Some(Scalar::F32),
-        Float::F64 => Some(Scalar::F64),
+        MlirFloat::F16 => Some(ScalarType::F16),
+        MlirFloat::F32 => Some(ScalarType::F32),
+        MlirFloat::F64 => Some(ScalarType::F64),
         _ => None,
     }
 }
 
 /// Whether every value of a format is one of `f32` or the format is the IR's.
-fn is_stored(float: Float) -> bool {
+fn is_stored(float: MlirFloat) -> bool {
     native(float).is_some() || float.width() <= 16
 }
 
 /// As MLIR writes it.
-impl fmt::Display for Element {
+impl fmt::Display for TensorElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Element::Bool => f.write_str("i1"),
-            Element::Int { width, signed } => {
+            TensorElement::Bool => f.write_str("i1"),
+            TensorElement::Int { width, signed } => {
                 write!(f, "{}i{width}", if signed { "" } else { "u" })
             }
-            Element::Float(float) => f.write_str(float.name()),
-            Element::Complex(float) => write!(f, "complex<{}>", float.name()),
-            Element::Quantized { width, .. } => write!(f, "quantised i{width}"),
+            TensorElement::Float(float) => f.write_str(float.name()),
+            TensorElement::Complex(float) => write!(f, "complex<{}>", float.name()),
+            TensorElement::Quantized { width, .. } => write!(f, "quantised i{width}"),
         }
     }
 }
@@ -196,7 +202,7 @@ mod tests {
     fn names_read_back() {
         let names = "i1 i4 ui4 i8 ui8 i64 ui64 f32 bf16 f8E4M3FN f4E2M1FN complex<f64>";
         for name in names.split(' ') {
-            let element: Element = name.parse().unwrap();
+            let element: TensorElement = name.parse().unwrap();
             assert_eq!(element.to_string(), name);
         }
         for name in [
@@ -210,7 +216,7 @@ mod tests {
             "complex<f32",
             "f80",
         ] {
-            assert!(name.parse::<Element>().is_err(), "{name}");
+            assert!(name.parse::<TensorElement>().is_err(), "{name}");
         }
     }
 }

@@ -1,19 +1,24 @@
 //! Operations that compute each element from one element of each operand.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Call, Function, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::Op as Mlir;
-use spirula_program::{Op, Scalar};
-use spirula_tensor::ir::{Node, Shape, Structured, Value};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ElementwiseCall, ElementwiseFunction, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::MlirOp as Mlir;
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape, TensorValue};
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// An element of a tensor.
-    pub fn read(&self, s: &mut Structured, tensor: &Tensor, position: &[Node]) -> Val {
+    pub fn read(
+        &self,
+        s: &mut StructuredOp,
+        tensor: &TypedTensor,
+        position: &[ScalarNode],
+    ) -> ElementValue {
         let ty = tensor.element.storage();
         let parts = tensor.parts.iter();
-        Val {
+        ElementValue {
             element: tensor.element,
             nodes: parts
                 .map(|part| s.body.element(*part, ty, position))
@@ -23,32 +28,41 @@ impl Translator<'_> {
 
     /// The integer at a position of a tensor as an index. What only `ui64` holds is the largest index,
     /// which is beyond the end of every tensor.
-    pub fn read_index(&self, s: &mut Structured, tensor: &Tensor, position: &[Node]) -> Node {
+    pub fn read_index(
+        &self,
+        s: &mut StructuredOp,
+        tensor: &TypedTensor,
+        position: &[ScalarNode],
+    ) -> ScalarNode {
         let value = self.read(s, tensor, position).node();
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let is_unsigned = tensor.element.is_unsigned();
-        if is_unsigned && c.ty(value) == Scalar::I64 {
+        if is_unsigned && c.ty(value) == ScalarType::I64 {
             return c.with(Op::UMin, value, i64::MAX as u64);
         }
-        c.resize(Scalar::I64, !is_unsigned, value)
+        c.resize(ScalarType::I64, !is_unsigned, value)
     }
 
     /// A structured operation that gives one value at each point.
-    pub fn finish(&mut self, mut s: Structured, value: &Val) -> Tensor {
+    pub fn finish(&mut self, mut s: StructuredOp, value: &ElementValue) -> TypedTensor {
         for node in &value.nodes {
             s.give(*node);
         }
-        let parts: Vec<Value> = self.builder.structured(s);
-        Tensor::of(value.element, &parts)
+        let parts: Vec<TensorValue> = self.builder.structured(s);
+        TypedTensor::of(value.element, &parts)
     }
 
     /// A value at each point of a shape.
     pub fn map(
         &mut self,
-        shape: &Shape,
-        compute: impl FnOnce(&mut Self, &mut Structured, &[Node]) -> Result<Val>,
-    ) -> Result<Tensor> {
-        let mut s = Structured::parallel(shape);
+        shape: &TensorShape,
+        compute: impl FnOnce(
+            &mut Self,
+            &mut StructuredOp,
+            &[ScalarNode],
+        ) -> TranslateResult<ElementValue>,
+    ) -> TranslateResult<TypedTensor> {
+        let mut s = StructuredOp::parallel(shape);
         let point = s.point();
         let value = compute(self, &mut s, &point)?;
         Ok(self.finish(s, &value))
@@ -57,23 +71,27 @@ impl Translator<'_> {
     /// Elements of a tensor at positions computed from the index in a shape.
     pub fn moved(
         &mut self,
-        tensor: &Tensor,
-        shape: &Shape,
-        position: impl FnOnce(&mut Calc<'_>, &[Node]) -> Vec<Node>,
-    ) -> Result<Tensor> {
+        tensor: &TypedTensor,
+        shape: &TensorShape,
+        position: impl FnOnce(&mut ScalarBuilder<'_>, &[ScalarNode]) -> Vec<ScalarNode>,
+    ) -> TranslateResult<TypedTensor> {
         self.map(shape, |t, s, point| {
-            let position = position(&mut Calc::new(&mut s.body), point);
+            let position = position(&mut ScalarBuilder::new(&mut s.body), point);
             Ok(t.read(s, tensor, &position))
         })
     }
 }
 
-impl Call<'_> {
+impl ElementwiseCall<'_> {
     /// Operands have one type, but for those whose meaning is to bring types together.
-    pub(super) fn check_operands(&self, t: &Translator<'_>, operands: &[Val]) -> Result<()> {
+    pub(super) fn check_operands(
+        &self,
+        t: &StablehloTranslator<'_>,
+        operands: &[ElementValue],
+    ) -> TranslateResult<()> {
         let is_select = t.module.name(self.op).ends_with("select");
         let (first, rest) = operands.split_at(usize::from(is_select).min(operands.len()));
-        let condition = first.iter().all(|val| val.element == Element::Bool);
+        let condition = first.iter().all(|val| val.element == TensorElement::Bool);
         let mut pairs = rest.windows(2);
         let same = pairs.all(|pair| pair[0].element == pair[1].element);
         t.ensure(
@@ -86,11 +104,11 @@ impl Call<'_> {
 
 /// Translates an operation that a row of the scalar table computes.
 pub(super) fn elementwise(
-    t: &mut Translator<'_>,
+    t: &mut StablehloTranslator<'_>,
     op: Mlir,
     arity: usize,
-    function: Function,
-) -> Result<()> {
+    function: ElementwiseFunction,
+) -> TranslateResult<()> {
     let module = t.module;
     let operands = t.operands(op)?;
     t.ensure(op, operands.len() == arity, "has too few or many operands")?;
@@ -99,7 +117,7 @@ pub(super) fn elementwise(
     let whole = operands
         .iter()
         .filter(|operand| !t.shape(operand).is_empty());
-    let whole: Vec<Tensor> = whole.cloned().collect();
+    let whole: Vec<TypedTensor> = whole.cloned().collect();
     let shape = t.common_shape(op, &whole)?;
     let tensor = t.map(&shape, |t, s, point| {
         let mut values = Vec::new();
@@ -110,9 +128,9 @@ pub(super) fn elementwise(
             };
             values.push(t.read(s, operand, position));
         }
-        let call = Call { module, op, result };
+        let call = ElementwiseCall { module, op, result };
         call.check_operands(t, &values)?;
-        let value = function(&mut Calc::new(&mut s.body), &call, &values);
+        let value = function(&mut ScalarBuilder::new(&mut s.body), &call, &values);
         value.ok_or_else(|| {
             let of = operands.first().map(|operand| operand.element.to_string());
             let what = format!("{} of {}", module.name(op), of.unwrap_or_default());

@@ -1,47 +1,49 @@
 //! Entry points.
 
-use super::check::Check;
-use super::element::Element;
-use super::error::{Error, Result};
-use super::scalar::{Calc, Val};
-use super::translator::{Declared, Item, Tensor, Translator};
-use crate::mlir::{Module, Op, Value as Mlir};
-use spirula_diagnostics::Place;
-use spirula_tensor::ir::{Dim, Function, Shape, Structured, TensorType, Value};
+use super::check::ResultCheck;
+use super::element::TensorElement;
+use super::error::{TranslateError, TranslateResult};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{DeclaredSizes, StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::mlir::{MlirModule, MlirOp, MlirValue as Mlir};
+use spirula_diagnostics::SourceLocation;
+use spirula_tensor::ir::{
+    DenseTensorType, DimExtent, StructuredOp, TensorFunction, TensorShape, TensorValue,
+};
 
 /// A tensor as the program's user sees it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interface {
+pub struct InterfaceTensor {
     /// Type of the elements.
-    pub element: Element,
+    pub element: TensorElement,
     /// Sizes; none is a dynamic one.
     pub shape: Vec<Option<u64>>,
 }
 
 /// A translated entry point.
 #[derive(Clone, Debug)]
-pub struct Translated {
+pub struct TranslatedEntry {
     /// The function.
-    pub function: Function,
+    pub function: TensorFunction,
     /// Its parameters.
-    pub parameters: Vec<Interface>,
+    pub parameters: Vec<InterfaceTensor>,
     /// Its results; those that only checks compare come after them, without being listed.
-    pub results: Vec<Interface>,
+    pub results: Vec<InterfaceTensor>,
     /// What has to hold of its results.
-    pub checks: Vec<Check>,
+    pub checks: Vec<ResultCheck>,
 }
 
 /// Translates a function of a module and everything that it calls.
 ///
 /// # Errors
 /// Where the module is not well formed, or uses what is not known.
-pub fn translate(module: &Module, entry: &str) -> Result<Translated> {
-    translate_for(module, entry, &Known::default())
+pub fn translate(module: &MlirModule, entry: &str) -> TranslateResult<TranslatedEntry> {
+    translate_for(module, entry, &KnownArguments::default())
 }
 
 /// What is known of arguments when a function is translated.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownArguments {
     /// Shapes of the first arguments as they are given, those of complex numbers with a last
     /// dimension for both parts: dimensions of unknown size have their sizes.
     pub shapes: Vec<Vec<u64>>,
@@ -54,11 +56,19 @@ pub struct Known {
 ///
 /// # Errors
 /// As [`translate`]; also where a shape is not one of its parameter.
-pub fn translate_for(module: &Module, entry: &str, known: &Known) -> Result<Translated> {
+pub fn translate_for(
+    module: &MlirModule,
+    entry: &str,
+    known: &KnownArguments,
+) -> TranslateResult<TranslatedEntry> {
     let function = module.function(entry);
-    let function = function
-        .ok_or_else(|| Error::invalid(Place::Unknown, format!("there is no function @{entry}")))?;
-    let mut t = Translator::new(module, entry);
+    let function = function.ok_or_else(|| {
+        TranslateError::invalid(
+            SourceLocation::Unknown,
+            format!("there is no function @{entry}"),
+        )
+    })?;
+    let mut t = StablehloTranslator::new(module, entry);
     let body = t.region(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {
@@ -67,14 +77,14 @@ pub fn translate_for(module: &Module, entry: &str, known: &Known) -> Result<Tran
     let results = t.block(body)?;
     let mut interfaces = Vec::new();
     for item in results {
-        let Item::Tensor(tensor) = item else {
+        let TranslatedValue::Tensor(tensor) = item else {
             return Err(t.unsupported(function, "result that is no tensor"));
         };
         interfaces.push(interface(&t, &tensor));
         result(&mut t, function, &tensor)?;
     }
     let checks = results_of_checks(&mut t, function, interfaces.len())?;
-    Ok(Translated {
+    Ok(TranslatedEntry {
         function: t.builder.finish(),
         parameters,
         results: interfaces,
@@ -82,26 +92,26 @@ pub fn translate_for(module: &Module, entry: &str, known: &Known) -> Result<Tran
     })
 }
 
-fn interface(t: &Translator<'_>, tensor: &Tensor) -> Interface {
-    Interface {
+fn interface(t: &StablehloTranslator<'_>, tensor: &TypedTensor) -> InterfaceTensor {
+    InterfaceTensor {
         element: tensor.element,
         shape: t.shape(tensor).iter().map(|dim| dim.known()).collect(),
     }
 }
 
 /// Sizes with a last dimension for both parts of a complex number.
-fn interleaved(shape: &Shape) -> Shape {
+fn interleaved(shape: &TensorShape) -> TensorShape {
     let mut shape = shape.clone();
-    shape.push(Dim::Static(2));
+    shape.push(DimExtent::Static(2));
     shape
 }
 
 fn parameter(
-    t: &mut Translator<'_>,
-    op: Op,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
     (at, argument): (usize, Mlir),
-    known: &Known,
-) -> Result<Interface> {
+    known: &KnownArguments,
+) -> TranslateResult<InterfaceTensor> {
     let (element, mut declared) = t.tensor_type(op, t.module.type_of(argument))?;
     let rank = declared.len();
     if element.parts() == 2 {
@@ -110,24 +120,24 @@ fn parameter(
     let given = known.shapes.get(at).map(Vec::as_slice);
     let outside = parameter_shape(t, &declared, given);
     let outside = outside.ok_or_else(|| {
-        let given: Declared = given.into_iter().flatten().copied().map(Some).collect();
+        let given: DeclaredSizes = given.into_iter().flatten().copied().map(Some).collect();
         let (given, takes) = (sizes(&given), sizes(&declared));
         t.invalid(
             op,
             format!("argument {at} has sizes {given}, it takes {takes}"),
         )
     })?;
-    let shape: Shape = outside[..rank].iter().cloned().collect();
+    let shape: TensorShape = outside[..rank].iter().cloned().collect();
     let name = format!("arg{at}");
-    let ty = TensorType {
+    let ty = DenseTensorType {
         element: element.storage(),
         shape: outside,
     };
     let value = t.builder.parameter(&name, ty, element.is_unsigned());
     let tensor = match element.parts() {
-        1 => Tensor::new(element, value),
+        1 => TypedTensor::new(element, value),
         parts => {
-            let whole = Tensor::new(element.part(), value);
+            let whole = TypedTensor::new(element.part(), value);
             let mut halves = Vec::new();
             for part in 0..parts as i64 {
                 let half = t.moved(&whole, &shape, |c, point| {
@@ -137,18 +147,18 @@ fn parameter(
                 })?;
                 halves.push(half.part());
             }
-            Tensor::of(element, &halves)
+            TypedTensor::of(element, &halves)
         }
     };
     let interface = interface(t, &tensor);
     let mut tensor = tensor;
     t.follow_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
-    t.bind(argument, Item::Tensor(tensor));
+    t.bind(argument, TranslatedValue::Tensor(tensor));
     Ok(interface)
 }
 
 /// Sizes as types write them, `[2x?]`.
-fn sizes(declared: &Declared) -> String {
+fn sizes(declared: &DeclaredSizes) -> String {
     let text = declared.iter().map(|size| match size {
         Some(size) => size.to_string(),
         None => "?".to_owned(),
@@ -158,50 +168,61 @@ fn sizes(declared: &Declared) -> String {
 
 /// The shape of a parameter: given sizes, or values that are known with the argument.
 fn parameter_shape(
-    t: &mut Translator<'_>,
-    declared: &Declared,
+    t: &mut StablehloTranslator<'_>,
+    declared: &DeclaredSizes,
     given: Option<&[u64]>,
-) -> Option<Shape> {
+) -> Option<TensorShape> {
     let Some(given) = given else {
         let size = |size: &Option<u64>| match size {
-            Some(size) => Dim::Static(*size),
-            None => Dim::Value(t.builder.size()),
+            Some(size) => DimExtent::Static(*size),
+            None => DimExtent::Value(t.builder.size()),
         };
         return Some(declared.iter().map(size).collect());
     };
     let mut pairs = declared.iter().zip(given);
     let fits = pairs.all(|(declared, given)| declared.is_none_or(|size| size == *given));
     let whole = fits && declared.len() == given.len();
-    whole.then(|| given.iter().map(|size| Dim::Static(*size)).collect())
+    whole.then(|| given.iter().map(|size| DimExtent::Static(*size)).collect())
 }
 
-fn result(t: &mut Translator<'_>, _op: Op, tensor: &Tensor) -> Result<()> {
+fn result(
+    t: &mut StablehloTranslator<'_>,
+    _op: MlirOp,
+    tensor: &TypedTensor,
+) -> TranslateResult<()> {
     let value = joined(t, tensor)?;
     t.builder.result(value, tensor.element.is_unsigned());
     Ok(())
 }
 
 /// A tensor as one value: parts of complex numbers interleaved.
-fn joined(t: &mut Translator<'_>, tensor: &Tensor) -> Result<Value> {
+fn joined(t: &mut StablehloTranslator<'_>, tensor: &TypedTensor) -> TranslateResult<TensorValue> {
     let [re, im] = tensor.parts[..] else {
         return Ok(tensor.part());
     };
     let shape = interleaved(&t.shape(tensor));
     let part = tensor.element.part();
-    let (re, im) = (Tensor::new(part, re), Tensor::new(part, im));
-    let joined = t.map(&shape, |t, s: &mut Structured, point| {
+    let (re, im) = (TypedTensor::new(part, re), TypedTensor::new(part, im));
+    let joined = t.map(&shape, |t, s: &mut StructuredOp, point| {
         let (side, position) = (point[point.len() - 1], &point[..point.len() - 1]);
         let (re, im) = (t.read(s, &re, position), t.read(s, &im, position));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let zero = c.body.i64(0);
         let is_real = c.eq(side, zero);
-        Ok(Val::new(part, c.cond(is_real, re.node(), im.node())))
+        Ok(ElementValue::new(
+            part,
+            c.cond(is_real, re.node(), im.node()),
+        ))
     })?;
     Ok(joined.part())
 }
 
 /// What checks compare, as further results.
-fn results_of_checks(t: &mut Translator<'_>, op: Op, first: usize) -> Result<Vec<Check>> {
+fn results_of_checks(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    first: usize,
+) -> TranslateResult<Vec<ResultCheck>> {
     let mut next = first;
     let mut checks = Vec::new();
     for (mut check, found, expected) in std::mem::take(&mut t.checks) {

@@ -1,56 +1,56 @@
 //! Why a module is not translated.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt;
 
 /// Why a module is not translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
+pub enum TranslateError {
     /// It uses something that the translation does not know.
     Unsupported {
         /// What: an operation, or an operation and a type.
         what: String,
         /// Where it stands.
-        place: Place,
+        place: SourceLocation,
     },
     /// It is not well formed.
-    Invalid(Diagnostic),
+    Invalid(SourceDiagnostic),
 }
 
 /// Result of a step of the translation.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type TranslateResult<T> = Result<T, TranslateError>;
 
-impl Error {
+impl TranslateError {
     /// Something that is not known.
-    pub fn unsupported(place: Place, what: impl Into<String>) -> Self {
+    pub fn unsupported(place: SourceLocation, what: impl Into<String>) -> Self {
         let what = what.into();
-        Error::Unsupported { what, place }
+        TranslateError::Unsupported { what, place }
     }
 
     /// Something that is wrong.
-    pub fn invalid(place: Place, message: impl Into<String>) -> Self {
-        Error::Invalid(Diagnostic::error(place, message))
+    pub fn invalid(place: SourceLocation, message: impl Into<String>) -> Self {
+        TranslateError::Invalid(SourceDiagnostic::error(place, message))
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for TranslateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Unsupported { what, .. } => write!(f, "unsupported {what}"),
-            Error::Invalid(diagnostic) => diagnostic.fmt(f),
+            TranslateError::Unsupported { what, .. } => write!(f, "unsupported {what}"),
+            TranslateError::Invalid(diagnostic) => diagnostic.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for TranslateError {}
 
-impl From<Error> for Diagnostic {
-    fn from(error: Error) -> Self {
+impl From<TranslateError> for SourceDiagnostic {
+    fn from(error: TranslateError) -> Self {
         match error {
-            Error::Unsupported { what, place } => {
-                Diagnostic::error(place, format!("unsupported {what}"))
+            TranslateError::Unsupported { what, place } => {
+                SourceDiagnostic::error(place, format!("unsupported {what}"))
             }
-            Error::Invalid(diagnostic) => diagnostic,
+            TranslateError::Invalid(diagnostic) => diagnostic,
         }
     }
 }

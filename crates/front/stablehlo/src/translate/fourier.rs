@@ -5,14 +5,16 @@
 //! times `w_n^(j2 k1)` is followed by one of length `b` over `j2`. Each is a product with a constant
 //! matrix.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::Calc;
-use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::ScalarBuilder;
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::MlirOp;
 use spirula_program::Op as Scalar;
-use spirula_program::Scalar as Ty;
-use spirula_tensor::ir::{AxisKind, Constant, Dim, Shape, Structured, TensorType};
+use spirula_program::ScalarType as Ty;
+use spirula_tensor::ir::{
+    AxisKind, DenseTensorType, DimExtent, StructuredOp, TensorConstant, TensorShape,
+};
 
 /// Largest factor that is looked for.
 const RADIX: u64 = 16;
@@ -24,7 +26,7 @@ const DIRECT: u64 = 128;
 const LONGEST: u64 = 1 << 24;
 
 /// `fft`
-pub(super) fn fft(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let kind = t.module.keyword(op, "fft_type").unwrap_or("FFT");
     let lengths = t.integers(op, "fft_length")?;
@@ -34,33 +36,33 @@ pub(super) fn fft(t: &mut Translator<'_>, op: Op) -> Result<()> {
         && lengths.iter().all(|n| (0..=LONGEST as i64).contains(n));
     t.ensure(op, is_known, "has wrong lengths")?;
     let float = match (operand.element.part(), result.part()) {
-        (Element::Float(float), Element::Float(other)) if float == other => float,
+        (TensorElement::Float(float), TensorElement::Float(other)) if float == other => float,
         _ => return Err(t.unsupported(op, format!("fft of {}", operand.element))),
     };
     let first = rank - lengths.len();
     let last = rank - 1;
     let length = *lengths.last().unwrap_or(&1) as u64;
-    let complex = Element::Complex(float);
+    let complex = TensorElement::Complex(float);
     let others: Vec<usize> = (first..last).rev().collect();
     let mut tensor = t.converted(op, &operand, complex)?;
     let result = match kind {
         "IRFFT" => {
             for axis in others {
-                tensor = transform(t, op, &tensor, axis, Direction::Inverse)?;
+                tensor = transform(t, op, &tensor, axis, FourierDirection::Inverse)?;
             }
             tensor = mirrored(t, op, &tensor, length)?;
-            let whole = transform(t, op, &tensor, last, Direction::Inverse)?;
-            Tensor::new(Element::Float(float), whole.part())
+            let whole = transform(t, op, &tensor, last, FourierDirection::Inverse)?;
+            TypedTensor::new(TensorElement::Float(float), whole.part())
         }
         _ => {
             let direction = match kind {
-                "IFFT" => Direction::Inverse,
-                _ => Direction::Forward,
+                "IFFT" => FourierDirection::Inverse,
+                _ => FourierDirection::Forward,
             };
             tensor = transform(t, op, &tensor, last, direction)?;
             if kind == "RFFT" {
                 let mut shape = t.shape(&tensor);
-                shape[last] = Dim::Static(if length == 0 { 0 } else { length / 2 + 1 });
+                shape[last] = DimExtent::Static(if length == 0 { 0 } else { length / 2 + 1 });
                 tensor = t.moved(&tensor, &shape, |_, point| point.to_vec())?;
             }
             for axis in others {
@@ -73,25 +75,30 @@ pub(super) fn fft(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// The whole of what is symmetric but for conjugation, from its first half.
-fn mirrored(t: &mut Translator<'_>, op: Op, tensor: &Tensor, length: u64) -> Result<Tensor> {
+fn mirrored(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    tensor: &TypedTensor,
+    length: u64,
+) -> TranslateResult<TypedTensor> {
     let mut shape = t.shape(tensor);
     let last = shape.len() - 1;
     let half = if length == 0 { 0 } else { length / 2 + 1 };
     t.ensure(
         op,
-        shape[last] == Dim::Static(half),
+        shape[last] == DimExtent::Static(half),
         "has an operand of another length",
     )?;
-    shape[last] = Dim::Static(length);
+    shape[last] = DimExtent::Static(length);
     t.map(&shape, |t, s, point| {
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let (half, whole) = (c.body.i64(half as i64), c.body.i64(length as i64));
         let is_given = c.lt(point[last], half);
         let other = c.sub(whole, point[last]);
         let mut position = point.to_vec();
         position[last] = c.cond(is_given, point[last], other);
         let mut val = t.read(s, tensor, &position);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let negative = c.neg(val.nodes[1]);
         val.nodes[1] = c.cond(is_given, val.nodes[1], negative);
         // What stands for itself is real.
@@ -108,19 +115,19 @@ fn mirrored(t: &mut Translator<'_>, op: Op, tensor: &Tensor, length: u64) -> Res
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum FourierDirection {
     Forward,
     Inverse,
 }
 
 /// A transform along a dimension.
 fn transform(
-    t: &mut Translator<'_>,
-    op: Op,
-    tensor: &Tensor,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    tensor: &TypedTensor,
     axis: usize,
-    direction: Direction,
-) -> Result<Tensor> {
+    direction: FourierDirection,
+) -> TranslateResult<TypedTensor> {
     let shape = t.shape(tensor);
     let sizes = t.sizes(op, tensor)?;
     let n = sizes[axis];
@@ -129,11 +136,14 @@ fn transform(
     }
     let outer: u64 = sizes[..axis].iter().product();
     let inner: u64 = sizes[axis + 1..].iter().product();
-    let flat = [outer, n, inner].map(Dim::Static).into_iter().collect();
+    let flat = [outer, n, inner]
+        .map(DimExtent::Static)
+        .into_iter()
+        .collect();
     let flat = t.reshaped(op, tensor, flat)?;
     let scale = match direction {
-        Direction::Forward => 1.0,
-        Direction::Inverse => 1.0 / n as f64,
+        FourierDirection::Forward => 1.0,
+        FourierDirection::Inverse => 1.0 / n as f64,
     };
     let done = stage(t, op, &flat, [outer, n, inner], (direction, scale))?;
     t.reshaped(op, &done, shape)
@@ -141,12 +151,12 @@ fn transform(
 
 /// A transform along the middle one of three dimensions, times a factor.
 fn stage(
-    t: &mut Translator<'_>,
-    op: Op,
-    tensor: &Tensor,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    tensor: &TypedTensor,
     [outer, n, inner]: [u64; 3],
-    (direction, scale): (Direction, f64),
-) -> Result<Tensor> {
+    (direction, scale): (FourierDirection, f64),
+) -> TranslateResult<TypedTensor> {
     let a = factor(n);
     let b = n / a;
     let twiddle = (b > 1).then(|| twiddles(t, tensor.element, [a, b], direction));
@@ -154,15 +164,22 @@ fn stage(
     let done = match a > DIRECT {
         true => {
             let shape = [outer, a, b * inner];
-            let whole = t.reshaped(op, tensor, shape.map(Dim::Static).into_iter().collect())?;
+            let whole = t.reshaped(
+                op,
+                tensor,
+                shape.map(DimExtent::Static).into_iter().collect(),
+            )?;
             let sums = chirped(t, op, &whole, shape, (direction, scale_here))?;
-            let shape: Shape = [outer, a, b, inner].map(Dim::Static).into_iter().collect();
+            let shape: TensorShape = [outer, a, b, inner]
+                .map(DimExtent::Static)
+                .into_iter()
+                .collect();
             let sums = t.reshaped(op, &sums, shape.clone())?;
             match &twiddle {
                 Some(twiddle) => t.map(&shape, |t, s, point| {
                     let value = t.read(s, &sums, point);
                     let root = t.read(s, twiddle, &point[1..3]);
-                    Ok(Calc::new(&mut s.body).product(&value, &root))
+                    Ok(ScalarBuilder::new(&mut s.body).product(&value, &root))
                 })?,
                 None => sums,
             }
@@ -179,13 +196,22 @@ fn stage(
         }
     };
     if b == 1 {
-        let shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
+        let shape = [outer, n, inner]
+            .map(DimExtent::Static)
+            .into_iter()
+            .collect();
         return t.reshaped(op, &done, shape);
     }
-    let shape = [outer * a, b, inner].map(Dim::Static).into_iter().collect();
+    let shape = [outer * a, b, inner]
+        .map(DimExtent::Static)
+        .into_iter()
+        .collect();
     let rest = t.reshaped(op, &done, shape)?;
     let rest = stage(t, op, &rest, [outer * a, b, inner], (direction, scale))?;
-    let shape: Shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
+    let shape: TensorShape = [outer, n, inner]
+        .map(DimExtent::Static)
+        .into_iter()
+        .collect();
     t.moved(&rest, &shape, |c, point| {
         let by = c.body.i64(a as i64);
         let (k1, k2) = (
@@ -199,18 +225,18 @@ fn stage(
 
 /// Transforms of length `a` as products with a matrix, times roots of unity.
 fn multiplied(
-    t: &mut Translator<'_>,
-    op: Op,
-    (tensor, twiddle): (&Tensor, Option<&Tensor>),
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    (tensor, twiddle): (&TypedTensor, Option<&TypedTensor>),
     [outer, a, b, inner]: [u64; 4],
-    (direction, scale): (Direction, f64),
-) -> Result<Tensor> {
+    (direction, scale): (FourierDirection, f64),
+) -> TranslateResult<TypedTensor> {
     let matrix = matrix(t, tensor.element, a, direction);
-    let mut s = Structured::parallel(&[outer, a, b, inner].map(Dim::Static));
+    let mut s = StructuredOp::parallel(&[outer, a, b, inner].map(DimExtent::Static));
     let point = s.point();
     let [o, k1, j2, i] = [0, 1, 2, 3].map(|at| point[at]);
-    let j1 = s.axis(Dim::Static(a), AxisKind::Reduction);
-    let mut c = Calc::new(&mut s.body);
+    let j1 = s.axis(DimExtent::Static(a), AxisKind::Reduction);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let (by, modulus) = (c.body.i64(b as i64), c.body.i64(a as i64));
     let j = c.mul(j1, by);
     let j = c.add(j, j2);
@@ -226,10 +252,10 @@ fn multiplied(
     let mut value = t.sum_of_products(op, &mut s, (&element, &root), None, tensor.element)?;
     if let Some(twiddle) = twiddle {
         let root = t.read(&mut s, twiddle, &[k1, j2]);
-        value = Calc::new(&mut s.body).product(&value, &root);
+        value = ScalarBuilder::new(&mut s.body).product(&value, &root);
     }
     if scale != 1.0 {
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         for node in &mut value.nodes {
             *node = c.times(*node, scale);
         }
@@ -241,46 +267,49 @@ fn multiplied(
 /// filtering approach to the computation of discrete Fourier transform", 1970): as
 /// j k = (j² + k² − (k − j)²) / 2, elements times a chirp are convolved with its conjugate.
 fn chirped(
-    t: &mut Translator<'_>,
-    op: Op,
-    tensor: &Tensor,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    tensor: &TypedTensor,
     [outer, n, inner]: [u64; 3],
-    (direction, scale): (Direction, f64),
-) -> Result<Tensor> {
+    (direction, scale): (FourierDirection, f64),
+) -> TranslateResult<TypedTensor> {
     let length = convolution_length(2 * n - 1);
     let turns = (0..n).map(move |j| j * j % (2 * n));
     let chirp = roots(t, tensor.element, (&[n], 2 * n), direction, turns);
     let spectrum = chirp_spectrum(n, length, direction, scale);
     let spectrum = complex_constant(t, tensor.element, &[length], &spectrum);
-    let shape: Shape = [outer, length, inner]
-        .map(Dim::Static)
+    let shape: TensorShape = [outer, length, inner]
+        .map(DimExtent::Static)
         .into_iter()
         .collect();
     let modulated = t.map(&shape, |t, s, point| {
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let (zero, size) = (c.body.i64(0), c.body.i64(n as i64));
         let is_given = c.lt(point[1], size);
         let at = c.cond(is_given, point[1], zero);
         let value = t.read(s, tensor, &[point[0], at, point[2]]);
         let root = t.read(s, &chirp, &[at]);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let value = c.product(&value, &root);
         let nothing = c.known(tensor.element, 0.0);
         Ok(c.choice(is_given, &value, &nothing))
     })?;
     let lengths = [outer, length, inner];
-    let found = stage(t, op, &modulated, lengths, (Direction::Forward, 1.0))?;
+    let found = stage(t, op, &modulated, lengths, (FourierDirection::Forward, 1.0))?;
     let product = t.map(&shape, |t, s, point| {
         let value = t.read(s, &found, point);
         let by = t.read(s, &spectrum, &point[1..2]);
-        Ok(Calc::new(&mut s.body).product(&value, &by))
+        Ok(ScalarBuilder::new(&mut s.body).product(&value, &by))
     })?;
-    let convolved = stage(t, op, &product, lengths, (Direction::Inverse, 1.0))?;
-    let shape: Shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
+    let convolved = stage(t, op, &product, lengths, (FourierDirection::Inverse, 1.0))?;
+    let shape: TensorShape = [outer, n, inner]
+        .map(DimExtent::Static)
+        .into_iter()
+        .collect();
     t.map(&shape, |t, s, point| {
         let value = t.read(s, &convolved, point);
         let root = t.read(s, &chirp, &point[1..2]);
-        Ok(Calc::new(&mut s.body).product(&value, &root))
+        Ok(ScalarBuilder::new(&mut s.body).product(&value, &root))
     })
 }
 
@@ -291,10 +320,10 @@ fn convolution_length(least: u64) -> u64 {
 }
 
 /// What a convolution of a length with the conjugate of a chirp multiplies transforms by.
-fn chirp_spectrum(n: u64, length: u64, direction: Direction, scale: f64) -> Vec<[f64; 2]> {
+fn chirp_spectrum(n: u64, length: u64, direction: FourierDirection, scale: f64) -> Vec<[f64; 2]> {
     let sign = match direction {
-        Direction::Forward => 1.0,
-        Direction::Inverse => -1.0,
+        FourierDirection::Forward => 1.0,
+        FourierDirection::Inverse => -1.0,
     };
     let mut chirp = vec![[0.0; 2]; length as usize];
     let scale = scale / length as f64;
@@ -347,15 +376,15 @@ fn factor(n: u64) -> u64 {
 
 /// Roots of unity `w^turn` for `w = e^(∓2πi/n)`, as a constant.
 fn roots(
-    t: &mut Translator<'_>,
-    element: Element,
+    t: &mut StablehloTranslator<'_>,
+    element: TensorElement,
     (shape, n): (&[u64], u64),
-    direction: Direction,
+    direction: FourierDirection,
     turns: impl Iterator<Item = u64>,
-) -> Tensor {
+) -> TypedTensor {
     let sign = match direction {
-        Direction::Forward => -1.0,
-        Direction::Inverse => 1.0,
+        FourierDirection::Forward => -1.0,
+        FourierDirection::Inverse => 1.0,
     };
     let values = turns.map(|turn| {
         let turns = turn as f64 / n as f64;
@@ -367,11 +396,11 @@ fn roots(
 
 /// Complex numbers as a constant.
 fn complex_constant(
-    t: &mut Translator<'_>,
-    element: Element,
+    t: &mut StablehloTranslator<'_>,
+    element: TensorElement,
     shape: &[u64],
     values: &[[f64; 2]],
-) -> Tensor {
+) -> TypedTensor {
     let is_double = element.storage() == Ty::F64;
     let parts = [0, 1].map(|part| {
         let bytes = values.iter().flat_map(|value| match is_double {
@@ -379,12 +408,12 @@ fn complex_constant(
             false => (value[part] as f32).to_le_bytes().to_vec(),
         });
         let bytes = bytes.collect();
-        t.builder.constant(Constant {
-            ty: TensorType::new(element.storage(), shape),
+        t.builder.constant(TensorConstant {
+            ty: DenseTensorType::new(element.storage(), shape),
             bytes,
         })
     });
-    Tensor::of(element, &parts)
+    TypedTensor::of(element, &parts)
 }
 
 /// Sine of a number of turns between 0 and 1, exact at eighths.
@@ -407,7 +436,12 @@ fn cosine(turns: f64) -> f64 {
 }
 
 /// `w_a^(j k)` as a matrix, or for long transforms the list of all `w_a^i`.
-fn matrix(t: &mut Translator<'_>, element: Element, a: u64, direction: Direction) -> Tensor {
+fn matrix(
+    t: &mut StablehloTranslator<'_>,
+    element: TensorElement,
+    a: u64,
+    direction: FourierDirection,
+) -> TypedTensor {
     if a > MATRIX {
         return roots(t, element, (&[a], a), direction, 0..a);
     }
@@ -417,11 +451,11 @@ fn matrix(t: &mut Translator<'_>, element: Element, a: u64, direction: Direction
 
 /// `w_n^(k1 j2)` for `n = a b`.
 fn twiddles(
-    t: &mut Translator<'_>,
-    element: Element,
+    t: &mut StablehloTranslator<'_>,
+    element: TensorElement,
     [a, b]: [u64; 2],
-    direction: Direction,
-) -> Tensor {
+    direction: FourierDirection,
+) -> TypedTensor {
     let n = a * b;
     let turns = (0..a).flat_map(move |k| (0..b).map(move |j| k * j % n));
     roots(t, element, (&[a, b], n), direction, turns)

@@ -1,16 +1,16 @@
 //! `gather` and `torch_index_select`.
 
-use super::element::Element;
-use super::error::Result;
+use super::element::TensorElement;
+use super::error::TranslateResult;
 use super::movement::{clamp, static_sizes};
-use super::scalar::Calc;
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Attr, Op};
-use spirula_tensor::ir::{Dim, Node, Shape, Structured};
+use super::scalar::ScalarBuilder;
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirAttr, MlirOp};
+use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape};
 
 /// How the dimensions of the operand, of the indices, and of the slices belong together; the names
 /// of gather, which scatter mirrors.
-pub(super) struct Numbers {
+pub(super) struct GatherDimensions {
     /// Dimensions of the slices in the result.
     pub offset: Vec<usize>,
     /// Dimensions of the operand that the slices do not have.
@@ -25,7 +25,7 @@ pub(super) struct Numbers {
     pub vector: usize,
 }
 
-/// Names of the fields in the order of [`Numbers`].
+/// Names of the fields in the order of [`GatherDimensions`].
 pub(super) const GATHER: [&str; 6] = [
     "offset_dims",
     "collapsed_slice_dims",
@@ -35,15 +35,15 @@ pub(super) const GATHER: [&str; 6] = [
     "index_vector_dim",
 ];
 
-impl Numbers {
+impl GatherDimensions {
     /// Reads and checks an attribute.
     pub fn new(
-        t: &Translator<'_>,
-        op: Op,
-        attr: Attr,
+        t: &StablehloTranslator<'_>,
+        op: MlirOp,
+        attr: MlirAttr,
         names: [&str; 6],
-        (operand, indices, result): (usize, &Shape, usize),
-    ) -> Result<Numbers> {
+        (operand, indices, result): (usize, &TensorShape, usize),
+    ) -> TranslateResult<GatherDimensions> {
         let list = |at: usize, rank| {
             let found = t.module.field_integers(attr, names[at]);
             t.dimensions(op, names[at], &found, rank)
@@ -52,7 +52,7 @@ impl Numbers {
         let vector = t.module.field_integer(attr, names[5]);
         let vector = usize::try_from(vector).unwrap_or(usize::MAX);
         t.ensure(op, vector <= rank, "has a wrong index_vector_dim")?;
-        let numbers = Numbers {
+        let numbers = GatherDimensions {
             offset: list(0, result)?,
             collapsed: list(1, operand)?,
             batching: list(2, operand)?,
@@ -60,13 +60,13 @@ impl Numbers {
             index_map: list(4, operand)?,
             vector,
         };
-        let components = indices.get(vector).copied().unwrap_or(Dim::Static(1));
+        let components = indices.get(vector).copied().unwrap_or(DimExtent::Static(1));
         let batch_rank = rank - usize::from(vector < rank);
         let overlaps = numbers
             .collapsed
             .iter()
             .any(|at| numbers.batching.contains(at));
-        let fits = components == Dim::Static(numbers.index_map.len() as u64)
+        let fits = components == DimExtent::Static(numbers.index_map.len() as u64)
             && numbers.batching.len() == numbers.indices_batching.len()
             && !numbers.indices_batching.contains(&vector)
             && !overlaps
@@ -83,7 +83,7 @@ impl Numbers {
     }
 
     /// The indices of the point of a result that do not belong to the slice.
-    pub fn batch(&self, point: &[Node]) -> Vec<Node> {
+    pub fn batch(&self, point: &[ScalarNode]) -> Vec<ScalarNode> {
         let all = point.iter().enumerate();
         all.filter(|(at, _)| !self.offset.contains(at))
             .map(|(_, node)| *node)
@@ -93,11 +93,11 @@ impl Numbers {
     /// The position of an element of an index.
     fn index_position(
         &self,
-        s: &mut Structured,
-        batch: &[Node],
+        s: &mut StructuredOp,
+        batch: &[ScalarNode],
         rank: usize,
         at: usize,
-    ) -> Vec<Node> {
+    ) -> Vec<ScalarNode> {
         let mut position = batch.to_vec();
         if self.vector < rank {
             position.insert(self.vector, s.body.i64(at as i64));
@@ -109,18 +109,18 @@ impl Numbers {
     /// element of an index goes through `adjust` with its dimension.
     pub fn start(
         &self,
-        t: &Translator<'_>,
-        s: &mut Structured,
-        indices: &Tensor,
-        (batch, rank): (&[Node], usize),
-        mut adjust: impl FnMut(&mut Calc<'_>, Node, usize) -> Node,
-    ) -> Vec<Node> {
+        t: &StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        indices: &TypedTensor,
+        (batch, rank): (&[ScalarNode], usize),
+        mut adjust: impl FnMut(&mut ScalarBuilder<'_>, ScalarNode, usize) -> ScalarNode,
+    ) -> Vec<ScalarNode> {
         let mut start = vec![s.body.i64(0); rank];
         let indices_rank = t.shape(indices).len();
         for (at, dimension) in self.index_map.iter().enumerate() {
             let position = self.index_position(s, batch, indices_rank, at);
             let index = t.read_index(s, indices, &position);
-            start[*dimension] = adjust(&mut Calc::new(&mut s.body), index, *dimension);
+            start[*dimension] = adjust(&mut ScalarBuilder::new(&mut s.body), index, *dimension);
         }
         for (dimension, at) in self.batching.iter().zip(&self.indices_batching) {
             let at = at - usize::from(self.vector < *at);
@@ -131,28 +131,32 @@ impl Numbers {
 }
 
 /// `gather`
-pub(super) fn gather(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn gather(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let slice = t.integers(op, "slice_sizes")?;
     let slice = static_sizes(t, op, &slice)?;
     gather_by(t, op, &slice)
 }
 
 /// `dynamic_gather`: sizes are an operand.
-pub(super) fn dynamic_gather(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_gather(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let slice = t.shape_operand(op, 2)?;
     gather_by(t, op, &slice)
 }
 
-fn gather_by(t: &mut Translator<'_>, op: Op, slice: &Shape) -> Result<()> {
+fn gather_by(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    slice: &TensorShape,
+) -> TranslateResult<()> {
     let (operand, indices) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let result = t.declared(op, 0)?.1.len();
     let attr = t.module.attribute(op, "dimension_numbers");
     let attr = attr.ok_or_else(|| t.invalid(op, "gather has no dimension numbers"))?;
     let (sizes, index_sizes) = (t.shape(&operand), t.shape(&indices));
-    let is_index = matches!(indices.element, Element::Int { .. });
+    let is_index = matches!(indices.element, TensorElement::Int { .. });
     t.ensure(op, is_index, "has indices that are no integers")?;
     let rank = sizes.len();
-    let numbers = Numbers::new(t, op, attr, GATHER, (rank, &index_sizes, result))?;
+    let numbers = GatherDimensions::new(t, op, attr, GATHER, (rank, &index_sizes, result))?;
     t.check_slice(op, &sizes, slice)?;
     let kept = numbers.kept(rank);
     let shape = gather_shape(&numbers, &kept, slice, &index_sizes, result);
@@ -161,7 +165,7 @@ fn gather_by(t: &mut Translator<'_>, op: Op, slice: &Shape) -> Result<()> {
         let mut position = numbers.start(t, s, &indices, (&batch, rank), |c, index, at| {
             clamp(c, index, sizes[at], slice[at])
         });
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         for (from, to) in numbers.offset.iter().zip(&kept) {
             position[*to] = c.add(position[*to], point[*from]);
         }
@@ -171,12 +175,12 @@ fn gather_by(t: &mut Translator<'_>, op: Op, slice: &Shape) -> Result<()> {
 }
 
 fn gather_shape(
-    numbers: &Numbers,
+    numbers: &GatherDimensions,
     kept: &[usize],
-    slice: &Shape,
-    indices: &Shape,
+    slice: &TensorShape,
+    indices: &TensorShape,
     rank: usize,
-) -> Shape {
+) -> TensorShape {
     let mut batch = indices.to_vec();
     if numbers.vector < batch.len() {
         batch.remove(numbers.vector);
@@ -184,7 +188,7 @@ fn gather_shape(
     let mut batch = batch.into_iter();
     let size = |at: usize| match numbers.offset.iter().position(|offset| *offset == at) {
         Some(offset) => slice[kept[offset]],
-        None => batch.next().unwrap_or(Dim::Static(0)),
+        None => batch.next().unwrap_or(DimExtent::Static(0)),
     };
     (0..rank).map(size).collect()
 }

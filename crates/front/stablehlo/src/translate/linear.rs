@@ -1,34 +1,45 @@
 //! `cholesky` and `triangular_solve`: loops over the columns or rows of matrices.
 
 use super::dims::{merged, merged_shapes};
-use super::element::{Element, native};
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Float, Op};
+use super::element::{TensorElement, native};
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::Op as Scalar;
-use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured, Value};
+use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
 
 /// The type that a factorisation is computed in.
-fn computed(t: &Translator<'_>, op: Op, element: Element) -> Result<Element> {
+fn computed(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    element: TensorElement,
+) -> TranslateResult<TensorElement> {
     match element {
-        Element::Complex(_) => Ok(element),
-        Element::Float(float) if float.width() >= 32 && native(float).is_some() => Ok(element),
-        Element::Float(_) => Ok(Element::Float(Float::F32)),
+        TensorElement::Complex(_) => Ok(element),
+        TensorElement::Float(float) if float.width() >= 32 && native(float).is_some() => {
+            Ok(element)
+        }
+        TensorElement::Float(_) => Ok(TensorElement::Float(MlirFloat::F32)),
         _ => Err(t.unsupported(op, format!("factorisation of {element}"))),
     }
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// A tensor with each element as another type.
-    pub fn converted(&mut self, op: Op, tensor: &Tensor, to: Element) -> Result<Tensor> {
+    pub fn converted(
+        &mut self,
+        op: MlirOp,
+        tensor: &TypedTensor,
+        to: TensorElement,
+    ) -> TranslateResult<TypedTensor> {
         if tensor.element == to {
             return Ok(tensor.clone());
         }
         let shape = self.shape(tensor);
         self.map(&shape, |t, s, point| {
             let value = t.read(s, tensor, point);
-            let converted = Calc::new(&mut s.body).convert(&value, to);
+            let converted = ScalarBuilder::new(&mut s.body).convert(&value, to);
             converted.ok_or_else(|| {
                 let what = format!("conversion of {} to {to}", tensor.element);
                 t.unsupported(op, what)
@@ -38,7 +49,11 @@ impl Translator<'_> {
 }
 
 /// Batch dimensions and the sizes of the matrices.
-pub(super) fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, Dim, Dim)> {
+pub(super) fn matrices(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    tensor: &TypedTensor,
+) -> TranslateResult<(TensorShape, DimExtent, DimExtent)> {
     let sizes = t.shape(tensor);
     let rank = sizes.len();
     t.ensure(op, rank >= 2, "has no matrices")?;
@@ -47,14 +62,14 @@ pub(super) fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(S
 }
 
 /// A position in a batch of matrices.
-pub(super) fn at(batch: &[Node], row: Node, column: Node) -> Vec<Node> {
+pub(super) fn at(batch: &[ScalarNode], row: ScalarNode, column: ScalarNode) -> Vec<ScalarNode> {
     let mut position = batch.to_vec();
     position.extend([row, column]);
     position
 }
 
 /// `cholesky`: an upper factor is the conjugate transpose of the lower one.
-pub(super) fn cholesky(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn cholesky(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let lower = t.module.boolean(op, "lower").unwrap_or(false);
     let element = computed(t, op, operand.element)?;
@@ -64,10 +79,15 @@ pub(super) fn cholesky(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.give_one(op, result)
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// The lower or upper factor of positive definite matrices, of which the same triangle is read;
     /// NaN where there is none. Columns of the lower one are computed one after the other.
-    pub fn cholesky(&mut self, op: Op, a: &Tensor, lower: bool) -> Result<Tensor> {
+    pub fn cholesky(
+        &mut self,
+        op: MlirOp,
+        a: &TypedTensor,
+        lower: bool,
+    ) -> TranslateResult<TypedTensor> {
         let element = a.element;
         let (batch, n, columns) = matrices(self, op, a)?;
         let n = merged(n, columns);
@@ -78,7 +98,9 @@ impl Translator<'_> {
             let sums = column_sums(t, op, (a, l), (&batch, n, lower), column)?;
             t.map(&shape, |t, s, point| {
                 let (outer, row, at_column) = split(point);
-                let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
+                let j = s
+                    .body
+                    .element(column, spirula_program::ScalarType::I64, &[]);
                 let mut diagonal = outer.to_vec();
                 diagonal.push(j);
                 let pivot = t.read(s, &sums, &diagonal);
@@ -86,10 +108,10 @@ impl Translator<'_> {
                 own.push(row);
                 let sum = t.read(s, &sums, &own);
                 let old = t.read(s, l, point);
-                let mut c = Calc::new(&mut s.body);
+                let mut c = ScalarBuilder::new(&mut s.body);
                 let root = c.op1(Scalar::Sqrt, pivot.node());
                 let nodes = sum.nodes.iter().map(|node| c.div(*node, root)).collect();
-                let below = Val { element, nodes };
+                let below = ElementValue { element, nodes };
                 let nothing = c.known(element, 0.0);
                 let corner = c.of_real(element, root);
                 let (is_above, is_corner) = (c.lt(row, j), c.eq(row, j));
@@ -104,34 +126,36 @@ impl Translator<'_> {
             false => self.map(&shape, |t, s, point| {
                 let (outer, row, column) = split(point);
                 let val = t.read(s, &factor, &at(outer, column, row));
-                Ok(Calc::new(&mut s.body).conjugate(&val))
+                Ok(ScalarBuilder::new(&mut s.body).conjugate(&val))
             }),
         }
     }
 }
 
 /// The batch, row and column of a position.
-pub(super) fn split(point: &[Node]) -> (&[Node], Node, Node) {
+pub(super) fn split(point: &[ScalarNode]) -> (&[ScalarNode], ScalarNode, ScalarNode) {
     let rank = point.len();
     (&point[..rank - 2], point[rank - 2], point[rank - 1])
 }
 
 /// A column of the matrix less what the columns of the factor so far give.
 fn column_sums(
-    t: &mut Translator<'_>,
-    op: Op,
-    (a, l): (&Tensor, &Tensor),
-    (batch, n, lower): (&Shape, Dim, bool),
-    column: Value,
-) -> Result<Tensor> {
-    let mut s = Structured::parallel(batch);
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    (a, l): (&TypedTensor, &TypedTensor),
+    (batch, n, lower): (&TensorShape, DimExtent, bool),
+    column: TensorValue,
+) -> TranslateResult<TypedTensor> {
+    let mut s = StructuredOp::parallel(batch);
     let outer = s.point();
     let row = s.axis(n, AxisKind::Parallel);
     let k = s.axis(n, AxisKind::Reduction);
-    let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
+    let j = s
+        .body
+        .element(column, spirula_program::ScalarType::I64, &[]);
     let left = t.read(&mut s, l, &at(&outer, row, k));
     let right = t.read(&mut s, l, &at(&outer, j, k));
-    let right = Calc::new(&mut s.body).conjugate(&right);
+    let right = ScalarBuilder::new(&mut s.body).conjugate(&right);
     let sum = t.sum_of_products(op, &mut s, (&left, &right), None, a.element)?;
     let position = if lower {
         at(&outer, row, j)
@@ -139,7 +163,7 @@ fn column_sums(
         at(&outer, j, row)
     };
     let mut own = t.read(&mut s, a, &position);
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     if !lower {
         own = c.conjugate(&own);
     }
@@ -148,7 +172,7 @@ fn column_sums(
 }
 
 /// A triangular system as it is written: `op(a) x = b`, or `x op(a) = b`.
-pub(super) struct Triangular<'a> {
+pub(super) struct TriangularAttributes<'a> {
     /// Whether the matrix stands on the left.
     pub left: bool,
     /// Which triangle is read.
@@ -160,9 +184,9 @@ pub(super) struct Triangular<'a> {
 }
 
 /// How the matrix of a triangular system is read: as one on the left, its triangle below.
-struct System {
-    batch: Shape,
-    n: Dim,
+struct TriangularSystem {
+    batch: TensorShape,
+    n: DimExtent,
     /// Whether its rows are columns of the operand.
     flipped: bool,
     conjugated: bool,
@@ -173,10 +197,10 @@ struct System {
 }
 
 /// `triangular_solve`
-pub(super) fn triangular_solve(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn triangular_solve(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (a, b) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let is_set = |name| t.module.boolean(op, name).unwrap_or(false);
-    let triangular = Triangular {
+    let triangular = TriangularAttributes {
         left: is_set("left_side"),
         lower: is_set("lower"),
         unit: is_set("unit_diagonal"),
@@ -189,14 +213,14 @@ pub(super) fn triangular_solve(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.give_one(op, result)
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// The unknowns of triangular systems, their rows one after the other.
     pub fn triangular(
         &mut self,
-        op: Op,
-        (a, b): (&Tensor, &Tensor),
-        triangular: &Triangular<'_>,
-    ) -> Result<Tensor> {
+        op: MlirOp,
+        (a, b): (&TypedTensor, &TypedTensor),
+        triangular: &TriangularAttributes<'_>,
+    ) -> TranslateResult<TypedTensor> {
         let (batch, n, columns) = matrices(self, op, a)?;
         let (other_batch, rows, others) = matrices(self, op, b)?;
         let left = triangular.left;
@@ -208,7 +232,7 @@ impl Translator<'_> {
         let is_transposed = matches!(triangular.transpose, "TRANSPOSE" | "ADJOINT");
         // x A = b is Aᵀ xᵀ = bᵀ.
         let flipped = is_transposed == left;
-        let system = System {
+        let system = TriangularSystem {
             batch,
             n,
             flipped,
@@ -236,7 +260,7 @@ impl Translator<'_> {
                 let mut position = outer.to_vec();
                 position.push(other);
                 let (new, old) = (t.read(s, &row, &position), t.read(s, x, point));
-                let mut c = Calc::new(&mut s.body);
+                let mut c = ScalarBuilder::new(&mut s.body);
                 let is_row = c.eq(own, i);
                 Ok(c.choice(is_row, &new, &old))
             })
@@ -246,9 +270,9 @@ impl Translator<'_> {
 }
 
 /// The row that a round solves.
-fn solved_row(s: &mut Structured, system: &System, round: Value) -> Node {
-    let round = s.body.element(round, spirula_program::Scalar::I64, &[]);
-    let mut c = Calc::new(&mut s.body);
+fn solved_row(s: &mut StructuredOp, system: &TriangularSystem, round: TensorValue) -> ScalarNode {
+    let round = s.body.element(round, spirula_program::ScalarType::I64, &[]);
+    let mut c = ScalarBuilder::new(&mut s.body);
     match system.backwards {
         true => {
             let size = c.body.size(system.n);
@@ -261,30 +285,30 @@ fn solved_row(s: &mut Structured, system: &System, round: Value) -> Node {
 
 /// The unknowns of a row, from those that are solved.
 fn row_of(
-    t: &mut Translator<'_>,
-    op: Op,
-    system: &System,
-    [a, b, x]: [&Tensor; 3],
-    round: Value,
-) -> Result<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    system: &TriangularSystem,
+    [a, b, x]: [&TypedTensor; 3],
+    round: TensorValue,
+) -> TranslateResult<TypedTensor> {
     let others = t.shape(b)[system.batch.len() + usize::from(system.left)];
-    let mut s = Structured::parallel(&system.batch);
+    let mut s = StructuredOp::parallel(&system.batch);
     let outer = s.point();
     let other = s.axis(others, AxisKind::Parallel);
     let k = s.axis(system.n, AxisKind::Reduction);
     let i = solved_row(&mut s, system, round);
-    let matrix = |t: &Translator<'_>, s: &mut Structured, row, column| {
+    let matrix = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, row, column| {
         let position = match system.flipped {
             true => at(&outer, column, row),
             false => at(&outer, row, column),
         };
         let val = t.read(s, a, &position);
         match system.conjugated {
-            true => Calc::new(&mut s.body).conjugate(&val),
+            true => ScalarBuilder::new(&mut s.body).conjugate(&val),
             false => val,
         }
     };
-    let unknown = |t: &Translator<'_>, s: &mut Structured, of: &Tensor, row| {
+    let unknown = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, of: &TypedTensor, row| {
         let position = match system.left {
             true => at(&outer, row, other),
             false => at(&outer, other, row),
@@ -294,7 +318,7 @@ fn row_of(
     let factor = matrix(t, &mut s, i, k);
     let known = unknown(t, &mut s, x, k);
     // The other triangle may hold anything.
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let is_solved = match system.backwards {
         true => c.lt(i, k),
         false => c.lt(k, i),
@@ -302,7 +326,7 @@ fn row_of(
     let sum = t.sum_of_products(op, &mut s, (&factor, &known), Some(is_solved), a.element)?;
     let own = unknown(t, &mut s, b, i);
     let pivot = matrix(t, &mut s, i, i);
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let rest = c.difference(&own, &sum);
     let value = match system.unit {
         true => rest,

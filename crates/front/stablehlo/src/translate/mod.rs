@@ -3,11 +3,11 @@
 //! [`translate()`] makes one function of the entry point, what it calls put in place. An operation
 //! is a row of a table: those that compute element by element are functions of scalars
 //! (`scalar/`), which serve maps and the regions of reductions alike; the others (`table`) make
-//! structured operations. Types that the tensor IR lacks are taken apart here ([`Element`]):
+//! structured operations. Types that the tensor IR lacks are taken apart here ([`TensorElement`]):
 //! a complex tensor is two tensors, which parameters and results have interleaved in a last
 //! dimension of 2; floats of other formats are stored as their bits and computed with as `f32`.
 //!
-//! What a module asks for that is not known is an [`Error::Unsupported`] with its name.
+//! What a module asks for that is not known is an [`TranslateError::Unsupported`] with its name.
 
 mod assertion;
 mod bits;
@@ -40,7 +40,7 @@ mod sort;
 mod table;
 mod translator;
 
-pub use check::{Check, Likeness};
-pub use element::Element;
-pub use entry::{Interface, Known, Translated, translate, translate_for};
-pub use error::{Error, Result};
+pub use check::{ResultCheck, ResultTolerance};
+pub use element::TensorElement;
+pub use entry::{InterfaceTensor, KnownArguments, TranslatedEntry, translate, translate_for};
+pub use error::{TranslateError, TranslateResult};

@@ -2,16 +2,16 @@
 
 use super::assertion;
 use super::dims::{merged, merged_shapes};
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::MlirOp;
 use spirula_program::Op as Scalar;
-use spirula_tensor::ir::{Dim, Node, Shape, Structured, Value};
+use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
 
 /// `reshape`
-pub(super) fn reshape(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn reshape(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let (_, shape) = t.result_type(op, 0)?;
     let result = t.reshaped(op, &operand, shape)?;
@@ -19,17 +19,22 @@ pub(super) fn reshape(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `dynamic_reshape`
-pub(super) fn dynamic_reshape(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_reshape(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let shape = t.shape_operand(op, 1)?;
     let result = t.reshaped(op, &operand, shape)?;
     t.give_one(op, result)
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// The same elements in another shape.
-    pub fn reshaped(&mut self, op: Op, operand: &Tensor, shape: Shape) -> Result<Tensor> {
-        let count = |shape: &Shape| {
+    pub fn reshaped(
+        &mut self,
+        op: MlirOp,
+        operand: &TypedTensor,
+        shape: TensorShape,
+    ) -> TranslateResult<TypedTensor> {
+        let count = |shape: &TensorShape| {
             let sizes = shape.iter().map(|dim| dim.known());
             sizes
                 .map(|size| size.map(u128::from))
@@ -42,41 +47,48 @@ impl Translator<'_> {
         };
         self.ensure(op, same, "changes the number of elements")?;
         let parts = operand.parts.iter();
-        let parts: Vec<Value> = parts
+        let parts: Vec<TensorValue> = parts
             .map(|part| self.builder.reshape(*part, shape.clone()))
             .collect();
-        Ok(Tensor::of(operand.element, &parts))
+        Ok(TypedTensor::of(operand.element, &parts))
     }
 }
 
 /// `broadcast_in_dim`
-pub(super) fn broadcast_in_dim(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn broadcast_in_dim(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (_, shape) = t.result_type(op, 0)?;
     broadcast_to(t, op, &shape)
 }
 
 /// `dynamic_broadcast_in_dim`
-pub(super) fn dynamic_broadcast_in_dim(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_broadcast_in_dim(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let shape = t.shape_operand(op, 1)?;
     broadcast_to(t, op, &shape)
 }
 
-fn broadcast_to(t: &mut Translator<'_>, op: Op, shape: &Shape) -> Result<()> {
+fn broadcast_to(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    shape: &TensorShape,
+) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let dimensions = t.integers(op, "broadcast_dimensions")?;
     let result = t.broadcast(op, &operand, shape, &dimensions)?;
     t.give_one(op, result)
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// A tensor repeated along the dimensions of a shape that none of its own is mapped to.
     pub fn broadcast(
         &mut self,
-        op: Op,
-        operand: &Tensor,
-        shape: &Shape,
+        op: MlirOp,
+        operand: &TypedTensor,
+        shape: &TensorShape,
         dimensions: &[i64],
-    ) -> Result<Tensor> {
+    ) -> TranslateResult<TypedTensor> {
         let own = self.shape(operand);
         let name = "broadcast_dimensions";
         let dimensions = self.dimensions(op, name, dimensions, shape.len())?;
@@ -87,7 +99,7 @@ impl Translator<'_> {
         )?;
         let pairs = own.iter().zip(&dimensions);
         for (size, at) in pairs {
-            let fits = *size == Dim::Static(1) || merged(*size, shape[*at]).is_some();
+            let fits = *size == DimExtent::Static(1) || merged(*size, shape[*at]).is_some();
             self.ensure(op, fits, "broadcasts to another size")?;
             self.builder.demand_repeated(*size, shape[*at]);
         }
@@ -100,9 +112,9 @@ impl Translator<'_> {
                 .map(|(size, at)| {
                     let zero = c.body.i64(0);
                     match *size {
-                        Dim::Static(1) => zero,
+                        DimExtent::Static(1) => zero,
                         // It may turn out to be 1.
-                        Dim::Value(_) if *size != shape[*at] => {
+                        DimExtent::Value(_) if *size != shape[*at] => {
                             let (size, one) = (c.body.size(*size), c.body.i64(1));
                             let is_one = c.eq(size, one);
                             c.cond(is_one, zero, point[*at])
@@ -116,7 +128,7 @@ impl Translator<'_> {
 }
 
 /// `broadcast`: dimensions in front.
-pub(super) fn broadcast(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn broadcast(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let (_, shape) = t.result_type(op, 0)?;
     let rank = t.shape(&operand).len();
@@ -132,13 +144,13 @@ pub(super) fn broadcast(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `transpose`
-pub(super) fn transpose(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn transpose(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let own = t.shape(&operand);
     let permutation = t.integers(op, "permutation")?;
     let permutation = t.dimensions(op, "permutation", &permutation, own.len())?;
     t.ensure(op, permutation.len() == own.len(), "has too few dimensions")?;
-    let shape: Shape = permutation.iter().map(|at| own[*at]).collect();
+    let shape: TensorShape = permutation.iter().map(|at| own[*at]).collect();
     let result = t.moved(&operand, &shape, |_, point| {
         let mut position = point.to_vec();
         for (to, from) in permutation.iter().enumerate() {
@@ -150,7 +162,7 @@ pub(super) fn transpose(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `reverse`
-pub(super) fn reverse(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn reverse(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let shape = t.shape(&operand);
     let dimensions = t.integers(op, "dimensions")?;
@@ -168,30 +180,34 @@ pub(super) fn reverse(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `iota`
-pub(super) fn iota(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn iota(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (_, shape) = t.result_type(op, 0)?;
     iota_of(t, op, &shape)
 }
 
 /// `dynamic_iota`
-pub(super) fn dynamic_iota(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_iota(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let shape = t.shape_operand(op, 0)?;
     iota_of(t, op, &shape)
 }
 
-fn iota_of(t: &mut Translator<'_>, op: Op, shape: &Shape) -> Result<()> {
+fn iota_of(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    shape: &TensorShape,
+) -> TranslateResult<()> {
     let element = t.result_element(op, 0)?;
     let dimension = t.dimension(op, "iota_dimension", shape.len())?;
     let result = t.map(shape, |t, s, point| {
-        let index = Val::new(Element::I64, point[dimension]);
-        let value = Calc::new(&mut s.body).convert(&index, element);
+        let index = ElementValue::new(TensorElement::I64, point[dimension]);
+        let value = ScalarBuilder::new(&mut s.body).convert(&index, element);
         value.ok_or_else(|| t.unsupported(op, format!("iota of {element}")))
     })?;
     t.give_one(op, result)
 }
 
 /// `slice`
-pub(super) fn slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let own = t.shape(&operand);
     let starts = t.integers(op, "start_indices")?;
@@ -214,7 +230,10 @@ pub(super) fn slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// `real_dynamic_slice`: bounds are operands. A slice that would leave the operand moves back into it, as those of
 /// `dynamic_slice` do; one that is larger than the operand fails.
-pub(super) fn real_dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn real_dynamic_slice(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let (mut starts, mut limits) = (t.numbers(op, 1)?.to_vec(), t.numbers(op, 2)?.to_vec());
     let strides = t.numbers(op, 3)?;
@@ -257,12 +276,12 @@ pub(super) fn real_dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// The elements between bounds, which are nodes of the sizes' body.
 fn sliced(
-    t: &mut Translator<'_>,
-    op: Op,
-    operand: &Tensor,
-    [starts, limits, strides]: [&[Node]; 3],
-) -> Result<()> {
-    let mut shape = Shape::new();
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    operand: &TypedTensor,
+    [starts, limits, strides]: [&[ScalarNode]; 3],
+) -> TranslateResult<()> {
+    let mut shape = TensorShape::new();
     for ((start, limit), stride) in starts.iter().zip(limits).zip(strides) {
         let size = t.node_by(|c| {
             let span = c.sub(*limit, *start);
@@ -276,7 +295,7 @@ fn sliced(
         let mut position = Vec::new();
         for (at, index) in point.iter().enumerate() {
             let (start, stride) = (t.imported(s, starts[at]), t.imported(s, strides[at]));
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let index = c.mul(*index, stride);
             position.push(c.add(index, start));
         }
@@ -286,7 +305,7 @@ fn sliced(
 }
 
 /// `pad`
-pub(super) fn pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn pad(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let rank = t.shape(&operand).len();
     let low = t.integers_or(op, "edge_padding_low", rank, 0)?;
@@ -300,7 +319,7 @@ pub(super) fn pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `dynamic_pad`
-pub(super) fn dynamic_pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_pad(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (low, high) = (t.numbers(op, 2)?, t.numbers(op, 3)?);
     let interior = t.known_numbers(op, 4)?;
     padded(t, op, &low, &high, &interior)
@@ -308,12 +327,12 @@ pub(super) fn dynamic_pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// Pads by nodes of the sizes' body.
 fn padded(
-    t: &mut Translator<'_>,
-    op: Op,
-    low: &[Node],
-    high: &[Node],
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    low: &[ScalarNode],
+    high: &[ScalarNode],
     interior: &[i64],
-) -> Result<()> {
+) -> TranslateResult<()> {
     let (operand, padding) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let own = t.shape(&operand);
     let rank = own.len();
@@ -325,7 +344,7 @@ fn padded(
             .iter()
             .all(|dim| dim.known().is_none_or(|size| size < 1 << 40));
     t.ensure(op, is_small, "pads too much")?;
-    let mut shape = Shape::new();
+    let mut shape = TensorShape::new();
     for at in 0..rank {
         let size = t.size(own[at]);
         let size = t.node_by(|c| {
@@ -341,10 +360,10 @@ fn padded(
     }
     let result = t.map(&shape, |t, s, point| {
         let mut position = Vec::new();
-        let mut inside = Calc::new(&mut s.body).truth(true);
+        let mut inside = ScalarBuilder::new(&mut s.body).truth(true);
         for (at, dilation) in interior.iter().enumerate() {
             let low = t.imported(s, low[at]);
-            let c = &mut Calc::new(&mut s.body);
+            let c = &mut ScalarBuilder::new(&mut s.body);
             let place = c.sub(point[at], low);
             let (index, is_inside) = dilated(c, place, dilation + 1, own[at]);
             position.push(index);
@@ -358,10 +377,15 @@ fn padded(
 }
 
 /// One of two values.
-pub(super) fn choose(s: &mut Structured, condition: Node, then: &Val, otherwise: &Val) -> Val {
-    let mut c = Calc::new(&mut s.body);
+pub(super) fn choose(
+    s: &mut StructuredOp,
+    condition: ScalarNode,
+    then: &ElementValue,
+    otherwise: &ElementValue,
+) -> ElementValue {
+    let mut c = ScalarBuilder::new(&mut s.body);
     let parts = then.nodes.iter().zip(&otherwise.nodes);
-    Val {
+    ElementValue {
         element: then.element,
         nodes: parts.map(|(a, b)| c.cond(condition, *a, *b)).collect(),
     }
@@ -369,7 +393,12 @@ pub(super) fn choose(s: &mut Structured, condition: Node, then: &Val, otherwise:
 
 /// The index that a position has in a dimension whose elements lie `dilation` apart, and whether
 /// there is an element.
-pub(super) fn dilated(c: &mut Calc<'_>, position: Node, dilation: i64, size: Dim) -> (Node, Node) {
+pub(super) fn dilated(
+    c: &mut ScalarBuilder<'_>,
+    position: ScalarNode,
+    dilation: i64,
+    size: DimExtent,
+) -> (ScalarNode, ScalarNode) {
     let (zero, by) = (c.body.i64(0), c.body.i64(dilation));
     let size = c.body.size(size);
     let last = c.plus(size, -1.0);
@@ -386,7 +415,7 @@ pub(super) fn dilated(c: &mut Calc<'_>, position: Node, dilation: i64, size: Dim
 }
 
 /// `concatenate`
-pub(super) fn concatenate(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn concatenate(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     t.ensure(op, !operands.is_empty(), "has no operands")?;
     let mut shape = t.shape(&operands[0]);
@@ -407,23 +436,23 @@ pub(super) fn concatenate(t: &mut Translator<'_>, op: Op) -> Result<()> {
     }
     shape[dimension] = t.dim(total);
     let result = t.map(&shape, |t, s, point| {
-        let mut value: Option<Val> = None;
+        let mut value: Option<ElementValue> = None;
         // The last operand is what remains; before it stand the others, each with its test.
         for (at, operand) in operands.iter().enumerate().rev() {
-            if t.shape(operand)[dimension] == Dim::Static(0) {
+            if t.shape(operand)[dimension] == DimExtent::Static(0) {
                 continue;
             }
             let mut position = point.to_vec();
             if at > 0 {
                 let start = t.imported(s, ends[at - 1]);
-                position[dimension] = Calc::new(&mut s.body).sub(point[dimension], start);
+                position[dimension] = ScalarBuilder::new(&mut s.body).sub(point[dimension], start);
             }
             let element = t.read(s, operand, &position);
             value = Some(match value {
                 None => element,
                 Some(rest) => {
                     let end = t.imported(s, ends[at]);
-                    let is_before = Calc::new(&mut s.body).lt(point[dimension], end);
+                    let is_before = ScalarBuilder::new(&mut s.body).lt(point[dimension], end);
                     choose(s, is_before, &element, &rest)
                 }
             });
@@ -436,15 +465,15 @@ pub(super) fn concatenate(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.give_one(op, result)
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// Indices of rank 0, brought between 0 and the last place of a slice in an operand.
     fn clamped(
         &self,
-        op: Op,
-        s: &mut Structured,
-        indices: &[Tensor],
-        (sizes, slice): (&Shape, &Shape),
-    ) -> Result<Vec<Node>> {
+        op: MlirOp,
+        s: &mut StructuredOp,
+        indices: &[TypedTensor],
+        (sizes, slice): (&TensorShape, &TensorShape),
+    ) -> TranslateResult<Vec<ScalarNode>> {
         self.ensure(
             op,
             indices.len() == sizes.len(),
@@ -452,12 +481,12 @@ impl Translator<'_> {
         )?;
         let mut nodes = Vec::new();
         for (at, index) in indices.iter().enumerate() {
-            let is_index = matches!(index.element, Element::Int { .. });
+            let is_index = matches!(index.element, TensorElement::Int { .. });
             let fits = is_index && self.shape(index).is_empty();
             self.ensure(op, fits, "has an index of rank above 0")?;
             let index = self.read_index(s, index, &[]);
             nodes.push(clamp(
-                &mut Calc::new(&mut s.body),
+                &mut ScalarBuilder::new(&mut s.body),
                 index,
                 sizes[at],
                 slice[at],
@@ -467,9 +496,14 @@ impl Translator<'_> {
     }
 
     /// Whether slices may lie in an operand.
-    pub fn check_slice(&self, op: Op, sizes: &Shape, slice: &Shape) -> Result<()> {
+    pub fn check_slice(
+        &self,
+        op: MlirOp,
+        sizes: &TensorShape,
+        slice: &TensorShape,
+    ) -> TranslateResult<()> {
         let fits = sizes.iter().zip(slice).all(|pair| match pair {
-            (Dim::Static(size), Dim::Static(slice)) => slice <= size,
+            (DimExtent::Static(size), DimExtent::Static(slice)) => slice <= size,
             _ => true,
         });
         let same = sizes.len() == slice.len();
@@ -478,7 +512,12 @@ impl Translator<'_> {
 }
 
 /// An index brought between 0 and the last place of a slice.
-pub(super) fn clamp(c: &mut Calc<'_>, index: Node, size: Dim, slice: Dim) -> Node {
+pub(super) fn clamp(
+    c: &mut ScalarBuilder<'_>,
+    index: ScalarNode,
+    size: DimExtent,
+    slice: DimExtent,
+) -> ScalarNode {
     let zero = c.body.i64(0);
     let (size, slice) = (c.body.size(size), c.body.size(slice));
     let greatest = c.sub(size, slice);
@@ -490,17 +529,24 @@ pub(super) fn clamp(c: &mut Calc<'_>, index: Node, size: Dim, slice: Dim) -> Nod
 }
 
 /// Static sizes of an attribute.
-pub(super) fn static_sizes(t: &Translator<'_>, op: Op, sizes: &[i64]) -> Result<Shape> {
+pub(super) fn static_sizes(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    sizes: &[i64],
+) -> TranslateResult<TensorShape> {
     t.ensure(
         op,
         sizes.iter().all(|size| *size >= 0),
         "has a negative size",
     )?;
-    Ok(sizes.iter().map(|size| Dim::Static(*size as u64)).collect())
+    Ok(sizes
+        .iter()
+        .map(|size| DimExtent::Static(*size as u64))
+        .collect())
 }
 
 /// `dynamic_slice`
-pub(super) fn dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let slice = t.integers(op, "slice_sizes")?;
     let slice = static_sizes(t, op, &slice)?;
     let operands = t.operands(op)?;
@@ -509,16 +555,19 @@ pub(super) fn dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.check_slice(op, &sizes, &slice)?;
     let result = t.map(&slice, |t, s, point| {
         let starts = t.clamped(op, s, &operands[1..], (&sizes, &slice))?;
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let pairs = point.iter().zip(starts);
-        let position: Vec<Node> = pairs.map(|(index, start)| c.add(*index, start)).collect();
+        let position: Vec<ScalarNode> = pairs.map(|(index, start)| c.add(*index, start)).collect();
         Ok(t.read(s, &operand, &position))
     })?;
     t.give_one(op, result)
 }
 
 /// `dynamic_update_slice`
-pub(super) fn dynamic_update_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_update_slice(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     let (operand, update) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let (sizes, slice) = (t.shape(&operand), t.shape(&update));
@@ -530,7 +579,7 @@ pub(super) fn dynamic_update_slice(t: &mut Translator<'_>, op: Op) -> Result<()>
     )?;
     let result = t.map(&sizes, |t, s, point| {
         let starts = t.clamped(op, s, &operands[2..], (&sizes, &slice))?;
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let mut inside = c.truth(true);
         let mut position = Vec::new();
         for (at, start) in starts.iter().enumerate() {

@@ -1,30 +1,30 @@
 //! Batch normalisation.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Float, Op};
-use spirula_program::{Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Combiner, Node, Reduction, Shape, Structured};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirFloat, MlirOp};
+use spirula_program::{Op as Scalar, ScalarType as Ty};
+use spirula_tensor::ir::{ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape};
 
 /// What the operations have in common.
-struct Norm {
-    operands: Vec<Tensor>,
-    shape: Shape,
+struct BatchNorm {
+    operands: Vec<TypedTensor>,
+    shape: TensorShape,
     feature: usize,
-    float: Float,
+    float: MlirFloat,
     epsilon: f64,
 }
 
-impl Norm {
-    fn new(t: &Translator<'_>, op: Op, operands: usize) -> Result<Norm> {
+impl BatchNorm {
+    fn new(t: &StablehloTranslator<'_>, op: MlirOp, operands: usize) -> TranslateResult<BatchNorm> {
         let found = t.operands(op)?;
         t.ensure(op, found.len() == operands, "has too few or many operands")?;
         let shape = t.shape(&found[0]);
         let feature = t.dimension(op, "feature_index", shape.len())?;
         let element = found[0].element;
-        let Element::Float(float) = element else {
+        let TensorElement::Float(float) = element else {
             return Err(t.unsupported(op, format!("normalisation of {element}")));
         };
         for operand in &found {
@@ -36,7 +36,7 @@ impl Norm {
                 "has operands of different types",
             )?;
         }
-        Ok(Norm {
+        Ok(BatchNorm {
             operands: found,
             shape,
             feature,
@@ -48,21 +48,21 @@ impl Norm {
     /// An element of an operand, or of the feature that a point belongs to.
     fn read(
         &self,
-        t: &Translator<'_>,
-        s: &mut Structured,
-        tensor: &Tensor,
-        point: &[Node],
-    ) -> Node {
+        t: &StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        tensor: &TypedTensor,
+        point: &[ScalarNode],
+    ) -> ScalarNode {
         let position = match t.shape(tensor).len() {
             1 if self.shape.len() != 1 => &point[self.feature..=self.feature],
             _ => point,
         };
         let val = t.read(s, tensor, position);
-        Calc::new(&mut s.body).decode_wide(self.float, val.node())
+        ScalarBuilder::new(&mut s.body).decode_wide(self.float, val.node())
     }
 
     /// `sqrt(variance + epsilon)`
-    fn deviation(&self, c: &mut Calc<'_>, variance: Node) -> Node {
+    fn deviation(&self, c: &mut ScalarBuilder<'_>, variance: ScalarNode) -> ScalarNode {
         let sum = c.plus(variance, self.epsilon);
         c.op1(Scalar::Sqrt, sum)
     }
@@ -70,57 +70,61 @@ impl Norm {
     /// A tensor with the shape of the operand.
     fn map(
         &self,
-        t: &mut Translator<'_>,
-        compute: impl FnOnce(&Translator<'_>, &mut Structured, &[Node]) -> Node,
-    ) -> Result<Tensor> {
+        t: &mut StablehloTranslator<'_>,
+        compute: impl FnOnce(&StablehloTranslator<'_>, &mut StructuredOp, &[ScalarNode]) -> ScalarNode,
+    ) -> TranslateResult<TypedTensor> {
         t.map(&self.shape, |t, s, point| {
             let value = compute(t, s, point);
-            let stored = Calc::new(&mut s.body).encode(self.float, value);
-            Ok(Val::new(Element::Float(self.float), stored))
+            let stored = ScalarBuilder::new(&mut s.body).encode(self.float, value);
+            Ok(ElementValue::new(TensorElement::Float(self.float), stored))
         })
     }
 
     /// For each feature a function of a sum over everything else, kept in at least `f32`.
     fn sum(
         &self,
-        t: &mut Translator<'_>,
-        compute: impl FnOnce(&Translator<'_>, &mut Structured, &[Node]) -> Node,
-        finish: impl FnOnce(&mut Calc<'_>, Node) -> Node,
-    ) -> Tensor {
-        let mut s = Structured::default();
+        t: &mut StablehloTranslator<'_>,
+        compute: impl FnOnce(&StablehloTranslator<'_>, &mut StructuredOp, &[ScalarNode]) -> ScalarNode,
+        finish: impl FnOnce(&mut ScalarBuilder<'_>, ScalarNode) -> ScalarNode,
+    ) -> TypedTensor {
+        let mut s = StructuredOp::default();
         let others: Vec<usize> = (0..self.shape.len())
             .filter(|at| *at != self.feature)
             .collect();
         let position = s.reduced_position(&self.shape, &others);
         let value = compute(t, &mut s, &position);
         let ty = s.body.ty(value);
-        let zero = Calc::new(&mut s.body).number(ty, 0.0);
-        let sum = s.fold(Reduction {
+        let zero = ScalarBuilder::new(&mut s.body).number(ty, 0.0);
+        let sum = s.fold(TensorReduction {
             initial: vec![zero],
             values: vec![value],
-            combiner: Combiner::of(Scalar::FAdd, ty),
+            combiner: ScalarCombiner::of(Scalar::FAdd, ty),
         });
-        let result = finish(&mut Calc::new(&mut s.body), sum[0]);
+        let result = finish(&mut ScalarBuilder::new(&mut s.body), sum[0]);
         let float = if ty == Ty::F64 {
-            Float::F64
+            MlirFloat::F64
         } else {
-            Float::F32
+            MlirFloat::F32
         };
-        t.finish(s, &Val::new(Element::Float(float), result))
+        t.finish(s, &ElementValue::new(TensorElement::Float(float), result))
     }
 
     /// A tensor of sums in the operand's type.
-    fn narrow(&self, t: &mut Translator<'_>, sums: &Tensor) -> Result<Tensor> {
+    fn narrow(
+        &self,
+        t: &mut StablehloTranslator<'_>,
+        sums: &TypedTensor,
+    ) -> TranslateResult<TypedTensor> {
         let shape = t.shape(sums);
         t.map(&shape, |t, s, point| {
             let value = t.read(s, sums, point).node();
-            let stored = Calc::new(&mut s.body).encode(self.float, value);
-            Ok(Val::new(Element::Float(self.float), stored))
+            let stored = ScalarBuilder::new(&mut s.body).encode(self.float, value);
+            Ok(ElementValue::new(TensorElement::Float(self.float), stored))
         })
     }
 
     /// Elements that are summed up for each feature.
-    fn count(&self, t: &Translator<'_>, op: Op) -> Result<f64> {
+    fn count(&self, t: &StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<f64> {
         let sizes = t.sizes(op, &self.operands[0])?;
         let others = sizes
             .iter()
@@ -131,13 +135,18 @@ impl Norm {
 }
 
 /// The element of a tensor of sums for the feature of a point.
-fn sum_at(t: &Translator<'_>, s: &mut Structured, sums: &Tensor, feature: Node) -> Node {
+fn sum_at(
+    t: &StablehloTranslator<'_>,
+    s: &mut StructuredOp,
+    sums: &TypedTensor,
+    feature: ScalarNode,
+) -> ScalarNode {
     t.read(s, sums, &[feature]).node()
 }
 
 /// `batch_norm_inference`: `(x - mean) / sqrt(variance + epsilon) scale + offset`.
-pub(super) fn inference(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let norm = Norm::new(t, op, 5)?;
+pub(super) fn inference(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let norm = BatchNorm::new(t, op, 5)?;
     let result = norm.map(t, |t, s, point| {
         let [x, scale, offset, mean, variance] =
             [0, 1, 2, 3, 4].map(|at| norm.read(t, s, &norm.operands[at], point));
@@ -146,9 +155,9 @@ pub(super) fn inference(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.give_one(op, result)
 }
 
-fn normalised(norm: &Norm, s: &mut Structured, values: [Node; 5]) -> Node {
+fn normalised(norm: &BatchNorm, s: &mut StructuredOp, values: [ScalarNode; 5]) -> ScalarNode {
     let [x, scale, offset, mean, variance] = values;
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let centred = c.sub(x, mean);
     let deviation = norm.deviation(&mut c, variance);
     let normal = c.div(centred, deviation);
@@ -157,8 +166,8 @@ fn normalised(norm: &Norm, s: &mut Structured, values: [Node; 5]) -> Node {
 }
 
 /// `batch_norm_training`: mean and variance are those of the operand.
-pub(super) fn training(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let norm = Norm::new(t, op, 3)?;
+pub(super) fn training(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let norm = BatchNorm::new(t, op, 3)?;
     let by = 1.0 / norm.count(t, op)?;
     let operand = &norm.operands[0];
     let mean = norm.sum(
@@ -171,7 +180,7 @@ pub(super) fn training(t: &mut Translator<'_>, op: Op) -> Result<()> {
         |t, s, point| {
             let x = norm.read(t, s, operand, point);
             let mean = sum_at(t, s, &mean, point[norm.feature]);
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let centred = c.sub(x, mean);
             c.square(centred)
         },
@@ -189,8 +198,8 @@ pub(super) fn training(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `batch_norm_grad`: gradients of operand, scale and offset.
-pub(super) fn gradient(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let norm = Norm::new(t, op, 5)?;
+pub(super) fn gradient(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let norm = BatchNorm::new(t, op, 5)?;
     let count = norm.count(t, op)?;
     let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|at| norm.operands[at].clone());
     let offset = norm.sum(t, |t, s, point| norm.read(t, s, &grad, point), |_, sum| sum);
@@ -199,7 +208,7 @@ pub(super) fn gradient(t: &mut Translator<'_>, op: Op) -> Result<()> {
         t,
         |t, s, point| {
             let [x, mean, grad] = [&x, &mean, &grad].map(|v| norm.read(t, s, v, point));
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let centred = c.sub(x, mean);
             c.mul(grad, centred)
         },
@@ -211,7 +220,7 @@ pub(super) fn gradient(t: &mut Translator<'_>, op: Op) -> Result<()> {
         let feature = point[norm.feature];
         let total = sum_at(t, s, &offset, feature);
         let moment = sum_at(t, s, &moment, feature);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let deviation = norm.deviation(&mut c, variance);
         let square = c.plus(variance, norm.epsilon);
         let centred = c.sub(x, mean);
@@ -228,12 +237,12 @@ pub(super) fn gradient(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let grad_scale = t.map(&shape, |t, s, point| {
         let moment = t.read(s, &moment, point).node();
         let stored = t.read(s, &variance, point).node();
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let variance = c.decode_wide(norm.float, stored);
         let deviation = norm.deviation(&mut c, variance);
         let value = c.div(moment, deviation);
         let stored = c.encode(norm.float, value);
-        Ok(Val::new(Element::Float(norm.float), stored))
+        Ok(ElementValue::new(TensorElement::Float(norm.float), stored))
     })?;
     let grad_offset = norm.narrow(t, &offset)?;
     t.give(op, vec![result, grad_scale, grad_offset])

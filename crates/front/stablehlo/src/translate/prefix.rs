@@ -1,30 +1,35 @@
 //! Windows that reach from an element to the first or the last one: scans, as `cumsum` of JAX is
 //! written.
 
-use super::error::Result;
-use super::reduction::{Window, fold, given};
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Block, Op};
-use spirula_tensor::ir::{Body, Destination, Dim, Node, NodeData, Reduction, Structured, Yield};
+use super::error::TranslateResult;
+use super::reduction::{WindowDimension, fold, given};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirBlock, MlirOp};
+use spirula_tensor::ir::{
+    DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, StructuredYield, TensorReduction,
+    YieldDestination,
+};
 
 /// Windows up to this size are folded each by itself, which may be fused with what follows.
 const SHORT: u64 = 8;
 
 /// A scan along a dimension.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scan {
+pub(super) struct WindowScan {
     dimension: usize,
     /// Whether it begins with the last element.
     is_reverse: bool,
 }
 
-impl Scan {
+impl WindowScan {
     /// The scan that windows are, if they are one; those of few known elements are none.
-    pub fn of(t: &mut Translator<'_>, windows: &[Window]) -> Option<Scan> {
-        let is_zero = |node: Node| t.known_node(node) == Some(0);
-        let is_dense = |w: &Window| (w.stride, w.base_dilation, w.dilation) == (1, 1, 1);
-        let is_point = |w: &Window| w.size == Dim::Static(1) && is_zero(w.low) && is_zero(w.high);
+    pub fn of(t: &mut StablehloTranslator<'_>, windows: &[WindowDimension]) -> Option<WindowScan> {
+        let is_zero = |node: ScalarNode| t.known_node(node) == Some(0);
+        let is_dense = |w: &WindowDimension| (w.stride, w.base_dilation, w.dilation) == (1, 1, 1);
+        let is_point = |w: &WindowDimension| {
+            w.size == DimExtent::Static(1) && is_zero(w.low) && is_zero(w.high)
+        };
         let mut wide = (0..windows.len()).filter(|at| !is_point(&windows[*at]));
         let dimension = wide.next()?;
         if wide.next().is_some() || !windows.iter().all(is_dense) {
@@ -41,7 +46,7 @@ impl Scan {
             (low, high) if (low, high) == (zero, rest) => true,
             _ => return None,
         };
-        (window.input == window.size).then_some(Scan {
+        (window.input == window.size).then_some(WindowScan {
             dimension,
             is_reverse,
         })
@@ -51,31 +56,31 @@ impl Scan {
     /// value once more for each element, may matter.
     pub fn translate(
         self,
-        t: &mut Translator<'_>,
-        op: Op,
-        block: Block,
-        (operands, initial): (&[Tensor], &[Tensor]),
-    ) -> Result<Option<Vec<Tensor>>> {
+        t: &mut StablehloTranslator<'_>,
+        op: MlirOp,
+        block: MlirBlock,
+        (operands, initial): (&[TypedTensor], &[TypedTensor]),
+    ) -> TranslateResult<Option<Vec<TypedTensor>>> {
         let shape = t.shape(&operands[0]);
-        let mut s = Structured::default();
+        let mut s = StructuredOp::default();
         let mut position = s.reduced_position(&shape, &[self.dimension]);
         if self.is_reverse {
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let size = c.body.size(shape[self.dimension]);
             let last = c.plus(size, -1.0);
             position[self.dimension] = c.sub(last, position[self.dimension]);
         }
-        let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+        let initial: Vec<ElementValue> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
         let values = operands.iter().map(|v| t.read(&mut s, v, &position));
-        let values: Vec<Val> = values.collect();
+        let values: Vec<ElementValue> = values.collect();
         let results = fold(t, op, &mut s, block, (&initial, &values))?;
         if !s.reductions.iter().all(|r| is_kept(t, &s.body, r)) {
             return Ok(None);
         }
         for value in results.iter().flat_map(|val| &val.nodes) {
-            s.yields.push(Yield {
+            s.yields.push(StructuredYield {
                 value: *value,
-                destination: Destination::Prefix {
+                destination: YieldDestination::Prefix {
                     indices: position.clone(),
                     shape: shape.clone(),
                 },
@@ -86,8 +91,8 @@ impl Scan {
 }
 
 /// Whether what a fold begins with is known, and folded into itself gives itself.
-fn is_kept(t: &Translator<'_>, body: &Body, reduction: &Reduction) -> bool {
-    let mut known = Body::default();
+fn is_kept(t: &StablehloTranslator<'_>, body: &NodeGraph, reduction: &TensorReduction) -> bool {
+    let mut known = NodeGraph::default();
     let initial = known.import(body, &reduction.initial, |known, _, data| match data {
         NodeData::Element(value, position) if position.is_empty() => {
             let literal = t.builder.scalar(*value)?;

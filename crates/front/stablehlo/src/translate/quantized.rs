@@ -3,23 +3,27 @@
 //! An operation that only moves elements works on what is stored; any other one works on the real
 //! numbers that its operands stand for, and its results are quantised again.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Float, Granularity, Op, Quantized, Type, TypeKind};
-use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Body, Constant, Dim, Node, Structured, TensorType, Value};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{
+    MlirFloat, MlirOp, MlirType, MlirTypeKind, QuantizationGranularity, QuantizedType,
+};
+use spirula_program::{Op as Scalar, ScalarLiteral, ScalarType as Ty};
+use spirula_tensor::ir::{
+    DenseTensorType, DimExtent, NodeGraph, ScalarNode, StructuredOp, TensorConstant, TensorValue,
+};
 
 /// Scale and zero point of every element.
-struct Parameters {
-    scale: Value,
-    zero_point: Value,
-    along: Along,
+struct QuantizationParameters {
+    scale: TensorValue,
+    zero_point: TensorValue,
+    along: QuantizationAxes,
 }
 
 /// What a position has of the index of its parameters.
-enum Along {
+enum QuantizationAxes {
     Tensor,
     /// For each dimension of the parameters, one of the tensor and how many elements share them.
     Dimensions(Vec<(usize, u64)>),
@@ -27,30 +31,35 @@ enum Along {
 
 /// What one element is made with.
 #[derive(Clone, Copy)]
-struct At {
-    scale: Node,
-    zero_point: Node,
+struct ElementQuantization {
+    scale: ScalarNode,
+    zero_point: ScalarNode,
 }
 
-impl Translator<'_> {
-    fn quantized(&self, ty: Type) -> Option<&Quantized> {
+impl StablehloTranslator<'_> {
+    fn quantized(&self, ty: MlirType) -> Option<&QuantizedType> {
         match self.module.types.kind(ty) {
-            TypeKind::Quantized(quantized) => Some(quantized),
+            MlirTypeKind::Quantized(quantized) => Some(quantized),
             _ => None,
         }
     }
 
     /// The real numbers that an element stands for; others are themselves.
-    pub fn expressed(&self, element: Element) -> Element {
-        let Element::Quantized { ty, .. } = element else {
+    pub fn expressed(&self, element: TensorElement) -> TensorElement {
+        let TensorElement::Quantized { ty, .. } = element else {
             return element;
         };
         let expressed = self.quantized(ty).map(|quantized| quantized.expressed);
-        let found = expressed.and_then(|ty| Element::of(self.module, ty));
+        let found = expressed.and_then(|ty| TensorElement::of(self.module, ty));
         found.unwrap_or(element)
     }
 
-    fn parameters(&mut self, op: Op, tensor: &Tensor, ty: Type) -> Result<Parameters> {
+    fn parameters(
+        &mut self,
+        op: MlirOp,
+        tensor: &TypedTensor,
+        ty: MlirType,
+    ) -> TranslateResult<QuantizationParameters> {
         let unknown = || self.unsupported(op, "kind of quantisation");
         let quantized = self.quantized(ty).ok_or_else(unknown)?;
         let shape = self.shape(tensor);
@@ -58,20 +67,20 @@ impl Translator<'_> {
             .ok_or_else(|| self.invalid(op, "has a wrong number of scales"))?;
         let scales = self.scales(tensor.element, quantized);
         let points = points(quantized);
-        let mut made = |literals: Vec<Literal>| match along {
+        let mut made = |literals: Vec<ScalarLiteral>| match along {
             // One value is computed where it is used.
-            Along::Tensor => self.builder.splat(literals[0], &[]),
-            Along::Dimensions(_) => {
-                let ty = TensorType::new(literals[0].ty, &sizes);
+            QuantizationAxes::Tensor => self.builder.splat(literals[0], &[]),
+            QuantizationAxes::Dimensions(_) => {
+                let ty = DenseTensorType::new(literals[0].ty, &sizes);
                 let size = ty.element.size() as usize;
                 let bytes = literals
                     .iter()
                     .flat_map(|l| l.bits.to_le_bytes()[..size].to_vec());
                 let bytes = bytes.collect();
-                self.builder.constant(Constant { ty, bytes })
+                self.builder.constant(TensorConstant { ty, bytes })
             }
         };
-        Ok(Parameters {
+        Ok(QuantizationParameters {
             scale: made(scales),
             zero_point: made(points),
             along,
@@ -79,18 +88,22 @@ impl Translator<'_> {
     }
 
     /// The scales in a type that can be computed with, rounded to it while compiling.
-    fn scales(&self, element: Element, quantized: &Quantized) -> Vec<Literal> {
+    fn scales(&self, element: TensorElement, quantized: &QuantizedType) -> Vec<ScalarLiteral> {
         let is_wide = self.expressed(element).storage() == Ty::F64;
         let scales = quantized.parameters.iter().map(|(bits, _)| match is_wide {
-            true => Literal::new(Ty::F64, *bits),
-            false => Literal::new(Ty::F32, (f64::from_bits(*bits) as f32).to_bits().into()),
+            true => ScalarLiteral::new(Ty::F64, *bits),
+            false => ScalarLiteral::new(Ty::F32, (f64::from_bits(*bits) as f32).to_bits().into()),
         });
         scales.collect()
     }
 
     /// The real numbers that a tensor stands for.
-    pub fn dequantized(&mut self, op: Op, tensor: &Tensor) -> Result<Tensor> {
-        let Element::Quantized { ty, .. } = tensor.element else {
+    pub fn dequantized(
+        &mut self,
+        op: MlirOp,
+        tensor: &TypedTensor,
+    ) -> TranslateResult<TypedTensor> {
+        let TensorElement::Quantized { ty, .. } = tensor.element else {
             return Ok(tensor.clone());
         };
         let parameters = self.parameters(op, tensor, ty)?;
@@ -103,11 +116,16 @@ impl Translator<'_> {
     }
 
     /// Real numbers as a quantised tensor.
-    pub fn quantize(&mut self, op: Op, tensor: &Tensor, to: Element) -> Result<Tensor> {
-        let Element::Quantized { ty, .. } = to else {
+    pub fn quantize(
+        &mut self,
+        op: MlirOp,
+        tensor: &TypedTensor,
+        to: TensorElement,
+    ) -> TranslateResult<TypedTensor> {
+        let TensorElement::Quantized { ty, .. } = to else {
             return Err(self.unsupported(op, "kind of quantisation"));
         };
-        let like = Tensor::of(to, &tensor.parts);
+        let like = TypedTensor::of(to, &tensor.parts);
         let parameters = self.parameters(op, &like, ty)?;
         let shape = self.shape(tensor);
         self.map(&shape, |t, s, point| {
@@ -118,7 +136,12 @@ impl Translator<'_> {
     }
 
     /// The real number that a scalar stands for; others are themselves.
-    pub(super) fn real_scalar(&self, op: Op, body: &mut Body, val: Val) -> Result<Val> {
+    pub(super) fn real_scalar(
+        &self,
+        op: MlirOp,
+        body: &mut NodeGraph,
+        val: ElementValue,
+    ) -> TranslateResult<ElementValue> {
         match self.scalar_parameters(op, body, val.element)? {
             Some(at) => self.real(op, body, &val, at),
             None => Ok(val),
@@ -128,36 +151,47 @@ impl Translator<'_> {
     /// A scalar of another type, which is quantised if it stands for one.
     pub(super) fn stored_scalar(
         &self,
-        op: Op,
-        body: &mut Body,
-        val: Val,
-        to: Element,
-    ) -> Result<Val> {
+        op: MlirOp,
+        body: &mut NodeGraph,
+        val: ElementValue,
+        to: TensorElement,
+    ) -> TranslateResult<ElementValue> {
         match self.scalar_parameters(op, body, to)? {
             Some(at) => self.stored(op, body, &val, to, at),
             None => Ok(val),
         }
     }
 
-    fn scalar_parameters(&self, op: Op, body: &mut Body, element: Element) -> Result<Option<At>> {
-        let Element::Quantized { ty, .. } = element else {
+    fn scalar_parameters(
+        &self,
+        op: MlirOp,
+        body: &mut NodeGraph,
+        element: TensorElement,
+    ) -> TranslateResult<Option<ElementQuantization>> {
+        let TensorElement::Quantized { ty, .. } = element else {
             return Ok(None);
         };
         let quantized = self.quantized(ty);
         let quantized = quantized.filter(|quantized| quantized.parameters.len() == 1);
         let quantized = quantized.ok_or_else(|| self.unsupported(op, "kind of quantisation"))?;
-        Ok(Some(At {
+        Ok(Some(ElementQuantization {
             scale: body.literal(self.scales(element, quantized)[0]),
             zero_point: body.literal(points(quantized)[0]),
         }))
     }
 
-    fn real(&self, op: Op, body: &mut Body, stored: &Val, at: At) -> Result<Val> {
+    fn real(
+        &self,
+        op: MlirOp,
+        body: &mut NodeGraph,
+        stored: &ElementValue,
+        at: ElementQuantization,
+    ) -> TranslateResult<ElementValue> {
         let expressed = self.expressed(stored.element);
-        let Element::Float(float) = expressed else {
+        let TensorElement::Float(float) = expressed else {
             return Err(self.unsupported(op, "kind of quantisation"));
         };
-        let mut c = Calc::new(body);
+        let mut c = ScalarBuilder::new(body);
         let is_signed = !stored.element.is_unsigned();
         let ty = c.ty(at.zero_point);
         let integer = c.resize(ty, is_signed, stored.node());
@@ -165,16 +199,24 @@ impl Translator<'_> {
         let ty = c.ty(at.scale);
         let offset = c.body.convert(Scalar::SToF, ty, offset);
         let value = c.mul(offset, at.scale);
-        Ok(Val::new(expressed, c.encode(float, value)))
+        Ok(ElementValue::new(expressed, c.encode(float, value)))
     }
 
-    fn stored(&self, op: Op, body: &mut Body, val: &Val, to: Element, at: At) -> Result<Val> {
+    fn stored(
+        &self,
+        op: MlirOp,
+        body: &mut NodeGraph,
+        val: &ElementValue,
+        to: TensorElement,
+        at: ElementQuantization,
+    ) -> TranslateResult<ElementValue> {
         let unknown = || self.unsupported(op, "kind of quantisation");
-        let (Element::Quantized { ty, .. }, Element::Float(float)) = (to, val.element) else {
+        let (TensorElement::Quantized { ty, .. }, TensorElement::Float(float)) = (to, val.element)
+        else {
             return Err(unknown());
         };
         let quantized = self.quantized(ty).ok_or_else(unknown)?;
-        let mut c = Calc::new(body);
+        let mut c = ScalarBuilder::new(body);
         let value = c.decode_wide(float, val.node());
         let quotient = c.div(value, at.scale);
         let rounded = c.op1(Scalar::Round, quotient);
@@ -186,16 +228,16 @@ impl Translator<'_> {
         let moved = c.maximum(low, moved);
         let moved = c.minimum(moved, high);
         let value = match ty {
-            Ty::F64 => Element::Float(Float::F64),
-            _ => Element::Float(Float::F32),
+            Ty::F64 => TensorElement::Float(MlirFloat::F64),
+            _ => TensorElement::Float(MlirFloat::F32),
         };
-        let integer = c.convert(&Val::new(value, moved), to.stored());
-        Ok(Val::new(to, integer.ok_or_else(unknown)?.node()))
+        let integer = c.convert(&ElementValue::new(value, moved), to.stored());
+        Ok(ElementValue::new(to, integer.ok_or_else(unknown)?.node()))
     }
 }
 
 /// Zero points, in an integer that their distance to what is stored fits in.
-fn points(quantized: &Quantized) -> Vec<Literal> {
+fn points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
     let is_small = |n: i64| n.unsigned_abs() < 1 << 30;
     let mut all = quantized.parameters.iter().map(|(_, point)| *point);
     let bounds = [quantized.min, quantized.max];
@@ -204,21 +246,21 @@ fn points(quantized: &Quantized) -> Vec<Literal> {
         false => Ty::I64,
     };
     let all = quantized.parameters.iter();
-    all.map(|(_, point)| Literal::new(ty, ty.truncate(*point as u64)))
+    all.map(|(_, point)| ScalarLiteral::new(ty, ty.truncate(*point as u64)))
         .collect()
 }
 
 /// Sizes of the tensor of parameters, and which elements share them, where they fit a shape.
-fn spread(quantized: &Quantized, shape: &[Dim]) -> Option<(Vec<u64>, Along)> {
+fn spread(quantized: &QuantizedType, shape: &[DimExtent]) -> Option<(Vec<u64>, QuantizationAxes)> {
     let count = quantized.parameters.len() as u64;
     let (sizes, along) = match &quantized.axis {
-        Granularity::Tensor => (vec![], Along::Tensor),
-        Granularity::Axis(axis) => {
+        QuantizationGranularity::Tensor => (vec![], QuantizationAxes::Tensor),
+        QuantizationGranularity::Axis(axis) => {
             let axis = *axis as usize;
             (shape.get(axis)?.known() == Some(count)).then_some(())?;
-            (vec![count], Along::Dimensions(vec![(axis, 1)]))
+            (vec![count], QuantizationAxes::Dimensions(vec![(axis, 1)]))
         }
-        Granularity::Blocks { sizes, shape: list } => {
+        QuantizationGranularity::Blocks { sizes, shape: list } => {
             let mut along = Vec::new();
             (sizes.len() == list.len()).then_some(())?;
             for ((dimension, size), count) in sizes.iter().zip(list) {
@@ -226,18 +268,23 @@ fn spread(quantized: &Quantized, shape: &[Dim]) -> Option<(Vec<u64>, Along)> {
                 (*size > 0 && size.checked_mul(*count) == Some(whole)).then_some(())?;
                 along.push((*dimension as usize, *size));
             }
-            (list.to_vec(), Along::Dimensions(along))
+            (list.to_vec(), QuantizationAxes::Dimensions(along))
         }
     };
     (count > 0 && sizes.iter().product::<u64>() == count).then_some((sizes, along))
 }
 
-impl Parameters {
-    fn at(&self, t: &Translator<'_>, s: &mut Structured, point: &[Node]) -> At {
+impl QuantizationParameters {
+    fn at(
+        &self,
+        t: &StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        point: &[ScalarNode],
+    ) -> ElementQuantization {
         let position = match &self.along {
-            Along::Tensor => Vec::new(),
-            Along::Dimensions(dimensions) => {
-                let mut c = Calc::new(&mut s.body);
+            QuantizationAxes::Tensor => Vec::new(),
+            QuantizationAxes::Dimensions(dimensions) => {
+                let mut c = ScalarBuilder::new(&mut s.body);
                 let index = dimensions.iter().map(|(dimension, size)| match size {
                     1 => point[*dimension],
                     _ => {
@@ -252,7 +299,7 @@ impl Parameters {
             s.body
                 .element(value, t.builder.ty(value).element, &position)
         };
-        At {
+        ElementQuantization {
             scale: read(self.scale),
             zero_point: read(self.zero_point),
         }
@@ -260,7 +307,7 @@ impl Parameters {
 }
 
 /// `uniform_quantize`, of real numbers or of numbers quantised otherwise.
-pub(super) fn uniform_quantize(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn uniform_quantize(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let to = t.result_element(op, 0)?;
     let real = t.dequantized(op, &operand)?;
@@ -269,7 +316,10 @@ pub(super) fn uniform_quantize(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `uniform_dequantize`
-pub(super) fn uniform_dequantize(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn uniform_dequantize(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let result = t.dequantized(op, &operand)?;
     t.give_one(op, result)

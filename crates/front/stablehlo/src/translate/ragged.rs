@@ -1,37 +1,44 @@
 //! `chlo.ragged_dot`: products of groups of rows, or of steps, whose sizes are an operand.
 
-use super::contraction::{Pairs, Sides, join, pairs, product};
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
-use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{AxisKind, Combiner, Dim, Node, Reduction, Shape, Structured};
+use super::contraction::{DotDimensions, DotPositions, join, pairs, product};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::MlirOp;
+use spirula_program::{Op as Scalar, ScalarLiteral, ScalarType as Ty};
+use spirula_tensor::ir::{
+    AxisKind, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape,
+};
 
 /// The sum of integers over the reduced axes.
-fn count(s: &mut Structured, value: Node) -> Node {
-    let zero = s.body.literal(Literal::i64(0));
-    let sums = s.fold(Reduction {
+fn count(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
+    let zero = s.body.literal(ScalarLiteral::i64(0));
+    let sums = s.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(Scalar::Add, Ty::I64),
+        combiner: ScalarCombiner::of(Scalar::Add, Ty::I64),
     });
     sums[0]
 }
 
 /// Sizes of groups: the batch that they may have, and how many there are.
-struct Groups {
-    batch: Shape,
-    count: Dim,
+struct RaggedGroups {
+    batch: TensorShape,
+    count: DimExtent,
     /// Where each begins, and where it ends.
-    bounds: [Tensor; 2],
+    bounds: [TypedTensor; 2],
 }
 
-fn groups(t: &mut Translator<'_>, op: Op, pairs: &Pairs, lhs: &Shape) -> Result<Groups> {
+fn groups(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    pairs: &DotDimensions,
+    lhs: &TensorShape,
+) -> TranslateResult<RaggedGroups> {
     let sizes = t.operand(op, 2)?;
     let mut batch = t.shape(&sizes);
-    let of: Shape = pairs.batch[0].iter().map(|at| lhs[*at]).collect();
+    let of: TensorShape = pairs.batch[0].iter().map(|at| lhs[*at]).collect();
     let last = batch.pop();
     let fits = last.is_some() && (batch.is_empty() || batch == of);
     let count = last.filter(|_| fits);
@@ -39,14 +46,14 @@ fn groups(t: &mut Translator<'_>, op: Op, pairs: &Pairs, lhs: &Shape) -> Result<
     let mut shape = batch.clone();
     shape.push(count);
     let mut bound = |is_end: bool| {
-        let mut s = Structured::parallel(&shape);
+        let mut s = StructuredOp::parallel(&shape);
         let point = s.point();
         let (outer, group) = (&point[..point.len() - 1], point[point.len() - 1]);
         let other = s.axis(count, AxisKind::Reduction);
         let mut position = outer.to_vec();
         position.push(other);
         let size = t.read_index(&mut s, &sizes, &position);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let counts = match is_end {
             true => c.le(other, group),
             false => c.lt(other, group),
@@ -54,46 +61,51 @@ fn groups(t: &mut Translator<'_>, op: Op, pairs: &Pairs, lhs: &Shape) -> Result<
         let zero = c.like(size, 0.0);
         let size = c.cond(counts, size, zero);
         let bound = self::count(&mut s, size);
-        t.finish(s, &Val::new(Element::I64, bound))
+        t.finish(s, &ElementValue::new(TensorElement::I64, bound))
     };
     let bounds = [bound(false), bound(true)];
-    Ok(Groups {
+    Ok(RaggedGroups {
         batch,
         count,
         bounds,
     })
 }
 
-impl Groups {
+impl RaggedGroups {
     /// The number of the group of each index below a size; that of the groups beyond all.
-    fn numbers(&self, t: &mut Translator<'_>, size: Dim) -> Tensor {
+    fn numbers(&self, t: &mut StablehloTranslator<'_>, size: DimExtent) -> TypedTensor {
         let mut shape = self.batch.clone();
         shape.push(size);
-        let mut s = Structured::parallel(&shape);
+        let mut s = StructuredOp::parallel(&shape);
         let mut point = s.point();
         let group = s.axis(self.count, AxisKind::Reduction);
         let index = point.pop().unwrap_or(group);
         point.push(group);
         let end = t.read(&mut s, &self.bounds[1], &point).node();
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let is_behind = c.le(end, index);
         let behind = c.resize_truth(is_behind);
         let number = count(&mut s, behind);
-        t.finish(s, &Val::new(Element::I64, number))
+        t.finish(s, &ElementValue::new(TensorElement::I64, number))
     }
 
     /// A position in what the sizes are a batch of.
-    fn at(&self, pairs: &Pairs, positions: &[Option<Node>], last: Node) -> Vec<Node> {
+    fn at(
+        &self,
+        pairs: &DotDimensions,
+        positions: &[Option<ScalarNode>],
+        last: ScalarNode,
+    ) -> Vec<ScalarNode> {
         let batch = pairs.batch[0].iter().take(self.batch.len());
-        let mut position: Vec<Node> = batch.filter_map(|at| positions[*at]).collect();
+        let mut position: Vec<ScalarNode> = batch.filter_map(|at| positions[*at]).collect();
         position.push(last);
         position
     }
 }
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// 1 for what holds.
-    fn resize_truth(&mut self, truth: Node) -> Node {
+    fn resize_truth(&mut self, truth: ScalarNode) -> ScalarNode {
         let (one, zero) = (self.bits(Ty::I64, 1), self.bits(Ty::I64, 0));
         self.cond(truth, one, zero)
     }
@@ -101,7 +113,7 @@ impl Calc<'_> {
 
 /// `chlo.ragged_dot`: rows of the first factor in groups, each with its own second factor; or steps
 /// in groups, each with its own result. A batch in groups is a batch.
-pub(super) fn ragged_dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let name = "ragged_dot_dimension_numbers";
     let pairs = pairs(t, op, name)?;
     let (lhs, rhs) = (t.operand(op, 0)?, t.operand(op, 1)?);
@@ -123,9 +135,9 @@ pub(super) fn ragged_dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let is_step = pairs.contracting[0].contains(&ragged);
     let fits = group.len() == usize::from(!is_step);
     t.ensure(op, fits, "has wrong dimensions of groups")?;
-    let mut s = Structured::default();
+    let mut s = StructuredOp::default();
     let of_result = is_step.then(|| s.axis(groups.count, AxisKind::Parallel));
-    let mut sides = Sides::new(&shapes);
+    let mut sides = DotPositions::new(&shapes);
     join(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
     if let [group] = group[..] {
         // Known once the row is.
@@ -147,13 +159,13 @@ pub(super) fn ragged_dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
             let at = groups.at(&pairs, &sides.positions[0], group);
             let bounds = &groups.bounds;
             let range = [0, 1].map(|side| t.read(&mut s, &bounds[side], &at).node());
-            Calc::new(&mut s.body).is_between(index, range)
+            ScalarBuilder::new(&mut s.body).is_between(index, range)
         }
         None => {
             let numbers = groups.numbers(t, shapes[0][ragged]);
             let at = groups.at(&pairs, &sides.positions[0], index);
             let number = t.read(&mut s, &numbers, &at).node();
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let count = c.body.size(groups.count);
             let exists = c.lt(number, count);
             let first = c.like(number, 0.0);

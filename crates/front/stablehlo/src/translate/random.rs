@@ -4,16 +4,16 @@
 //! Which counter gives which element is left open by StableHLO; here it is as XLA has it. The state
 //! is a key of 64 bits and a counter of 64 or 128.
 
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
-use spirula_program::{Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Node, Shape, Structured};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::MlirOp;
+use spirula_program::{Op as Scalar, ScalarType as Ty};
+use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape};
 
 /// A key or a counter, the low word first.
-type Words = [Node; 2];
+type RandomWords = [ScalarNode; 2];
 
 const THREEFRY_PARITY: u64 = 0x1BD1_1BDA;
 const THREEFRY_ROTATIONS: [[u64; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
@@ -21,7 +21,10 @@ const PHILOX_FACTORS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const PHILOX_WEYL: [u64; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// `rng_bit_generator`
-pub(super) fn rng_bit_generator(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn rng_bit_generator(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let state = t.operand(op, 0)?;
     let (state_element, state_shape) = t.result_type(op, 0)?;
     let (element, shape) = t.result_type(op, 1)?;
@@ -33,7 +36,7 @@ pub(super) fn rng_bit_generator(t: &mut Translator<'_>, op: Op) -> Result<()> {
         && state_element == state.element
         && t.shape(&state) == state_shape;
     t.ensure(op, fits, "has a wrong state")?;
-    let Element::Int { width, .. } = element else {
+    let TensorElement::Int { width, .. } = element else {
         return Err(t.unsupported(op, format!("random bits of {element}")));
     };
     let sizes: Option<Vec<u64>> = shape.iter().map(|dim| dim.known()).collect();
@@ -65,17 +68,17 @@ pub(super) fn rng_bit_generator(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// The state with its counter behind what was used.
 fn advanced(
-    t: &mut Translator<'_>,
-    state: &Tensor,
-    shape: &Shape,
+    t: &mut StablehloTranslator<'_>,
+    state: &TypedTensor,
+    shape: &TensorShape,
     words: u64,
     steps: u64,
-) -> Result<Tensor> {
+) -> TranslateResult<TypedTensor> {
     t.map(shape, |t, s, point| {
         let own = t.read(s, state, point);
         let one = s.body.i64(1);
         let low = t.read(s, state, &[one]).node();
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let sum = c.with(Scalar::Add, own.node(), steps);
         let is_low = c.eq(point[0], one);
         let mut value = c.cond(is_low, sum, own.node());
@@ -88,16 +91,21 @@ fn advanced(
             let is_high = c.eq(point[0], two);
             value = c.cond(is_high, high, value);
         }
-        Ok(Val::new(state.element, value))
+        Ok(ElementValue::new(state.element, value))
     })
 }
 
-fn word(t: &Translator<'_>, s: &mut Structured, state: &Tensor, at: i64) -> Node {
+fn word(
+    t: &StablehloTranslator<'_>,
+    s: &mut StructuredOp,
+    state: &TypedTensor,
+    at: i64,
+) -> ScalarNode {
     let at = s.body.i64(at);
     t.read(s, state, &[at]).node()
 }
 
-fn halves(c: &mut Calc<'_>, value: Node) -> Words {
+fn halves(c: &mut ScalarBuilder<'_>, value: ScalarNode) -> RandomWords {
     let high = c.with(Scalar::LShr, value, 32);
     [
         c.resize(Ty::I32, false, value),
@@ -105,7 +113,7 @@ fn halves(c: &mut Calc<'_>, value: Node) -> Words {
     ]
 }
 
-fn joined(c: &mut Calc<'_>, [low, high]: Words) -> Node {
+fn joined(c: &mut ScalarBuilder<'_>, [low, high]: RandomWords) -> ScalarNode {
     let (low, high) = (
         c.resize(Ty::I64, false, low),
         c.resize(Ty::I64, false, high),
@@ -115,7 +123,7 @@ fn joined(c: &mut Calc<'_>, [low, high]: Words) -> Node {
 }
 
 /// The number of a point in row-major order.
-fn flat(c: &mut Calc<'_>, point: &[Node], sizes: &[u64]) -> Node {
+fn flat(c: &mut ScalarBuilder<'_>, point: &[ScalarNode], sizes: &[u64]) -> ScalarNode {
     let mut sum = c.body.i64(0);
     for (index, size) in point.iter().zip(sizes) {
         let size = c.body.i64(*size as i64);
@@ -137,23 +145,23 @@ fn split_dimension(sizes: &[u64]) -> usize {
 }
 
 /// An element of the result's type from 32 bits.
-fn narrow(c: &mut Calc<'_>, element: Element, bits: Node) -> Val {
+fn narrow(c: &mut ScalarBuilder<'_>, element: TensorElement, bits: ScalarNode) -> ElementValue {
     let resized = c.resize(element.storage(), false, bits);
-    Val::new(element, c.wrap(element, resized))
+    ElementValue::new(element, c.wrap(element, resized))
 }
 
 fn threefry_elements(
-    t: &mut Translator<'_>,
-    op: Op,
-    (state, sizes): (&Tensor, &[u64]),
-    shape: &Shape,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    (state, sizes): (&TypedTensor, &[u64]),
+    shape: &TensorShape,
     width: u32,
-) -> Result<Tensor> {
+) -> TranslateResult<TypedTensor> {
     let (element, _) = t.result_type(op, 1)?;
     let split = split_dimension(sizes);
     t.map(shape, |t, s, point| {
         let (key, start) = (word(t, s, state, 0), word(t, s, state, 1));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let mut position = point.to_vec();
         let mut counts = sizes.to_vec();
         let mut side = c.body.i64(0);
@@ -168,7 +176,7 @@ fn threefry_elements(
         let (key, counter) = (halves(&mut c, key), halves(&mut c, counter));
         let words = threefry(&mut c, key, counter);
         if width == 64 {
-            return Ok(Val::new(element, joined(&mut c, words)));
+            return Ok(ElementValue::new(element, joined(&mut c, words)));
         }
         let zero = c.body.i64(0);
         let is_first = c.eq(side, zero);
@@ -178,7 +186,7 @@ fn threefry_elements(
 }
 
 /// Twenty rounds.
-fn threefry(c: &mut Calc<'_>, key: Words, counter: Words) -> Words {
+fn threefry(c: &mut ScalarBuilder<'_>, key: RandomWords, counter: RandomWords) -> RandomWords {
     let third = c.op2(Scalar::Xor, key[0], key[1]);
     let third = c.with(Scalar::Xor, third, THREEFRY_PARITY);
     let keys = [key[0], key[1], third];
@@ -201,12 +209,12 @@ fn threefry(c: &mut Calc<'_>, key: Words, counter: Words) -> Words {
 }
 
 fn philox_elements(
-    t: &mut Translator<'_>,
-    op: Op,
-    (state, sizes): (&Tensor, &[u64]),
-    shape: &Shape,
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    (state, sizes): (&TypedTensor, &[u64]),
+    shape: &TensorShape,
     width: u32,
-) -> Result<Tensor> {
+) -> TranslateResult<TypedTensor> {
     let (element, _) = t.result_type(op, 1)?;
     let words = t.sizes(op, state)?[0];
     t.map(shape, |t, s, point| {
@@ -216,7 +224,7 @@ fn philox_elements(
         } else {
             key
         };
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let number = flat(&mut c, point, sizes);
         let per_block = c.body.i64(if width == 64 { 2 } else { 4 });
         let block = c.op2(Scalar::SDiv, number, per_block);
@@ -228,7 +236,7 @@ fn philox_elements(
         let (low, high) = (halves(&mut c, counter), halves(&mut c, high));
         let key = halves(&mut c, key);
         let block = philox(&mut c, key, [low[0], low[1], high[0], high[1]]);
-        let pick = |c: &mut Calc<'_>, values: &[Node]| {
+        let pick = |c: &mut ScalarBuilder<'_>, values: &[ScalarNode]| {
             let mut chosen = values[0];
             for (at, value) in values.iter().enumerate().skip(1) {
                 let number = c.body.i64(at as i64);
@@ -242,7 +250,7 @@ fn philox_elements(
                 joined(&mut c, [block[0], block[1]]),
                 joined(&mut c, [block[2], block[3]]),
             ];
-            return Ok(Val::new(element, pick(&mut c, &pairs)));
+            return Ok(ElementValue::new(element, pick(&mut c, &pairs)));
         }
         let bits = pick(&mut c, &block);
         Ok(narrow(&mut c, element, bits))
@@ -250,9 +258,13 @@ fn philox_elements(
 }
 
 /// Ten rounds.
-fn philox(c: &mut Calc<'_>, mut key: Words, mut counter: [Node; 4]) -> [Node; 4] {
+fn philox(
+    c: &mut ScalarBuilder<'_>,
+    mut key: RandomWords,
+    mut counter: [ScalarNode; 4],
+) -> [ScalarNode; 4] {
     for _ in 0..10 {
-        let high = |c: &mut Calc<'_>, at: usize| {
+        let high = |c: &mut ScalarBuilder<'_>, at: usize| {
             let factor = c.bits(Ty::I32, PHILOX_FACTORS[at]);
             c.op2(Scalar::UMulHi, counter[2 * at], factor)
         };

@@ -1,38 +1,39 @@
 //! Reductions: of dimensions, of windows, and the scatter that reverses those of windows.
 
 use super::dims::merged_shapes;
-use super::element::{Element, native};
-use super::error::Result;
+use super::element::{TensorElement, native};
+use super::error::TranslateResult;
 use super::movement::{choose, dilated};
-use super::prefix::Scan;
+use super::prefix::WindowScan;
 use super::region;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{AttributeKind, Block, Float, Op};
-use spirula_program::{Op as Scalar, Scalar as Ty};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{AttributeKind, MlirBlock, MlirFloat, MlirOp};
+use spirula_program::{Op as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
-    AxisKind, Body, Combiner, Destination, Dim, Node, Reduction, Shape, Structured, Yield,
+    AxisKind, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield,
+    TensorReduction, TensorShape, YieldDestination,
 };
 
 /// The format that is folded as `f32`: that of all values, if it has 16 bits or less.
-fn wide(elements: &[Element]) -> Option<Float> {
-    let Some(Element::Float(float)) = elements.first().copied() else {
+fn wide(elements: &[TensorElement]) -> Option<MlirFloat> {
+    let Some(TensorElement::Float(float)) = elements.first().copied() else {
         return None;
     };
     let same = elements
         .iter()
-        .all(|element| *element == Element::Float(float));
+        .all(|element| *element == TensorElement::Float(float));
     (same && float.width() <= 16).then_some(float)
 }
 
 /// Folds values by a region from initial values; the accumulators, of the region's types.
 pub(super) fn fold(
-    t: &mut Translator<'_>,
-    op: Op,
-    s: &mut Structured,
-    block: Block,
-    (initial, values): (&[Val], &[Val]),
-) -> Result<Vec<Val>> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    s: &mut StructuredOp,
+    block: MlirBlock,
+    (initial, values): (&[ElementValue], &[ElementValue]),
+) -> TranslateResult<Vec<ElementValue>> {
     let mut types = Vec::new();
     for argument in t.module.arguments(block) {
         types.push(t.tensor_type(op, t.module.type_of(argument))?.0);
@@ -44,7 +45,7 @@ pub(super) fn fold(
         "has a region of another type",
     )?;
     let wide = wide(&types);
-    let inner: Vec<Element> = types.iter().map(|e| region::widened(*e, wide)).collect();
+    let inner: Vec<TensorElement> = types.iter().map(|e| region::widened(*e, wide)).collect();
     let (combiner, results) = region::combiner(t, op, block, &inner, wide)?;
     let found = results.iter().map(|val| val.element);
     t.ensure(
@@ -52,10 +53,12 @@ pub(super) fn fold(
         found.eq(inner[..count].iter().copied()),
         "has a region of another type",
     )?;
-    let mut convert = |vals: &[Val], to: &[Element]| -> Result<Vec<Node>> {
+    let mut convert = |vals: &[ElementValue],
+                       to: &[TensorElement]|
+     -> TranslateResult<Vec<ScalarNode>> {
         let mut nodes = Vec::new();
         for (val, to) in vals.iter().zip(to) {
-            let converted = Calc::new(&mut s.body).convert(val, *to);
+            let converted = ScalarBuilder::new(&mut s.body).convert(val, *to);
             let converted = converted.ok_or_else(|| t.unsupported(op, "type in a reduction"))?;
             nodes.extend(converted.nodes);
         }
@@ -64,7 +67,7 @@ pub(super) fn fold(
     let initial = convert(initial, &inner[..count])?;
     let values = convert(values, &inner[count..])?;
     let mut nodes = s
-        .fold(Reduction {
+        .fold(TensorReduction {
             initial,
             values,
             combiner,
@@ -72,18 +75,22 @@ pub(super) fn fold(
         .into_iter();
     let mut folded = Vec::new();
     for (inner, outer) in inner.iter().zip(&types[..count]) {
-        let val = Val {
+        let val = ElementValue {
             element: *inner,
             nodes: nodes.by_ref().take(inner.parts()).collect(),
         };
-        let narrow = Calc::new(&mut s.body).convert(&val, *outer);
+        let narrow = ScalarBuilder::new(&mut s.body).convert(&val, *outer);
         folded.extend(narrow);
     }
     Ok(folded)
 }
 
 /// Results of several accumulators at each point.
-fn finish(t: &mut Translator<'_>, mut s: Structured, results: &[Val]) -> Vec<Tensor> {
+fn finish(
+    t: &mut StablehloTranslator<'_>,
+    mut s: StructuredOp,
+    results: &[ElementValue],
+) -> Vec<TypedTensor> {
     for node in results.iter().flat_map(|val| &val.nodes) {
         s.give(*node);
     }
@@ -91,9 +98,13 @@ fn finish(t: &mut Translator<'_>, mut s: Structured, results: &[Val]) -> Vec<Ten
 }
 
 /// The tensors that the results of an operation are.
-pub(super) fn given(t: &mut Translator<'_>, s: Structured, results: &[Val]) -> Vec<Tensor> {
+pub(super) fn given(
+    t: &mut StablehloTranslator<'_>,
+    s: StructuredOp,
+    results: &[ElementValue],
+) -> Vec<TypedTensor> {
     let mut parts = t.builder.structured(s).into_iter();
-    let tensors = results.iter().map(|val| Tensor {
+    let tensors = results.iter().map(|val| TypedTensor {
         element: val.element,
         parts: parts.by_ref().take(val.nodes.len()).collect(),
         followed: None,
@@ -102,7 +113,10 @@ pub(super) fn given(t: &mut Translator<'_>, s: Structured, results: &[Val]) -> V
 }
 
 /// Inputs of one shape and as many initial values of rank 0.
-fn inputs(t: &mut Translator<'_>, op: Op) -> Result<(Vec<Tensor>, Vec<Tensor>, Shape)> {
+fn inputs(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<(Vec<TypedTensor>, Vec<TypedTensor>, TensorShape)> {
     let mut operands = t.operands(op)?;
     let count = operands.len() / 2;
     t.ensure(
@@ -118,15 +132,15 @@ fn inputs(t: &mut Translator<'_>, op: Op) -> Result<(Vec<Tensor>, Vec<Tensor>, S
 }
 
 /// `reduce`
-pub(super) fn reduce(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn reduce(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (operands, initial, shape) = inputs(t, op)?;
     let dimensions = t.integers(op, "dimensions")?;
     let dimensions = t.dimensions(op, "dimensions", &dimensions, shape.len())?;
     let block = t.region(op, 0)?;
-    let mut s = Structured::default();
+    let mut s = StructuredOp::default();
     let position = s.reduced_position(&shape, &dimensions);
-    let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
-    let values: Vec<Val> = operands
+    let initial: Vec<ElementValue> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+    let values: Vec<ElementValue> = operands
         .iter()
         .map(|v| t.read(&mut s, v, &position))
         .collect();
@@ -137,29 +151,29 @@ pub(super) fn reduce(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// How a window lies over one dimension.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct WindowDimension {
     /// Elements of the dimension.
-    pub input: Dim,
+    pub input: DimExtent,
     /// Elements of the window.
-    pub size: Dim,
+    pub size: DimExtent,
     /// From one window to the next.
     pub stride: i64,
     /// In front of the dimension; a node of the sizes' body.
-    pub low: Node,
+    pub low: ScalarNode,
     /// Behind it.
-    pub high: Node,
+    pub high: ScalarNode,
     /// From one element of the dimension to the next.
     pub base_dilation: i64,
     /// From one element of the window to the next.
     pub dilation: i64,
 }
 
-impl Window {
+impl WindowDimension {
     /// Number of windows; none where numbers are out of range.
-    pub fn count(&self, t: &mut Translator<'_>) -> Option<Dim> {
+    pub fn count(&self, t: &mut StablehloTranslator<'_>) -> Option<DimExtent> {
         const LIMIT: i64 = 1 << 31;
         let positive = [self.stride, self.base_dilation, self.dilation];
-        let is_small = |dim: Dim| dim.known().is_none_or(|size| size < LIMIT as u64);
+        let is_small = |dim: DimExtent| dim.known().is_none_or(|size| size < LIMIT as u64);
         let in_range = positive.iter().all(|n| (1..LIMIT).contains(n))
             && is_small(self.size)
             && is_small(self.input);
@@ -190,13 +204,13 @@ impl Window {
     /// The index that an element of a window has in the dimension, and whether there is one.
     pub fn index(
         &self,
-        t: &Translator<'_>,
-        s: &mut Structured,
-        window: Node,
-        element: Node,
-    ) -> (Node, Node) {
+        t: &StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        window: ScalarNode,
+        element: ScalarNode,
+    ) -> (ScalarNode, ScalarNode) {
         let low = t.imported(s, self.low);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let (stride, dilation) = (c.body.i64(self.stride), c.body.i64(self.dilation));
         let start = c.mul(window, stride);
         let offset = c.mul(element, dilation);
@@ -207,7 +221,7 @@ impl Window {
 }
 
 /// Strides of windows. JAX writes two for dynamic convolutions along one dimension, of which the first counts.
-fn strides(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<i64>> {
+fn strides(t: &StablehloTranslator<'_>, op: MlirOp, rank: usize) -> TranslateResult<Vec<i64>> {
     let name = "window_strides";
     match t.module.integers(op, name) {
         Some(found) if found.len() > rank && t.module.name(op) == "stablehlo.dynamic_conv" => {
@@ -219,12 +233,12 @@ fn strides(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<i64>> {
 
 /// Windows over all dimensions, from the attributes that pooling and convolutions share.
 pub(super) fn windows(
-    t: &mut Translator<'_>,
-    op: Op,
-    input: &[Dim],
-    sizes: &[Dim],
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    input: &[DimExtent],
+    sizes: &[DimExtent],
     dilations: [&str; 2],
-) -> Result<Vec<Window>> {
+) -> TranslateResult<Vec<WindowDimension>> {
     let rank = input.len();
     let strides = strides(t, op, rank)?;
     let base = t.integers_or(op, dilations[0], rank, 1)?;
@@ -233,7 +247,7 @@ pub(super) fn windows(
     let is_small = padding.iter().all(|n| n.unsigned_abs() < 1 << 31);
     t.ensure(op, is_small, "pads too much")?;
     let padding = t.number_nodes(&padding);
-    let windows = (0..rank).map(|at| Window {
+    let windows = (0..rank).map(|at| WindowDimension {
         input: input[at],
         size: sizes[at],
         stride: strides[at],
@@ -246,35 +260,43 @@ pub(super) fn windows(
 }
 
 /// Sizes of the window dimensions.
-fn window_sizes(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<Dim>> {
+fn window_sizes(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    rank: usize,
+) -> TranslateResult<Vec<DimExtent>> {
     let sizes = t.integers_or(op, "window_dimensions", rank, 1)?;
     t.ensure(
         op,
         sizes.iter().all(|size| *size > 0),
         "has an empty window",
     )?;
-    let sizes = sizes.into_iter().map(|size| Dim::Static(size as u64));
+    let sizes = sizes.into_iter().map(|size| DimExtent::Static(size as u64));
     Ok(sizes.collect())
 }
 
 /// Sizes of a tensor of windows.
-pub(super) fn counts(t: &mut Translator<'_>, op: Op, windows: &[Window]) -> Result<Shape> {
+pub(super) fn counts(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    windows: &[WindowDimension],
+) -> TranslateResult<TensorShape> {
     let counts = windows.iter().map(|window| window.count(t));
-    let counts: Option<Shape> = counts.collect();
+    let counts: Option<TensorShape> = counts.collect();
     counts.ok_or_else(|| t.invalid(op, "a window is out of range"))
 }
 
 /// Axes for the elements of windows; those of one element need none.
-fn window_axes(s: &mut Structured, windows: &[Window]) -> Vec<Node> {
-    let index = |window: &Window| match window.size {
-        Dim::Static(1) => s.body.i64(0),
+fn window_axes(s: &mut StructuredOp, windows: &[WindowDimension]) -> Vec<ScalarNode> {
+    let index = |window: &WindowDimension| match window.size {
+        DimExtent::Static(1) => s.body.i64(0),
         size => s.axis(size, AxisKind::Reduction),
     };
     windows.iter().map(index).collect()
 }
 
 /// `reduce_window`
-pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn reduce_window(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (operands, initial, _) = inputs(t, op)?;
     let input = t.shape(&operands[0]);
     let sizes = window_sizes(t, op, input.len())?;
@@ -291,7 +313,10 @@ pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// The `dynamic_reduce_window` that JAX writes as a custom call: sizes, strides, dilations and
 /// padding are operands, the region is a function.
-pub(super) fn dynamic_reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn dynamic_reduce_window(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let (operand, initial) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let input = t.shape(&operand);
     let sizes = t.number_dims(op, 2)?;
@@ -307,8 +332,8 @@ pub(super) fn dynamic_reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()
     ];
     let fits = counts == [rank; 5] && t.shape(&initial).is_empty();
     t.ensure(op, fits, "has too few or many bounds")?;
-    let windows: Vec<Window> = (0..rank)
-        .map(|at| Window {
+    let windows: Vec<WindowDimension> = (0..rank)
+        .map(|at| WindowDimension {
             input: input[at],
             size: sizes[at],
             stride: strides[at],
@@ -325,7 +350,7 @@ pub(super) fn dynamic_reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()
 }
 
 /// The first function that a custom call names.
-fn called<'m>(t: &Translator<'m>, op: Op) -> Option<&'m str> {
+fn called<'m>(t: &StablehloTranslator<'m>, op: MlirOp) -> Option<&'m str> {
     let module = t.module;
     let AttributeKind::Array(list) = module.kind(op, "called_computations")? else {
         return None;
@@ -338,22 +363,22 @@ fn called<'m>(t: &Translator<'m>, op: Op) -> Option<&'m str> {
 
 /// Folds windows of tensors by a block.
 fn pool(
-    t: &mut Translator<'_>,
-    op: Op,
-    block: Block,
-    windows: &[Window],
-    (operands, initial): (&[Tensor], &[Tensor]),
-) -> Result<()> {
-    if let Some(scan) = Scan::of(t, windows)
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    block: MlirBlock,
+    windows: &[WindowDimension],
+    (operands, initial): (&[TypedTensor], &[TypedTensor]),
+) -> TranslateResult<()> {
+    if let Some(scan) = WindowScan::of(t, windows)
         && let Some(results) = scan.translate(t, op, block, (operands, initial))?
     {
         return t.give(op, results);
     }
-    let mut s = Structured::parallel(&counts(t, op, windows)?);
+    let mut s = StructuredOp::parallel(&counts(t, op, windows)?);
     let point = s.point();
     let offsets = window_axes(&mut s, windows);
     let (position, inside) = within(t, &mut s, windows, &point, &offsets);
-    let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+    let initial: Vec<ElementValue> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
     let mut values = Vec::new();
     for (operand, initial) in operands.iter().zip(&initial) {
         let value = t.read(&mut s, operand, &position);
@@ -366,25 +391,28 @@ fn pool(
 
 /// The position of an element of a window, and whether there is one.
 fn within(
-    t: &Translator<'_>,
-    s: &mut Structured,
-    windows: &[Window],
-    point: &[Node],
-    offsets: &[Node],
-) -> (Vec<Node>, Node) {
-    let mut inside = Calc::new(&mut s.body).truth(true);
+    t: &StablehloTranslator<'_>,
+    s: &mut StructuredOp,
+    windows: &[WindowDimension],
+    point: &[ScalarNode],
+    offsets: &[ScalarNode],
+) -> (Vec<ScalarNode>, ScalarNode) {
+    let mut inside = ScalarBuilder::new(&mut s.body).truth(true);
     let mut position = Vec::new();
     for (window, (index, offset)) in windows.iter().zip(point.iter().zip(offsets)) {
         let (index, is_inside) = window.index(t, s, *index, *offset);
         position.push(index);
-        inside = Calc::new(&mut s.body).and(inside, is_inside);
+        inside = ScalarBuilder::new(&mut s.body).and(inside, is_inside);
     }
     (position, inside)
 }
 
 /// `select_and_scatter`: of each window the element that the selection prefers is found; then the
 /// sources are scattered to those positions.
-pub(super) fn select_and_scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn select_and_scatter(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     t.ensure(op, operands.len() == 3, "has a wrong number of operands")?;
     let [operand, source, initial] = [0, 1, 2].map(|at| operands[at].clone());
@@ -394,11 +422,11 @@ pub(super) fn select_and_scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let shape = counts(t, op, &windows)?;
     let fits = merged_shapes(&shape, &t.shape(&source)).is_some() && t.shape(&initial).is_empty();
     t.ensure(op, fits, "has a source of another shape")?;
-    let mut s = Structured::parallel(&shape);
+    let mut s = StructuredOp::parallel(&shape);
     let point = s.point();
     let offsets = window_axes(&mut s, &windows);
     let (position, inside) = within(t, &mut s, &windows, &point, &offsets);
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let none = c.body.i64(-1);
     let mut flat = c.body.i64(0);
     for (index, size) in position.iter().zip(&input) {
@@ -408,35 +436,39 @@ pub(super) fn select_and_scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     }
     let flat = c.cond(inside, flat, none);
     let value = t.read(&mut s, &operand, &position);
-    let zero = Calc::new(&mut s.body).known(value.element, 0.0);
+    let zero = ScalarBuilder::new(&mut s.body).known(value.element, 0.0);
     let value = choose(&mut s, inside, &value, &zero);
     let combiner = preferred(t, op, operand.element)?;
     let mut initials = zero.nodes.to_vec();
     initials.push(none);
     let mut values = value.nodes.to_vec();
     values.push(flat);
-    let chosen = s.fold(Reduction {
+    let chosen = s.fold(TensorReduction {
         initial: initials,
         values,
         combiner,
     });
     s.give(chosen[chosen.len() - 1]);
     let positions = t.builder.structured(s)[0];
-    let positions = Tensor::new(Element::I64, positions);
+    let positions = TypedTensor::new(TensorElement::I64, positions);
     scatter_to(t, op, &positions, &source, &initial, &input)
 }
 
 /// Of two candidates, each a value and a position, the one that the selection prefers. The one that
 /// comes first is asked first, whatever the order of the fold; position -1 is no candidate.
-fn preferred(t: &mut Translator<'_>, op: Op, element: Element) -> Result<Combiner> {
+fn preferred(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    element: TensorElement,
+) -> TranslateResult<ScalarCombiner> {
     let block = t.region(op, 0)?;
     let count = element.parts();
-    let mut body = Body::default();
+    let mut body = NodeGraph::default();
     let mut arguments = Vec::new();
     for side in 0..2 {
         let first = side * (count + 1);
         let nodes = (0..count).map(|at| body.argument((first + at) as u32, element.storage()));
-        let val = Val {
+        let val = ElementValue {
             element,
             nodes: nodes.collect(),
         };
@@ -445,22 +477,22 @@ fn preferred(t: &mut Translator<'_>, op: Op, element: Element) -> Result<Combine
     }
     let (a, a_at) = arguments[0].clone();
     let (b, b_at) = arguments[1].clone();
-    let mut c = Calc::new(&mut body);
+    let mut c = ScalarBuilder::new(&mut body);
     let (zero, is_first) = (c.body.i64(0), c.le(a_at, b_at));
-    let pick = |c: &mut Calc<'_>, condition, a: &Val, b: &Val| {
+    let pick = |c: &mut ScalarBuilder<'_>, condition, a: &ElementValue, b: &ElementValue| {
         let parts = a.nodes.iter().zip(&b.nodes);
         let nodes = parts.map(|(a, b)| c.cond(condition, *a, *b)).collect();
-        Val { element, nodes }
+        ElementValue { element, nodes }
     };
     let first = pick(&mut c, is_first, &a, &b);
     let second = pick(&mut c, is_first, &b, &a);
     let keeps = region::scalars(t, &mut body, block, vec![first, second], None)?;
     t.ensure(
         op,
-        keeps.len() == 1 && keeps[0].element == Element::Bool,
+        keeps.len() == 1 && keeps[0].element == TensorElement::Bool,
         "has a wrong selection",
     )?;
-    let mut c = Calc::new(&mut body);
+    let mut c = ScalarBuilder::new(&mut body);
     let differs = c.op2(Scalar::Eq, keeps[0].node(), is_first);
     let (a_none, b_none) = (c.lt(a_at, zero), c.lt(b_at, zero));
     let truth = c.truth(true);
@@ -469,18 +501,18 @@ fn preferred(t: &mut Translator<'_>, op: Op, element: Element) -> Result<Combine
     let takes_a = c.and(a_some, takes_a);
     let mut results = pick(&mut c, takes_a, &a, &b).nodes.to_vec();
     results.push(c.cond(takes_a, a_at, b_at));
-    Ok(Combiner { body, results })
+    Ok(ScalarCombiner { body, results })
 }
 
 /// Sources combined at flat positions of a tensor of an initial value.
 fn scatter_to(
-    t: &mut Translator<'_>,
-    op: Op,
-    positions: &Tensor,
-    source: &Tensor,
-    initial: &Tensor,
-    sizes: &Shape,
-) -> Result<()> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    positions: &TypedTensor,
+    source: &TypedTensor,
+    initial: &TypedTensor,
+    sizes: &TensorShape,
+) -> TranslateResult<()> {
     let element = source.element;
     t.ensure(
         op,
@@ -493,18 +525,18 @@ fn scatter_to(
             .iter()
             .fold(one, |product, size| c.mul(product, *size))
     });
-    let flat: Shape = [count].into_iter().collect();
+    let flat: TensorShape = [count].into_iter().collect();
     let base = t.broadcast(op, initial, &flat, &[])?;
     let block = t.region(op, 1)?;
     let combiners = super::scatter::part_combiners(t, op, block, element)?;
-    let mut s = Structured::parallel(&t.shape(source));
+    let mut s = StructuredOp::parallel(&t.shape(source));
     let point = s.point();
     let position = t.read(&mut s, positions, &point).node();
     let value = t.read(&mut s, source, &point);
     for (at, combiner) in combiners.into_iter().enumerate() {
-        s.yields.push(Yield {
+        s.yields.push(StructuredYield {
             value: value.nodes[at],
-            destination: Destination::Scatter {
+            destination: YieldDestination::Scatter {
                 base: base.parts[at],
                 indices: vec![position],
                 combiner,
@@ -513,47 +545,53 @@ fn scatter_to(
         });
     }
     let parts = t.builder.structured(s);
-    let scattered = Tensor::of(element, &parts);
+    let scattered = TypedTensor::of(element, &parts);
     let result = t.reshaped(op, &scattered, sizes.clone())?;
     t.give_one(op, result)
 }
 
 /// The type that sums of products are kept in.
-pub(super) fn accumulator(l: Element, r: Element, result: Element) -> Element {
-    let widest = |float: Float| match native(float) {
-        Some(Ty::F64) => Float::F64,
-        _ => Float::F32,
+pub(super) fn accumulator(
+    l: TensorElement,
+    r: TensorElement,
+    result: TensorElement,
+) -> TensorElement {
+    let widest = |float: MlirFloat| match native(float) {
+        Some(Ty::F64) => MlirFloat::F64,
+        _ => MlirFloat::F32,
     };
     let all = [l, r, result];
-    let has_f64 = all.iter().any(|e| e.part() == Element::Float(Float::F64));
+    let has_f64 = all
+        .iter()
+        .any(|e| e.part() == TensorElement::Float(MlirFloat::F64));
     match result {
-        Element::Float(_) if has_f64 => Element::Float(Float::F64),
-        Element::Float(float) => Element::Float(widest(float)),
-        Element::Int { signed, .. } => {
-            let width = |e: &Element| match e.stored() {
-                Element::Int { width, .. } => width,
+        TensorElement::Float(_) if has_f64 => TensorElement::Float(MlirFloat::F64),
+        TensorElement::Float(float) => TensorElement::Float(widest(float)),
+        TensorElement::Int { signed, .. } => {
+            let width = |e: &TensorElement| match e.stored() {
+                TensorElement::Int { width, .. } => width,
                 _ => 0,
             };
             let width = all.iter().map(width).max().unwrap_or(32);
-            Element::Int { width, signed }
+            TensorElement::Int { width, signed }
         }
         other => other,
     }
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// The sum of products over the reduced axes, as a result's type.
     pub fn sum_of_products(
         &self,
-        op: Op,
-        s: &mut Structured,
-        (l, r): (&Val, &Val),
-        guard: Option<Node>,
-        result: Element,
-    ) -> Result<Val> {
+        op: MlirOp,
+        s: &mut StructuredOp,
+        (l, r): (&ElementValue, &ElementValue),
+        guard: Option<ScalarNode>,
+        result: TensorElement,
+    ) -> TranslateResult<ElementValue> {
         let sum = accumulator(l.element, r.element, result);
         let error = || self.unsupported(op, format!("product of {}", l.element));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let mut l = c.convert(l, sum).ok_or_else(error)?;
         let r = c.convert(r, sum).ok_or_else(error)?;
         let ty = sum.storage();
@@ -566,29 +604,29 @@ impl Translator<'_> {
             }
         }
         let (products, add) = match sum {
-            Element::Bool => (vec![c.and(l.node(), r.node())], Scalar::LogOr),
-            Element::Complex(_) => {
+            TensorElement::Bool => (vec![c.and(l.node(), r.node())], Scalar::LogOr),
+            TensorElement::Complex(_) => {
                 let ([a, b], [x, y]) = (l.complex(), r.complex());
                 let (ax, by) = (c.mul(a, x), c.mul(b, y));
                 let (ay, bx) = (c.mul(a, y), c.mul(b, x));
                 (vec![c.sub(ax, by), c.add(ay, bx)], Scalar::FAdd)
             }
-            Element::Float(_) => (vec![c.mul(l.node(), r.node())], Scalar::FAdd),
+            TensorElement::Float(_) => (vec![c.mul(l.node(), r.node())], Scalar::FAdd),
             _ => (vec![c.mul(l.node(), r.node())], Scalar::Add),
         };
         let mut nodes = Vec::new();
         for product in products {
-            nodes.extend(s.fold(Reduction {
+            nodes.extend(s.fold(TensorReduction {
                 initial: vec![zero],
                 values: vec![product],
-                combiner: Combiner::of(add, ty),
+                combiner: ScalarCombiner::of(add, ty),
             }));
         }
-        let val = Val {
+        let val = ElementValue {
             element: sum,
             nodes: nodes.into(),
         };
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         c.convert(&val, result).ok_or_else(error)
     }
 }

@@ -2,35 +2,35 @@
 
 use super::bits;
 use super::constant::scalar_bits;
-use super::element::Element;
-use super::error::Result;
-use super::scalar::{Calc, Call, Val, function};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, function};
 use super::table::plain_name;
-use super::translator::Translator;
-use crate::mlir::{Block, Float, Op, Value as Mlir};
-use spirula_tensor::ir::{Body, Combiner};
+use super::translator::StablehloTranslator;
+use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
+use spirula_tensor::ir::{NodeGraph, ScalarCombiner};
 
 /// What values of regions are, each with the number of the body that its nodes are in.
 #[derive(Debug)]
-pub(super) struct Scalars {
-    values: Vec<Option<(u32, Val)>>,
+pub(super) struct RegionScalars {
+    values: Vec<Option<(u32, ElementValue)>>,
     body: u32,
 }
 
-impl Scalars {
+impl RegionScalars {
     /// Of so many values nothing is known.
     pub fn new(values: usize) -> Self {
-        Scalars {
+        RegionScalars {
             values: vec![None; values],
             body: 0,
         }
     }
 
-    fn set(&mut self, value: Mlir, val: Val) {
+    fn set(&mut self, value: Mlir, val: ElementValue) {
         self.values[value.index()] = Some((self.body, val));
     }
 
-    fn get(&self, value: Mlir) -> Option<&Val> {
+    fn get(&self, value: Mlir) -> Option<&ElementValue> {
         let (body, val) = self.values[value.index()].as_ref()?;
         (*body == self.body).then_some(val)
     }
@@ -39,12 +39,12 @@ impl Scalars {
 /// Computes a region on scalars. Floats of the format `wide` are `f32` within: those of 16 bits and
 /// less are folded without rounding in between.
 pub(super) fn scalars(
-    t: &mut Translator<'_>,
-    body: &mut Body,
-    block: Block,
-    arguments: Vec<Val>,
-    wide: Option<Float>,
-) -> Result<Vec<Val>> {
+    t: &mut StablehloTranslator<'_>,
+    body: &mut NodeGraph,
+    block: MlirBlock,
+    arguments: Vec<ElementValue>,
+    wide: Option<MlirFloat>,
+) -> TranslateResult<Vec<ElementValue>> {
     t.scalars.body += 1;
     scalar_block(t, body, block, arguments, wide, 0)
 }
@@ -53,18 +53,18 @@ pub(super) fn scalars(
 const DEPTH: usize = 50;
 
 fn scalar_block(
-    t: &mut Translator<'_>,
-    body: &mut Body,
-    block: Block,
-    arguments: Vec<Val>,
-    wide: Option<Float>,
+    t: &mut StablehloTranslator<'_>,
+    body: &mut NodeGraph,
+    block: MlirBlock,
+    arguments: Vec<ElementValue>,
+    wide: Option<MlirFloat>,
     depth: usize,
-) -> Result<Vec<Val>> {
+) -> TranslateResult<Vec<ElementValue>> {
     let module = t.module;
     let ops = module.ops(block);
     let Some(last) = ops.last().copied() else {
-        return Err(super::Error::invalid(
-            spirula_diagnostics::Place::Unknown,
+        return Err(super::TranslateError::invalid(
+            spirula_diagnostics::SourceLocation::Unknown,
             "a region is empty",
         ));
     };
@@ -91,7 +91,12 @@ fn scalar_block(
 }
 
 /// The element type of a value of rank 0.
-fn scalar_type(t: &Translator<'_>, op: Op, value: Mlir, wide: Option<Float>) -> Result<Element> {
+fn scalar_type(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    value: Mlir,
+    wide: Option<MlirFloat>,
+) -> TranslateResult<TensorElement> {
     let (element, shape) = t.tensor_type(op, t.module.type_of(value))?;
     if !shape.is_empty() {
         return Err(t.unsupported(op, "region that computes with tensors"));
@@ -100,15 +105,22 @@ fn scalar_type(t: &Translator<'_>, op: Op, value: Mlir, wide: Option<Float>) -> 
 }
 
 /// The element type that is computed with.
-pub(super) fn widened(element: Element, wide: Option<Float>) -> Element {
+pub(super) fn widened(element: TensorElement, wide: Option<MlirFloat>) -> TensorElement {
     match (element, wide) {
-        (Element::Float(float), Some(wide)) if float == wide => Element::Float(Float::F32),
+        (TensorElement::Float(float), Some(wide)) if float == wide => {
+            TensorElement::Float(MlirFloat::F32)
+        }
         _ => element,
     }
 }
 
 /// What a value is; constants may stand outside of the region.
-fn scalar(t: &mut Translator<'_>, body: &mut Body, op: Op, value: Mlir) -> Result<Val> {
+fn scalar(
+    t: &mut StablehloTranslator<'_>,
+    body: &mut NodeGraph,
+    op: MlirOp,
+    value: Mlir,
+) -> TranslateResult<ElementValue> {
     if let Some(val) = t.scalars.get(value) {
         return Ok(val.clone());
     }
@@ -121,17 +133,17 @@ fn scalar(t: &mut Translator<'_>, body: &mut Body, op: Op, value: Mlir) -> Resul
 }
 
 fn constant_val(
-    t: &mut Translator<'_>,
-    body: &mut Body,
-    op: Op,
-    wide: Option<Float>,
-) -> Result<Val> {
+    t: &mut StablehloTranslator<'_>,
+    body: &mut NodeGraph,
+    op: MlirOp,
+    wide: Option<MlirFloat>,
+) -> TranslateResult<ElementValue> {
     let (given, shape) = t.result_type(op, 0)?;
     t.ensure(op, shape.is_empty(), "is no scalar")?;
     let element = t.declared_element(op, 0)?;
     let literals = scalar_bits(t, op, element.stored());
     let literals = literals.ok_or_else(|| t.invalid(op, "a constant has no elements"))?;
-    let mut val = Val {
+    let mut val = ElementValue {
         element,
         nodes: literals.into_iter().map(|l| body.literal(l)).collect(),
     };
@@ -139,17 +151,17 @@ fn constant_val(
         val = t.real_scalar(op, body, val)?;
     }
     let to = widened(element, wide);
-    let converted = Calc::new(body).convert(&val, to);
+    let converted = ScalarBuilder::new(body).convert(&val, to);
     converted.ok_or_else(|| t.unsupported(op, format!("constant of {element}")))
 }
 
 fn scalar_op(
-    t: &mut Translator<'_>,
-    body: &mut Body,
-    op: Op,
-    wide: Option<Float>,
+    t: &mut StablehloTranslator<'_>,
+    body: &mut NodeGraph,
+    op: MlirOp,
+    wide: Option<MlirFloat>,
     depth: usize,
-) -> Result<()> {
+) -> TranslateResult<()> {
     let module = t.module;
     let name = plain_name(module.name(op));
     let results: Vec<Mlir> = module.results(op).collect();
@@ -161,9 +173,9 @@ fn scalar_op(
         return Ok(());
     }
     let operands = module.operands(op).iter();
-    let operands: Vec<Val> = operands
+    let operands: Vec<ElementValue> = operands
         .map(|value| scalar(t, body, op, *value))
-        .collect::<Result<_>>()?;
+        .collect::<TranslateResult<_>>()?;
     let callee = match name {
         "func.call" => module.callee(op, "callee"),
         "composite" => module.callee(op, "decomposition"),
@@ -176,7 +188,7 @@ fn scalar_op(
         scalar_block(t, body, block, operands, wide, depth + 1)?
     } else if name == "bitcast_convert" {
         let to = t.result_element(op, 0)?;
-        let recast = bits::recast(&mut Calc::new(body), &operands, to);
+        let recast = bits::recast(&mut ScalarBuilder::new(body), &operands, to);
         vec![recast.ok_or_else(|| t.unsupported(op, "bitcast_convert in a region"))?]
     } else if IDENTITIES.contains(&name) {
         operands.into_iter().take(1).collect()
@@ -207,45 +219,45 @@ const IDENTITIES: &[&str] = &[
 
 /// The result of an operation that a row of the table computes.
 fn apply(
-    t: &mut Translator<'_>,
-    body: &mut Body,
-    op: Op,
-    operands: &[Val],
-    wide: Option<Float>,
-) -> Result<Val> {
+    t: &mut StablehloTranslator<'_>,
+    body: &mut NodeGraph,
+    op: MlirOp,
+    operands: &[ElementValue],
+    wide: Option<MlirFloat>,
+) -> TranslateResult<ElementValue> {
     let name = t.module.name(op);
     let Some((arity, function)) = function(plain_name(name)) else {
         return Err(t.unsupported(op, format!("{name} in a region")));
     };
     t.ensure(op, arity == operands.len(), "has too few or many operands")?;
     let element = t.result_element(op, 0)?;
-    let call = Call {
+    let call = ElementwiseCall {
         module: t.module,
         op,
         result: widened(t.expressed(element), wide),
     };
     // Quantised scalars are computed with as the numbers that they stand for.
     let operands = operands.iter().cloned();
-    let operands: Vec<Val> = operands
+    let operands: Vec<ElementValue> = operands
         .map(|val| t.real_scalar(op, body, val))
-        .collect::<Result<_>>()?;
+        .collect::<TranslateResult<_>>()?;
     call.check_operands(t, &operands)?;
-    let result = function(&mut Calc::new(body), &call, &operands);
+    let result = function(&mut ScalarBuilder::new(body), &call, &operands);
     let unknown = || t.unsupported(op, format!("{name} of {}", operands[0].element));
     t.stored_scalar(op, body, result.ok_or_else(unknown)?, element)
 }
 
 /// A combiner of a region: its arguments are the parts of the scalars of these types in turn.
 pub(super) fn combiner(
-    t: &mut Translator<'_>,
-    op: Op,
-    block: Block,
-    elements: &[Element],
-    wide: Option<Float>,
-) -> Result<(Combiner, Vec<Val>)> {
-    let mut body = Body::default();
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    block: MlirBlock,
+    elements: &[TensorElement],
+    wide: Option<MlirFloat>,
+) -> TranslateResult<(ScalarCombiner, Vec<ElementValue>)> {
+    let mut body = NodeGraph::default();
     let mut number = 0;
-    let arguments = elements.iter().map(|element| Val {
+    let arguments = elements.iter().map(|element| ElementValue {
         element: *element,
         nodes: (0..element.parts())
             .map(|_| {
@@ -258,7 +270,7 @@ pub(super) fn combiner(
     let results = scalars(t, &mut body, block, arguments, wide)?;
     t.ensure(op, !results.is_empty(), "has a region without results")?;
     let nodes = results.iter().flat_map(|val| val.nodes.clone()).collect();
-    let combiner = Combiner {
+    let combiner = ScalarCombiner {
         body,
         results: nodes,
     };

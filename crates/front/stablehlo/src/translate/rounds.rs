@@ -1,32 +1,32 @@
 //! Loops of a number of rounds that is known when they begin.
 
-use super::element::Element;
-use super::error::Result;
-use super::translator::{Tensor, Translator};
-use spirula_program::{Literal, Op as Scalar};
-use spirula_tensor::ir::{Dim, Shape, TensorType, Value};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::translator::{StablehloTranslator, TypedTensor};
+use spirula_program::{Op as Scalar, ScalarLiteral};
+use spirula_tensor::ir::{DenseTensorType, DimExtent, TensorShape, TensorValue};
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// A tensor of zeros.
-    pub fn zeros(&mut self, element: Element, shape: &Shape) -> Tensor {
-        let zero = Literal::new(element.storage(), 0);
+    pub fn zeros(&mut self, element: TensorElement, shape: &TensorShape) -> TypedTensor {
+        let zero = ScalarLiteral::new(element.storage(), 0);
         let parts = (0..element.parts()).map(|_| self.builder.splat(zero, shape));
-        let parts: Vec<Value> = parts.collect();
-        Tensor::of(element, &parts)
+        let parts: Vec<TensorValue> = parts.collect();
+        TypedTensor::of(element, &parts)
     }
 
     /// Tensors that are made anew in each of `count` rounds, from what they were and the number of
     /// the round, a tensor of rank 0.
     pub fn rounds(
         &mut self,
-        initial: &[Tensor],
-        count: Dim,
-        step: impl FnOnce(&mut Self, &[Tensor], Value) -> Result<Vec<Tensor>>,
-    ) -> Result<Vec<Tensor>> {
-        let mut values = vec![self.builder.splat(Literal::i64(0), &[])];
+        initial: &[TypedTensor],
+        count: DimExtent,
+        step: impl FnOnce(&mut Self, &[TypedTensor], TensorValue) -> TranslateResult<Vec<TypedTensor>>,
+    ) -> TranslateResult<Vec<TypedTensor>> {
+        let mut values = vec![self.builder.splat(ScalarLiteral::i64(0), &[])];
         values.extend(parts(initial));
         let types = values.iter().map(|value| self.builder.ty(*value).clone());
-        let types: Vec<TensorType> = types.collect();
+        let types: Vec<DenseTensorType> = types.collect();
         let state = self.builder.begin_block(&types);
         let goes_on = self.builder.elementwise(&state[..1], |body, v| {
             let count = body.size(count);
@@ -50,10 +50,10 @@ impl Translator<'_> {
     /// The same for one tensor.
     pub fn rounds_of_one(
         &mut self,
-        initial: Tensor,
-        count: Dim,
-        step: impl FnOnce(&mut Self, &Tensor, Value) -> Result<Tensor>,
-    ) -> Result<Tensor> {
+        initial: TypedTensor,
+        count: DimExtent,
+        step: impl FnOnce(&mut Self, &TypedTensor, TensorValue) -> TranslateResult<TypedTensor>,
+    ) -> TranslateResult<TypedTensor> {
         let mut last = self.rounds(&[initial], count, |t, state, round| {
             Ok(vec![step(t, &state[0], round)?])
         })?;
@@ -61,18 +61,18 @@ impl Translator<'_> {
     }
 }
 
-fn parts(tensors: &[Tensor]) -> impl Iterator<Item = Value> + '_ {
+fn parts(tensors: &[TypedTensor]) -> impl Iterator<Item = TensorValue> + '_ {
     tensors
         .iter()
         .flat_map(|tensor| tensor.parts.iter().copied())
 }
 
 /// Tensors like others, of other parts.
-fn like(tensors: &[Tensor], parts: &[Value]) -> Vec<Tensor> {
+fn like(tensors: &[TypedTensor], parts: &[TensorValue]) -> Vec<TypedTensor> {
     let mut parts = parts.iter().copied();
     let replaced = tensors.iter().map(|tensor| {
-        let own: Vec<Value> = parts.by_ref().take(tensor.parts.len()).collect();
-        Tensor::of(tensor.element, &own)
+        let own: Vec<TensorValue> = parts.by_ref().take(tensor.parts.len()).collect();
+        TypedTensor::of(tensor.element, &own)
     });
     replaced.collect()
 }

@@ -1,25 +1,25 @@
 //! `map` and `chlo.scan`.
 
-use super::error::Result;
+use super::error::TranslateResult;
 use super::movement::choose;
 use super::region;
-use super::scalar::{Calc, Val};
-use super::translator::{Item, Tensor, Translator};
-use crate::mlir::Op;
-use spirula_program::Scalar as Ty;
-use spirula_tensor::ir::{Dim, Shape, Structured, Value};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::mlir::MlirOp;
+use spirula_program::ScalarType as Ty;
+use spirula_tensor::ir::{DimExtent, StructuredOp, TensorShape, TensorValue};
 
 /// `map`: a region for each element.
-pub(super) fn map(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn map(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     let shape = t.common_shape(op, &operands)?;
     let block = t.region(op, 0)?;
-    let mut s = Structured::parallel(&shape);
+    let mut s = StructuredOp::parallel(&shape);
     let point = s.point();
     let values = operands
         .iter()
         .map(|operand| t.read(&mut s, operand, &point));
-    let values: Vec<Val> = values.collect();
+    let values: Vec<ElementValue> = values.collect();
     let results = region::scalars(t, &mut s.body, block, values, None)?;
     t.ensure(op, results.len() == 1, "has a region of another type")?;
     let tensor = t.finish(s, &results[0]);
@@ -28,7 +28,7 @@ pub(super) fn map(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// `chlo.scan`: a loop over the slices of a dimension. The region takes a slice of each input and
 /// what is carried, and gives a slice of each output and what is carried on.
-pub(super) fn scan(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     let arguments = t.module.arguments(t.region(op, 0)?).len();
     let results = t.module.results(op).len();
@@ -55,9 +55,14 @@ pub(super) fn scan(t: &mut Translator<'_>, op: Op) -> Result<()> {
         let index = row(t, round, count, is_reverse);
         let mut items = Vec::new();
         for input in inputs {
-            items.push(Item::Tensor(slice(t, input, dimension, index)?));
+            items.push(TranslatedValue::Tensor(slice(t, input, dimension, index)?));
         }
-        items.extend(before[outputs..].iter().cloned().map(Item::Tensor));
+        items.extend(
+            before[outputs..]
+                .iter()
+                .cloned()
+                .map(TranslatedValue::Tensor),
+        );
         let given = region_on(t, op, items)?;
         t.ensure(
             op,
@@ -74,7 +79,11 @@ pub(super) fn scan(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// What the region gives for its arguments, which are tensors.
-fn region_on(t: &mut Translator<'_>, op: Op, items: Vec<Item>) -> Result<Vec<Tensor>> {
+fn region_on(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    items: Vec<TranslatedValue>,
+) -> TranslateResult<Vec<TypedTensor>> {
     let block = t.region(op, 0)?;
     for (argument, item) in t.module.arguments(block).zip(items) {
         t.matches(op, t.module.type_of(argument), &item)?;
@@ -82,18 +91,23 @@ fn region_on(t: &mut Translator<'_>, op: Op, items: Vec<Item>) -> Result<Vec<Ten
     }
     let given = t.nested_block(block)?;
     let tensors = given.into_iter().map(|item| match item {
-        Item::Tensor(tensor) => Ok(tensor),
+        TranslatedValue::Tensor(tensor) => Ok(tensor),
         _ => Err(t.invalid(op, "a region gives what is no tensor")),
     });
     tensors.collect()
 }
 
 /// The slice that a round takes.
-fn row(t: &mut Translator<'_>, round: Value, count: Dim, is_reverse: bool) -> Value {
+fn row(
+    t: &mut StablehloTranslator<'_>,
+    round: TensorValue,
+    count: DimExtent,
+    is_reverse: bool,
+) -> TensorValue {
     match is_reverse {
         false => round,
         true => t.builder.elementwise(&[round], |body, v| {
-            let mut c = Calc::new(body);
+            let mut c = ScalarBuilder::new(body);
             let size = c.body.size(count);
             let last = c.plus(size, -1.0);
             c.sub(last, v[0])
@@ -102,8 +116,13 @@ fn row(t: &mut Translator<'_>, round: Value, count: Dim, is_reverse: bool) -> Va
 }
 
 /// A slice without its dimension.
-fn slice(t: &mut Translator<'_>, input: &Tensor, dimension: usize, index: Value) -> Result<Tensor> {
-    let mut shape: Shape = t.shape(input);
+fn slice(
+    t: &mut StablehloTranslator<'_>,
+    input: &TypedTensor,
+    dimension: usize,
+    index: TensorValue,
+) -> TranslateResult<TypedTensor> {
+    let mut shape: TensorShape = t.shape(input);
     shape.remove(dimension);
     t.map(&shape, |t, s, point| {
         let mut position = point.to_vec();
@@ -114,12 +133,12 @@ fn slice(t: &mut Translator<'_>, input: &Tensor, dimension: usize, index: Value)
 
 /// A tensor with another slice.
 fn with_slice(
-    t: &mut Translator<'_>,
-    op: Op,
-    tensor: &Tensor,
-    new: &Tensor,
-    (dimension, index): (usize, Value),
-) -> Result<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    tensor: &TypedTensor,
+    new: &TypedTensor,
+    (dimension, index): (usize, TensorValue),
+) -> TranslateResult<TypedTensor> {
     let shape = t.shape(tensor);
     let mut own = shape.clone();
     if dimension < own.len() {
@@ -132,13 +151,13 @@ fn with_slice(
         let mut position = point.to_vec();
         position.remove(dimension);
         let (new, old) = (t.read(s, new, &position), t.read(s, tensor, point));
-        let is_slice = Calc::new(&mut s.body).eq(point[dimension], at);
+        let is_slice = ScalarBuilder::new(&mut s.body).eq(point[dimension], at);
         Ok(choose(s, is_slice, &new, &old))
     })
 }
 
 /// Collectives among groups of one: what each has is the result.
-pub(super) fn alone(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let groups = t.module.attribute(op, "replica_groups");
     let groups = groups.and_then(|groups| t.module.as_elements(groups));
     let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
@@ -151,7 +170,7 @@ pub(super) fn alone(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// `collective_permute` where the only device sends to itself.
-pub(super) fn permuted_alone(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn permuted_alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let pairs = t.module.attribute(op, "source_target_pairs");
     let pairs = pairs.and_then(|pairs| t.module.as_integers(pairs));
     if pairs.as_deref() != Some(&[0, 0]) {

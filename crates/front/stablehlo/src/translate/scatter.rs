@@ -1,20 +1,21 @@
 //! `scatter`.
 
 use super::dims::merged_shapes;
-use super::element::Element;
-use super::error::Result;
-use super::gather::Numbers;
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::gather::GatherDimensions;
 use super::movement::choose;
 use super::region;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Block, Op};
-use spirula_program::{Op as Arithmetic, Scalar};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirBlock, MlirOp};
+use spirula_program::{Op as Arithmetic, ScalarType};
 use spirula_tensor::ir::{
-    AxisKind, Body, Combiner, Destination, Node, NodeData, Shape, Structured, Yield,
+    AxisKind, NodeData, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield,
+    TensorShape, YieldDestination,
 };
 
-/// Names of the fields in the order of [`Numbers`].
+/// Names of the fields in the order of [`GatherDimensions`].
 const SCATTER: [&str; 6] = [
     "update_window_dims",
     "inserted_window_dims",
@@ -25,7 +26,7 @@ const SCATTER: [&str; 6] = [
 ];
 
 /// `scatter`
-pub(super) fn scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn scatter(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     let count = operands.len() / 2;
     t.ensure(
@@ -37,22 +38,22 @@ pub(super) fn scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let (indices, updates) = (&rest[0], &rest[1..]);
     let attr = t.module.attribute(op, "scatter_dimension_numbers");
     let attr = attr.ok_or_else(|| t.invalid(op, "scatter has no dimension numbers"))?;
-    let is_index = matches!(indices.element, Element::Int { .. });
+    let is_index = matches!(indices.element, TensorElement::Int { .. });
     t.ensure(op, is_index, "has indices that are no integers")?;
     let rank = t.common_shape(op, inputs)?.len();
     let index_sizes = t.shape(indices);
     let update_sizes = t.common_shape(op, updates)?;
     let ranks = (rank, &index_sizes, update_sizes.len());
-    let numbers = Numbers::new(t, op, attr, SCATTER, ranks)?;
+    let numbers = GatherDimensions::new(t, op, attr, SCATTER, ranks)?;
     let mut batch_sizes = index_sizes.to_vec();
     if numbers.vector < batch_sizes.len() {
         batch_sizes.remove(numbers.vector);
     }
     let others = (0..update_sizes.len()).filter(|at| !numbers.offset.contains(at));
-    let others: Shape = others.map(|at| update_sizes[at]).collect();
+    let others: TensorShape = others.map(|at| update_sizes[at]).collect();
     let fits = merged_shapes(&others, &batch_sizes.into_iter().collect());
     t.ensure(op, fits.is_some(), "has updates of another shape")?;
-    let scatter = Scatter {
+    let scatter = ScatterUpdates {
         op,
         block: t.region(op, 0)?,
         numbers,
@@ -60,7 +61,7 @@ pub(super) fn scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
         updates,
         sizes: update_sizes,
     };
-    let elements: Vec<Element> = inputs.iter().map(|input| input.element).collect();
+    let elements: Vec<TensorElement> = inputs.iter().map(|input| input.element).collect();
     let results = match combiners(t, op, scatter.block, &elements)? {
         Some(combiners) => scatter.at_once(t, inputs, combiners)?,
         None => scatter.in_rounds(t, inputs)?,
@@ -69,31 +70,31 @@ pub(super) fn scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// Updates and where they go.
-struct Scatter<'a> {
-    op: Op,
-    block: Block,
-    numbers: Numbers,
-    indices: &'a Tensor,
-    updates: &'a [Tensor],
+struct ScatterUpdates<'a> {
+    op: MlirOp,
+    block: MlirBlock,
+    numbers: GatherDimensions,
+    indices: &'a TypedTensor,
+    updates: &'a [TypedTensor],
     /// The shape of the updates.
-    sizes: Shape,
+    sizes: TensorShape,
 }
 
-impl Scatter<'_> {
+impl ScatterUpdates<'_> {
     /// Where the update at a point goes.
     fn position(
         &self,
-        t: &mut Translator<'_>,
-        s: &mut Structured,
+        t: &mut StablehloTranslator<'_>,
+        s: &mut StructuredOp,
         rank: usize,
-        point: &[Node],
-    ) -> Vec<Node> {
+        point: &[ScalarNode],
+    ) -> Vec<ScalarNode> {
         let batch = self.numbers.batch(point);
         let ranks = (&batch[..], rank);
         let mut position = self
             .numbers
             .start(t, s, self.indices, ranks, |_, index, _| index);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         for (from, to) in self.numbers.offset.iter().zip(self.numbers.kept(rank)) {
             position[to] = c.add(position[to], point[*from]);
         }
@@ -103,15 +104,15 @@ impl Scatter<'_> {
     /// The updates at a point, as elements of the inputs.
     fn values(
         &self,
-        t: &mut Translator<'_>,
-        s: &mut Structured,
-        inputs: &[Tensor],
-        point: &[Node],
-    ) -> Result<Vec<Val>> {
+        t: &mut StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        inputs: &[TypedTensor],
+        point: &[ScalarNode],
+    ) -> TranslateResult<Vec<ElementValue>> {
         let updates = inputs.iter().zip(self.updates);
         let values = updates.map(|(input, update)| {
             let value = t.read(s, update, point);
-            let value = Calc::new(&mut s.body).convert(&value, input.element);
+            let value = ScalarBuilder::new(&mut s.body).convert(&value, input.element);
             value.ok_or_else(|| t.unsupported(self.op, "type of updates"))
         });
         values.collect()
@@ -120,11 +121,11 @@ impl Scatter<'_> {
     /// All updates at once, each part combined by itself.
     fn at_once(
         &self,
-        t: &mut Translator<'_>,
-        inputs: &[Tensor],
-        combiners: Vec<Option<Combiner>>,
-    ) -> Result<Vec<Tensor>> {
-        let mut s = Structured::parallel(&self.sizes);
+        t: &mut StablehloTranslator<'_>,
+        inputs: &[TypedTensor],
+        combiners: Vec<Option<ScalarCombiner>>,
+    ) -> TranslateResult<Vec<TypedTensor>> {
+        let mut s = StructuredOp::parallel(&self.sizes);
         let point = s.point();
         let position = self.position(t, &mut s, t.shape(&inputs[0]).len(), &point);
         let values = self.values(t, &mut s, inputs, &point)?;
@@ -135,18 +136,22 @@ impl Scatter<'_> {
 
     /// One index after the other, where parts depend on each other: the updates of one go to different
     /// elements.
-    fn in_rounds(&self, t: &mut Translator<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    fn in_rounds(
+        &self,
+        t: &mut StablehloTranslator<'_>,
+        inputs: &[TypedTensor],
+    ) -> TranslateResult<Vec<TypedTensor>> {
         let is_batch = |at: &usize| !self.numbers.offset.contains(at);
         let batch: Vec<usize> = (0..self.sizes.len()).filter(is_batch).collect();
-        let batch_sizes: Shape = batch.iter().map(|at| self.sizes[*at]).collect();
+        let batch_sizes: TensorShape = batch.iter().map(|at| self.sizes[*at]).collect();
         let count = t.dim_by(&batch_sizes, |c, sizes| {
             let one = c.body.i64(1);
             sizes.iter().fold(one, |all, size| c.mul(all, *size))
         });
         let shape = t.shape(&inputs[0]);
         t.rounds(inputs, count, |t, before, round| {
-            let mut s = Structured::default();
-            let mut rest = s.body.element(round, Scalar::I64, &[]);
+            let mut s = StructuredOp::default();
+            let mut rest = s.body.element(round, ScalarType::I64, &[]);
             let mut point = vec![rest; self.sizes.len()];
             for at in batch.iter().rev() {
                 let size = s.body.size(self.sizes[*at]);
@@ -161,7 +166,7 @@ impl Scatter<'_> {
             let mut values = Vec::new();
             for tensor in before {
                 let value = t.read(&mut s, tensor, &position);
-                let zero = Calc::new(&mut s.body).known(tensor.element, 0.0);
+                let zero = ScalarBuilder::new(&mut s.body).known(tensor.element, 0.0);
                 values.push(choose(&mut s, inside, &value, &zero));
             }
             values.extend(self.values(t, &mut s, before, &point)?);
@@ -179,8 +184,8 @@ impl Scatter<'_> {
 }
 
 /// Whether a position is within a shape.
-fn within(s: &mut Structured, position: &[Node], shape: &Shape) -> Node {
-    let mut c = Calc::new(&mut s.body);
+fn within(s: &mut StructuredOp, position: &[ScalarNode], shape: &TensorShape) -> ScalarNode {
+    let mut c = ScalarBuilder::new(&mut s.body);
     let mut inside = c.truth(true);
     for (index, dim) in position.iter().zip(shape) {
         let range = [c.body.i64(0), c.body.size(*dim)];
@@ -193,20 +198,20 @@ fn within(s: &mut Structured, position: &[Node], shape: &Shape) -> Node {
 /// Tensors with values at a position, combined with what is there where there are combiners. `distinct` says that
 /// no two points have the same position.
 fn scattered(
-    t: &mut Translator<'_>,
-    mut s: Structured,
-    inputs: &[Tensor],
-    values: &[Val],
-    position: &[Node],
-    (combiners, distinct): (Vec<Option<Combiner>>, bool),
-) -> Vec<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    mut s: StructuredOp,
+    inputs: &[TypedTensor],
+    values: &[ElementValue],
+    position: &[ScalarNode],
+    (combiners, distinct): (Vec<Option<ScalarCombiner>>, bool),
+) -> Vec<TypedTensor> {
     let mut combiners = combiners.into_iter();
     let bases = inputs.iter().flat_map(|input| &input.parts);
     let nodes = values.iter().flat_map(|value| &value.nodes);
     for (base, value) in bases.zip(nodes) {
-        s.yields.push(Yield {
+        s.yields.push(StructuredYield {
             value: *value,
-            destination: Destination::Scatter {
+            destination: YieldDestination::Scatter {
                 base: *base,
                 indices: position.to_vec(),
                 combiner: combiners.next().flatten(),
@@ -215,7 +220,7 @@ fn scattered(
         });
     }
     let mut parts = t.builder.structured(s).into_iter();
-    let results = inputs.iter().map(|input| Tensor {
+    let results = inputs.iter().map(|input| TypedTensor {
         element: input.element,
         parts: parts.by_ref().take(input.parts.len()).collect(),
         followed: None,
@@ -225,11 +230,11 @@ fn scattered(
 
 /// The combiner of each part of a region of one operand.
 pub(super) fn part_combiners(
-    t: &mut Translator<'_>,
-    op: Op,
-    block: Block,
-    element: Element,
-) -> Result<Vec<Option<Combiner>>> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    block: MlirBlock,
+    element: TensorElement,
+) -> TranslateResult<Vec<Option<ScalarCombiner>>> {
     let combiners = combiners(t, op, block, &[element])?;
     combiners.ok_or_else(|| t.unsupported(op, "scatter of values that depend on each other"))
 }
@@ -237,14 +242,14 @@ pub(super) fn part_combiners(
 /// For each part of each operand how an element and an update are combined; nothing where the
 /// update replaces the element. None if parts depend on each other.
 fn combiners(
-    t: &mut Translator<'_>,
-    op: Op,
-    block: Block,
-    elements: &[Element],
-) -> Result<Option<Vec<Option<Combiner>>>> {
-    let twice: Vec<Element> = elements.iter().chain(elements).copied().collect();
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    block: MlirBlock,
+    elements: &[TensorElement],
+) -> TranslateResult<Option<Vec<Option<ScalarCombiner>>>> {
+    let twice: Vec<TensorElement> = elements.iter().chain(elements).copied().collect();
     let (whole, results) = region::combiner(t, op, block, &twice, None)?;
-    let types = results.iter().map(|val: &Val| val.element);
+    let types = results.iter().map(|val: &ElementValue| val.element);
     t.ensure(
         op,
         types.eq(elements.iter().copied()),
@@ -257,7 +262,7 @@ fn combiners(
             combiners.push(None);
             continue;
         }
-        let mut body = Body::default();
+        let mut body = NodeGraph::default();
         let mut is_alone = true;
         let results = body.import(&whole.body, &[*result], |body, _, data| match data {
             NodeData::Argument(number) => {
@@ -270,15 +275,18 @@ fn combiners(
         if !is_alone {
             return Ok(None);
         }
-        combiners.push(Some(Combiner { body, results }));
+        combiners.push(Some(ScalarCombiner { body, results }));
     }
     Ok(Some(combiners))
 }
 
 /// Type of a part, counted over all operands.
-fn part_type(elements: &[Element], part: u32) -> Scalar {
+fn part_type(elements: &[TensorElement], part: u32) -> ScalarType {
     let parts = elements
         .iter()
         .flat_map(|e| std::iter::repeat_n(e.storage(), e.parts()));
-    parts.into_iter().nth(part as usize).unwrap_or(Scalar::I32)
+    parts
+        .into_iter()
+        .nth(part as usize)
+        .unwrap_or(ScalarType::I32)
 }

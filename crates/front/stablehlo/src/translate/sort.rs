@@ -1,15 +1,15 @@
 //! `sort` and `top_k`.
 
-use super::element::Element;
-use super::error::Result;
+use super::element::TensorElement;
+use super::error::TranslateResult;
 use super::region;
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Block, Op};
-use spirula_tensor::ir::{Body, Combiner, Dim, Sort};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirBlock, MlirOp};
+use spirula_tensor::ir::{DimExtent, NodeGraph, ScalarCombiner, TensorSort};
 
 /// `sort`
-pub(super) fn sort(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn sort(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.operands(op)?;
     let dimension = t.module.integer(op, "dimension").unwrap_or(-1);
     let is_stable = t.module.boolean(op, "is_stable").unwrap_or(false);
@@ -21,13 +21,13 @@ pub(super) fn sort(t: &mut Translator<'_>, op: Op) -> Result<()> {
 /// Tensors along a dimension, which counts from the last where it is negative, in the order of a
 /// comparator.
 fn ordered(
-    t: &mut Translator<'_>,
-    op: Op,
-    operands: &[Tensor],
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    operands: &[TypedTensor],
     dimension: i64,
-    comparator: Block,
+    comparator: MlirBlock,
     is_stable: bool,
-) -> Result<Vec<Tensor>> {
+) -> TranslateResult<Vec<TypedTensor>> {
     t.ensure(op, !operands.is_empty(), "has no operands")?;
     let rank = t.common_shape(op, operands)?.len() as i64;
     let dimension = match dimension {
@@ -39,16 +39,16 @@ fn ordered(
         (0..rank).contains(&dimension),
         "sorts along no dimension",
     )?;
-    let mut body = Body::default();
+    let mut body = NodeGraph::default();
     let arguments = pairs(&mut body, operands);
     let results = region::scalars(t, &mut body, comparator, arguments, None)?;
-    let is_test = matches!(&results[..], [val] if val.element == Element::Bool);
+    let is_test = matches!(&results[..], [val] if val.element == TensorElement::Bool);
     t.ensure(op, is_test, "has a wrong comparator")?;
-    let sort = Sort {
+    let sort = TensorSort {
         operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
         dimension: dimension as usize,
         is_stable,
-        comparator: Combiner {
+        comparator: ScalarCombiner {
             results: vec![results[0].node()],
             body,
         },
@@ -59,7 +59,10 @@ fn ordered(
 /// `custom_call @ApproxTopK`: the first elements along a dimension, in the order of a function. It
 /// may leave out some of them, and never does here. Behind the tensors stand what they are filled up
 /// with, which nothing needs.
-pub(super) fn approximate_top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn approximate_top_k(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     let mut operands = t.operands(op)?;
     operands.truncate(t.module.results(op).len());
     let configuration = t.module.attribute(op, "mhlo.backend_config");
@@ -89,7 +92,7 @@ pub(super) fn approximate_top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 /// The two elements of each operand, as the arguments of the IR's comparators lie.
-fn pairs(body: &mut Body, operands: &[Tensor]) -> Vec<Val> {
+fn pairs(body: &mut NodeGraph, operands: &[TypedTensor]) -> Vec<ElementValue> {
     let mut first = 0;
     let mut arguments = Vec::new();
     for operand in operands {
@@ -97,7 +100,7 @@ fn pairs(body: &mut Body, operands: &[Tensor]) -> Vec<Val> {
         for side in 0..2 {
             let parts = 0..element.parts() as u32;
             let argument = |part| body.argument(first + 2 * part + side, element.storage());
-            arguments.push(Val {
+            arguments.push(ElementValue {
                 element,
                 nodes: parts.map(argument).collect(),
             });
@@ -107,9 +110,13 @@ fn pairs(body: &mut Body, operands: &[Tensor]) -> Vec<Val> {
     arguments
 }
 
-fn sorted(t: &mut Translator<'_>, sort: Sort, like: &[Tensor]) -> Vec<Tensor> {
+fn sorted(
+    t: &mut StablehloTranslator<'_>,
+    sort: TensorSort,
+    like: &[TypedTensor],
+) -> Vec<TypedTensor> {
     let mut parts = t.builder.sort(sort).into_iter();
-    let results = like.iter().map(|operand| Tensor {
+    let results = like.iter().map(|operand| TypedTensor {
         element: operand.element,
         parts: parts.by_ref().take(operand.parts.len()).collect(),
         followed: None,
@@ -119,7 +126,7 @@ fn sorted(t: &mut Translator<'_>, sort: Sort, like: &[Tensor]) -> Vec<Tensor> {
 
 /// `chlo.top_k`: the greatest elements of the last dimension and their indices, equal ones in
 /// order, NaN above all numbers.
-pub(super) fn top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn top_k(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.operand(op, 0)?;
     let mut shape = t.shape(&operand);
     let k = t.integer(op, "k")?;
@@ -129,7 +136,7 @@ pub(super) fn top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.ensure(op, fits, "takes more than there is")?;
     let index = t.result_element(op, 1)?;
     let sorted = t.ranked(op, operand, index, "GT")?;
-    shape[rank - 1] = Dim::Static(k as u64);
+    shape[rank - 1] = DimExtent::Static(k as u64);
     let mut results = Vec::new();
     for tensor in sorted {
         results.push(t.moved(&tensor, &shape, |_, point| point.to_vec())?);
@@ -137,35 +144,35 @@ pub(super) fn top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.give(op, results)
 }
 
-impl Translator<'_> {
+impl StablehloTranslator<'_> {
     /// The elements of the last dimension in order, by a direction of comparison, and the indices
     /// that they had; equal ones stay in order.
     pub fn ranked(
         &mut self,
-        op: Op,
-        operand: Tensor,
-        index: Element,
+        op: MlirOp,
+        operand: TypedTensor,
+        index: TensorElement,
         direction: &str,
-    ) -> Result<Vec<Tensor>> {
+    ) -> TranslateResult<Vec<TypedTensor>> {
         let shape = self.shape(&operand);
         let dimension = shape.len() - 1;
         let indices = self.map(&shape, |t, s, point| {
-            let value = Val::new(Element::I64, point[dimension]);
-            let value = Calc::new(&mut s.body).convert(&value, index);
+            let value = ElementValue::new(TensorElement::I64, point[dimension]);
+            let value = ScalarBuilder::new(&mut s.body).convert(&value, index);
             value.ok_or_else(|| t.unsupported(op, "type of indices"))
         })?;
         let operands = [operand, indices];
-        let mut body = Body::default();
+        let mut body = NodeGraph::default();
         let arguments = pairs(&mut body, &operands);
-        let mut c = Calc::new(&mut body);
-        let total = matches!(operands[0].element, Element::Float(_));
+        let mut c = ScalarBuilder::new(&mut body);
+        let total = matches!(operands[0].element, TensorElement::Float(_));
         let first = c.compare(direction, total, &arguments[..2]);
         let first = first.ok_or_else(|| self.unsupported(op, "type of what is ordered"))?;
-        let sort = Sort {
+        let sort = TensorSort {
             operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
             dimension,
             is_stable: true,
-            comparator: Combiner {
+            comparator: ScalarCombiner {
                 results: vec![first.node()],
                 body,
             },

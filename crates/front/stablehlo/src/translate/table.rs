@@ -1,19 +1,19 @@
 //! The operations, one row each; those that compute element by element are rows of
 //! [`super::scalar`].
 
-use super::error::Result;
-use super::translator::Translator;
+use super::error::TranslateResult;
+use super::translator::StablehloTranslator;
 use super::{
     bits, constant, contraction, control, dims, elementwise, fourier, gather, linear, movement,
     normalization, quantized, ragged, random, reduction, scalar, scan, scatter, sort,
 };
-use crate::mlir::Op;
+use crate::mlir::MlirOp;
 
-type Translate = fn(&mut Translator<'_>, Op) -> Result<()>;
+type TranslateFn = fn(&mut StablehloTranslator<'_>, MlirOp) -> TranslateResult<()>;
 
 /// Operations that take elements as they are stored. Names of StableHLO's operations stand without
 /// their dialect.
-static ON_ELEMENTS: &[(&str, Translate)] = &[
+static ON_ELEMENTS: &[(&str, TranslateFn)] = &[
     ("constant", constant::constant),
     ("reshape", movement::reshape),
     ("broadcast_in_dim", movement::broadcast_in_dim),
@@ -75,7 +75,7 @@ static ON_ELEMENTS: &[(&str, Translate)] = &[
 ];
 
 /// Operations that compute with the numbers that elements stand for.
-static ON_VALUES: &[(&str, Translate)] = &[
+static ON_VALUES: &[(&str, TranslateFn)] = &[
     ("map", scan::map),
     ("reduce", reduction::reduce),
     ("reduce_window", reduction::reduce_window),
@@ -99,13 +99,13 @@ pub(super) fn plain_name(name: &str) -> &str {
     name.strip_prefix("stablehlo.").unwrap_or(name)
 }
 
-fn row(rows: &[(&str, Translate)], name: &str) -> Option<Translate> {
+fn row(rows: &[(&str, TranslateFn)], name: &str) -> Option<TranslateFn> {
     let row = rows.iter().find(|(row, _)| *row == name);
     row.map(|(_, translate)| *translate)
 }
 
 /// Translates an operation.
-pub(super) fn operation(t: &mut Translator<'_>, op: Op) -> Result<()> {
+pub(super) fn operation(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let name = t.module.name(op);
     let plain = plain_name(name);
     if let Some(translate) = row(ON_ELEMENTS, plain) {

@@ -1,36 +1,38 @@
 //! The state of a translation: the function that grows, and what each value of the module is.
 
-use super::check::Check;
-use super::dims::{Dims, merged, merged_shapes};
-use super::element::Element;
-use super::error::{Error, Result};
-use super::region::Scalars;
+use super::check::ResultCheck;
+use super::dims::{SymbolicDims, merged, merged_shapes};
+use super::element::TensorElement;
+use super::error::{TranslateError, TranslateResult};
+use super::region::RegionScalars;
 use super::table;
-use crate::mlir::{Block, Module, Op, Region, Type, TypeKind, Value as Mlir};
+use crate::mlir::{
+    MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue as Mlir,
+};
 use smallvec::SmallVec;
-use spirula_diagnostics::Place;
-use spirula_tensor::Builder;
-use spirula_tensor::ir::{Dim, Node, Shape, Value};
+use spirula_diagnostics::SourceLocation;
+use spirula_tensor::TensorBuilder;
+use spirula_tensor::ir::{DimExtent, ScalarNode, TensorShape, TensorValue};
 use std::rc::Rc;
 
 /// A tensor: its element type, and a tensor of the IR for each part.
 #[derive(Clone, Debug)]
-pub(super) struct Tensor {
-    pub element: Element,
-    pub parts: SmallVec<[Value; 2]>,
+pub(super) struct TypedTensor {
+    pub element: TensorElement,
+    pub parts: SmallVec<[TensorValue; 2]>,
     /// What it holds in symbols, if that is followed.
-    pub followed: Option<Rc<[Node]>>,
+    pub followed: Option<Rc<[ScalarNode]>>,
 }
 
-impl Tensor {
+impl TypedTensor {
     /// A tensor of one part.
-    pub fn new(element: Element, part: Value) -> Tensor {
-        Tensor::of(element, &[part])
+    pub fn new(element: TensorElement, part: TensorValue) -> TypedTensor {
+        TypedTensor::of(element, &[part])
     }
 
     /// A tensor of its parts.
-    pub fn of(element: Element, parts: &[Value]) -> Tensor {
-        Tensor {
+    pub fn of(element: TensorElement, parts: &[TensorValue]) -> TypedTensor {
+        TypedTensor {
             element,
             parts: parts.into(),
             followed: None,
@@ -38,16 +40,16 @@ impl Tensor {
     }
 
     /// The first part.
-    pub fn part(&self) -> Value {
+    pub fn part(&self) -> TensorValue {
         self.parts[0]
     }
 }
 
 /// What a value of the module is.
 #[derive(Clone, Debug)]
-pub(super) enum Item {
-    Tensor(Tensor),
-    Tuple(Vec<Item>),
+pub(super) enum TranslatedValue {
+    Tensor(TypedTensor),
+    Tuple(Vec<TranslatedValue>),
     Token,
 }
 
@@ -57,31 +59,31 @@ const OPERATIONS: usize = 1 << 22;
 const DEPTH: usize = 200;
 
 /// The state of a translation.
-pub(super) struct Translator<'m> {
-    pub module: &'m Module,
-    pub builder: Builder,
-    items: Vec<Option<Item>>,
-    calls: Vec<Op>,
+pub(super) struct StablehloTranslator<'m> {
+    pub module: &'m MlirModule,
+    pub builder: TensorBuilder,
+    items: Vec<Option<TranslatedValue>>,
+    calls: Vec<MlirOp>,
     operations: usize,
     depth: usize,
     nested: usize,
     /// Operands of the operation that is translated on real numbers, and whether one is.
-    real: Vec<(Mlir, Tensor)>,
+    real: Vec<(Mlir, TypedTensor)>,
     on_real: bool,
     /// Sizes that are not known yet, and whether the module has any.
-    pub dims: Dims,
+    pub dims: SymbolicDims,
     pub is_dynamic: bool,
     /// What values of regions are within the body that is being made.
-    pub scalars: Scalars,
+    pub scalars: RegionScalars,
     /// Checks so far, with the tensors that they compare.
-    pub checks: Vec<(Check, Tensor, Tensor)>,
+    pub checks: Vec<(ResultCheck, TypedTensor, TypedTensor)>,
 }
 
-impl<'m> Translator<'m> {
-    pub fn new(module: &'m Module, name: &str) -> Self {
-        Translator {
+impl<'m> StablehloTranslator<'m> {
+    pub fn new(module: &'m MlirModule, name: &str) -> Self {
+        StablehloTranslator {
             module,
-            builder: Builder::new(name),
+            builder: TensorBuilder::new(name),
             items: vec![None; module.value_count()],
             calls: Vec::new(),
             operations: 0,
@@ -89,25 +91,25 @@ impl<'m> Translator<'m> {
             nested: 0,
             real: Vec::new(),
             on_real: false,
-            dims: Dims::default(),
+            dims: SymbolicDims::default(),
             is_dynamic: is_dynamic(module),
-            scalars: Scalars::new(module.value_count()),
+            scalars: RegionScalars::new(module.value_count()),
             checks: Vec::new(),
         }
     }
 
     /// An error at an operation.
-    pub fn invalid(&self, op: Op, message: impl Into<String>) -> Error {
-        Error::invalid(self.module.place(op), message)
+    pub fn invalid(&self, op: MlirOp, message: impl Into<String>) -> TranslateError {
+        TranslateError::invalid(self.module.place(op), message)
     }
 
     /// Something about an operation that is not known.
-    pub fn unsupported(&self, op: Op, what: impl Into<String>) -> Error {
-        Error::unsupported(self.module.place(op), what)
+    pub fn unsupported(&self, op: MlirOp, what: impl Into<String>) -> TranslateError {
+        TranslateError::unsupported(self.module.place(op), what)
     }
 
     /// An error at an operation unless a condition holds.
-    pub fn ensure(&self, op: Op, holds: bool, message: &str) -> Result<()> {
+    pub fn ensure(&self, op: MlirOp, holds: bool, message: &str) -> TranslateResult<()> {
         match holds {
             true => Ok(()),
             false => Err(self.invalid(op, format!("{} {message}", self.module.name(op)))),
@@ -115,19 +117,19 @@ impl<'m> Translator<'m> {
     }
 
     /// What a value is.
-    pub fn item(&self, op: Op, value: Mlir) -> Result<Item> {
+    pub fn item(&self, op: MlirOp, value: Mlir) -> TranslateResult<TranslatedValue> {
         let item = self.items[value.index()].clone();
         item.ok_or_else(|| self.invalid(op, "a value is used where it is not known"))
     }
 
     /// A tensor that a value is.
-    pub fn tensor(&self, op: Op, value: Mlir) -> Result<Tensor> {
+    pub fn tensor(&self, op: MlirOp, value: Mlir) -> TranslateResult<TypedTensor> {
         let real = self.real.iter().find(|(of, _)| *of == value);
         if let Some((_, tensor)) = real {
             return Ok(tensor.clone());
         }
         match self.item(op, value)? {
-            Item::Tensor(tensor) => Ok(tensor),
+            TranslatedValue::Tensor(tensor) => Ok(tensor),
             _ => Err(self.invalid(op, "a tensor is expected as operand")),
         }
     }
@@ -135,13 +137,13 @@ impl<'m> Translator<'m> {
     /// Translates an operation on the real numbers that its quantised operands stand for.
     pub fn on_values(
         &mut self,
-        op: Op,
-        translate: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+        op: MlirOp,
+        translate: impl FnOnce(&mut Self) -> TranslateResult<()>,
+    ) -> TranslateResult<()> {
         let module = self.module;
         let is_quantized = |value| {
             let element = module.types.element(module.type_of(value));
-            matches!(module.types.kind(element), TypeKind::Quantized(_))
+            matches!(module.types.kind(element), MlirTypeKind::Quantized(_))
         };
         let operands = module.operands(op).iter().copied();
         if !operands.chain(module.results(op)).any(is_quantized) {
@@ -161,7 +163,7 @@ impl<'m> Translator<'m> {
     }
 
     /// An operand that is a tensor.
-    pub fn operand(&self, op: Op, at: usize) -> Result<Tensor> {
+    pub fn operand(&self, op: MlirOp, at: usize) -> TranslateResult<TypedTensor> {
         let operand = self.module.operands(op).get(at);
         let operand = operand.ok_or_else(|| {
             let name = self.module.name(op);
@@ -171,18 +173,18 @@ impl<'m> Translator<'m> {
     }
 
     /// All operands, which are tensors.
-    pub fn operands(&self, op: Op) -> Result<Vec<Tensor>> {
+    pub fn operands(&self, op: MlirOp) -> TranslateResult<Vec<TypedTensor>> {
         let operands = self.module.operands(op).iter();
         operands.map(|value| self.tensor(op, *value)).collect()
     }
 
     /// Says what a value is.
-    pub fn bind(&mut self, value: Mlir, item: Item) {
+    pub fn bind(&mut self, value: Mlir, item: TranslatedValue) {
         self.items[value.index()] = Some(item);
     }
 
     /// Says what the results of an operation are; they must be of the types that it declares.
-    pub fn give(&mut self, op: Op, results: Vec<Tensor>) -> Result<()> {
+    pub fn give(&mut self, op: MlirOp, results: Vec<TypedTensor>) -> TranslateResult<()> {
         let values = self.module.results(op);
         let count = values.len();
         self.ensure(op, count == results.len(), "has another number of results")?;
@@ -192,10 +194,12 @@ impl<'m> Translator<'m> {
             let stored = (declared.0.stored(), tensor.element.stored());
             match (declared.0, tensor.element) {
                 // The same integers may have their scales along another dimension.
-                (Element::Quantized { .. }, Element::Quantized { .. }) if stored.0 == stored.1 => {
+                (TensorElement::Quantized { .. }, TensorElement::Quantized { .. })
+                    if stored.0 == stored.1 =>
+                {
                     tensor.element = declared.0;
                 }
-                (Element::Quantized { .. }, Element::Float(_)) if self.on_real => {
+                (TensorElement::Quantized { .. }, TensorElement::Float(_)) if self.on_real => {
                     tensor = self.quantize(op, &tensor, declared.0)?;
                 }
                 _ => {}
@@ -209,20 +213,20 @@ impl<'m> Translator<'m> {
                 return Err(self.invalid(op, message));
             };
             let tensor = self.as_shape(tensor, &shape);
-            self.bind(value, Item::Tensor(tensor));
+            self.bind(value, TranslatedValue::Tensor(tensor));
         }
         Ok(())
     }
 
     /// Gives the only result.
-    pub fn give_one(&mut self, op: Op, result: Tensor) -> Result<()> {
+    pub fn give_one(&mut self, op: MlirOp, result: TypedTensor) -> TranslateResult<()> {
         self.give(op, vec![result])
     }
 
     /// A tensor whose shape is known to be another.
-    pub fn as_shape(&mut self, tensor: Tensor, shape: &Shape) -> Tensor {
+    pub fn as_shape(&mut self, tensor: TypedTensor, shape: &TensorShape) -> TypedTensor {
         let parts = tensor.parts.iter();
-        Tensor {
+        TypedTensor {
             parts: parts
                 .map(|part| self.builder.reshape(*part, shape.clone()))
                 .collect(),
@@ -231,8 +235,12 @@ impl<'m> Translator<'m> {
     }
 
     /// One shape for tensors that have to be of one.
-    pub fn common_shape(&mut self, op: Op, tensors: &[Tensor]) -> Result<Shape> {
-        let shapes: Vec<Shape> = tensors.iter().map(|tensor| self.shape(tensor)).collect();
+    pub fn common_shape(
+        &mut self,
+        op: MlirOp,
+        tensors: &[TypedTensor],
+    ) -> TranslateResult<TensorShape> {
+        let shapes: Vec<TensorShape> = tensors.iter().map(|tensor| self.shape(tensor)).collect();
         for pair in shapes.windows(2) {
             for (a, b) in pair[0].iter().zip(&pair[1]) {
                 self.builder.demand_equal(*a, *b);
@@ -240,14 +248,18 @@ impl<'m> Translator<'m> {
         }
         let mut shapes = shapes.into_iter();
         let first = shapes.next().unwrap_or_default();
-        let merge = |a: Option<Shape>, b: Shape| a.and_then(|a| merged_shapes(&a, &b));
+        let merge = |a: Option<TensorShape>, b: TensorShape| a.and_then(|a| merged_shapes(&a, &b));
         let merged = shapes.fold(Some(first), merge);
         self.ensure(op, merged.is_some(), "has operands of different shapes")?;
         Ok(merged.unwrap_or_default())
     }
 
     /// Element type and sizes of a type that is a tensor.
-    pub fn tensor_type(&self, op: Op, ty: Type) -> Result<(Element, Declared)> {
+    pub fn tensor_type(
+        &self,
+        op: MlirOp,
+        ty: MlirType,
+    ) -> TranslateResult<(TensorElement, DeclaredSizes)> {
         let place = self.module.place(op);
         let (element, shape) = tensor_type(self.module, place, ty)?;
         match self.on_real {
@@ -257,19 +269,23 @@ impl<'m> Translator<'m> {
     }
 
     /// Element type and shape of a result, which is static.
-    pub fn result_type(&self, op: Op, at: usize) -> Result<(Element, Shape)> {
+    pub fn result_type(
+        &self,
+        op: MlirOp,
+        at: usize,
+    ) -> TranslateResult<(TensorElement, TensorShape)> {
         let (element, shape) = self.declared(op, at)?;
         let shape = static_shape(&shape).ok_or_else(|| self.dynamic(op))?;
         Ok((element, shape))
     }
 
     /// Element type of a result.
-    pub fn result_element(&self, op: Op, at: usize) -> Result<Element> {
+    pub fn result_element(&self, op: MlirOp, at: usize) -> TranslateResult<TensorElement> {
         Ok(self.declared(op, at)?.0)
     }
 
     /// Element type that a result is declared with, also where real numbers are computed with.
-    pub fn declared_element(&self, op: Op, at: usize) -> Result<Element> {
+    pub fn declared_element(&self, op: MlirOp, at: usize) -> TranslateResult<TensorElement> {
         let result = self.module.results(op).nth(at);
         let result = result.ok_or_else(|| self.invalid(op, "an operation lacks a result"))?;
         let ty = self.module.type_of(result);
@@ -277,7 +293,11 @@ impl<'m> Translator<'m> {
     }
 
     /// Element type and sizes of a result as it is declared.
-    pub fn declared(&self, op: Op, at: usize) -> Result<(Element, Declared)> {
+    pub fn declared(
+        &self,
+        op: MlirOp,
+        at: usize,
+    ) -> TranslateResult<(TensorElement, DeclaredSizes)> {
         match self.module.results(op).nth(at) {
             Some(value) => self.tensor_type(op, self.module.type_of(value)),
             None => Err(self.invalid(op, format!("{} lacks a result", self.module.name(op)))),
@@ -285,31 +305,37 @@ impl<'m> Translator<'m> {
     }
 
     /// Shape of a tensor.
-    pub fn shape(&self, tensor: &Tensor) -> Shape {
+    pub fn shape(&self, tensor: &TypedTensor) -> TensorShape {
         self.builder.ty(tensor.part()).shape.clone()
     }
 
     /// Sizes of a tensor of static shape.
-    pub fn sizes(&self, op: Op, tensor: &Tensor) -> Result<Vec<u64>> {
+    pub fn sizes(&self, op: MlirOp, tensor: &TypedTensor) -> TranslateResult<Vec<u64>> {
         let shape = self.builder.ty(tensor.part()).shape.iter();
         let sizes: Option<Vec<u64>> = shape.map(|dim| dim.known()).collect();
         sizes.ok_or_else(|| self.dynamic(op))
     }
 
     /// A dynamic dimension where none can be.
-    pub fn dynamic(&self, op: Op) -> Error {
+    pub fn dynamic(&self, op: MlirOp) -> TranslateError {
         let name = self.module.name(op);
         self.unsupported(op, format!("dynamic dimension in {name}"))
     }
 
     /// Integers of an attribute that must be there.
-    pub fn integers(&self, op: Op, name: &str) -> Result<Vec<i64>> {
+    pub fn integers(&self, op: MlirOp, name: &str) -> TranslateResult<Vec<i64>> {
         let integers = self.module.integers(op, name);
         integers.ok_or_else(|| self.missing(op, name))
     }
 
     /// Integers of an attribute, or so many equal ones.
-    pub fn integers_or(&self, op: Op, name: &str, count: usize, or: i64) -> Result<Vec<i64>> {
+    pub fn integers_or(
+        &self,
+        op: MlirOp,
+        name: &str,
+        count: usize,
+        or: i64,
+    ) -> TranslateResult<Vec<i64>> {
         match self.module.integers(op, name) {
             Some(found) if found.len() == count => Ok(found),
             Some(_) => Err(self.invalid(op, format!("{name} has the wrong number of elements"))),
@@ -318,20 +344,26 @@ impl<'m> Translator<'m> {
     }
 
     /// An integer of an attribute that must be there.
-    pub fn integer(&self, op: Op, name: &str) -> Result<i64> {
+    pub fn integer(&self, op: MlirOp, name: &str) -> TranslateResult<i64> {
         let integer = self.module.integer(op, name);
         integer.ok_or_else(|| self.missing(op, name))
     }
 
     /// A dimension that an attribute names.
-    pub fn dimension(&self, op: Op, name: &str, rank: usize) -> Result<usize> {
+    pub fn dimension(&self, op: MlirOp, name: &str, rank: usize) -> TranslateResult<usize> {
         let at = self.integer(op, name)?;
         let found = usize::try_from(at).ok().filter(|at| *at < rank);
         found.ok_or_else(|| self.invalid(op, format!("{name} is no dimension")))
     }
 
     /// Dimensions, each once.
-    pub fn dimensions(&self, op: Op, name: &str, found: &[i64], rank: usize) -> Result<Vec<usize>> {
+    pub fn dimensions(
+        &self,
+        op: MlirOp,
+        name: &str,
+        found: &[i64],
+        rank: usize,
+    ) -> TranslateResult<Vec<usize>> {
         let mut dimensions = Vec::new();
         for at in found {
             match usize::try_from(*at) {
@@ -342,13 +374,13 @@ impl<'m> Translator<'m> {
         Ok(dimensions)
     }
 
-    fn missing(&self, op: Op, name: &str) -> Error {
+    fn missing(&self, op: MlirOp, name: &str) -> TranslateError {
         let message = format!("{} has no {name}", self.module.name(op));
         self.invalid(op, message)
     }
 
     /// The only block of a region of an operation.
-    pub fn region(&self, op: Op, at: usize) -> Result<Block> {
+    pub fn region(&self, op: MlirOp, at: usize) -> TranslateResult<MlirBlock> {
         let region = self.module.regions(op).nth(at);
         let block = region.and_then(|region| self.only_block(region));
         block.ok_or_else(|| {
@@ -357,7 +389,7 @@ impl<'m> Translator<'m> {
         })
     }
 
-    fn only_block(&self, region: Region) -> Option<Block> {
+    fn only_block(&self, region: MlirRegion) -> Option<MlirBlock> {
         match self.module.blocks(region) {
             [block] => Some(*block),
             _ => None,
@@ -366,7 +398,7 @@ impl<'m> Translator<'m> {
 
     /// Translates the operations of a block whose arguments are bound, up to the one that ends it;
     /// what that returns.
-    pub fn block(&mut self, block: Block) -> Result<Vec<Item>> {
+    pub fn block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
         let module = self.module;
         self.depth += 1;
         for op in module.ops(block) {
@@ -374,7 +406,7 @@ impl<'m> Translator<'m> {
             self.builder.at(place);
             self.operations += 1;
             if self.operations > OPERATIONS || self.depth > DEPTH {
-                return Err(Error::unsupported(place, "program of this size"));
+                return Err(TranslateError::unsupported(place, "program of this size"));
             }
             if matches!(module.name(*op), "func.return" | "stablehlo.return") {
                 self.depth -= 1;
@@ -387,8 +419,11 @@ impl<'m> Translator<'m> {
         let place = module
             .ops(block)
             .last()
-            .map_or(Place::Unknown, |op| module.place(*op));
-        Err(Error::invalid(place, "a block does not end in a return"))
+            .map_or(SourceLocation::Unknown, |op| module.place(*op));
+        Err(TranslateError::invalid(
+            place,
+            "a block does not end in a return",
+        ))
     }
 
     /// Whether the operation stands within control flow.
@@ -397,7 +432,7 @@ impl<'m> Translator<'m> {
     }
 
     /// Translates a block of control flow into one of the IR, its arguments being bound.
-    pub fn nested_block(&mut self, block: Block) -> Result<Vec<Item>> {
+    pub fn nested_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
         self.nested += 1;
         let mark = self.dims.mark();
         let results = self.block(block);
@@ -407,7 +442,12 @@ impl<'m> Translator<'m> {
     }
 
     /// Puts a function in place of a call.
-    pub fn call(&mut self, op: Op, name: &str, arguments: Vec<Item>) -> Result<Vec<Item>> {
+    pub fn call(
+        &mut self,
+        op: MlirOp,
+        name: &str,
+        arguments: Vec<TranslatedValue>,
+    ) -> TranslateResult<Vec<TranslatedValue>> {
         let callee = self.module.function(name);
         let callee = callee.ok_or_else(|| self.invalid(op, format!("no function @{name}")))?;
         if self.calls.contains(&callee) {
@@ -431,9 +471,9 @@ impl<'m> Translator<'m> {
     }
 
     /// An error unless an item is of a type.
-    pub fn matches(&self, op: Op, ty: Type, item: &Item) -> Result<()> {
+    pub fn matches(&self, op: MlirOp, ty: MlirType, item: &TranslatedValue) -> TranslateResult<()> {
         let fits = match (self.module.types.kind(ty), item) {
-            (TypeKind::Tuple(types), Item::Tuple(items)) => {
+            (MlirTypeKind::Tuple(types), TranslatedValue::Tuple(items)) => {
                 let count = types.len() == items.len();
                 self.ensure(op, count, "has a tuple of another type")?;
                 for (ty, item) in types.iter().zip(items) {
@@ -441,18 +481,18 @@ impl<'m> Translator<'m> {
                 }
                 true
             }
-            (TypeKind::Tensor { .. }, Item::Tensor(tensor)) => {
+            (MlirTypeKind::Tensor { .. }, TranslatedValue::Tensor(tensor)) => {
                 let (element, shape) = self.tensor_type(op, ty)?;
                 element == tensor.element && refined(&shape, &self.shape(tensor)).is_some()
             }
-            (TypeKind::Dialect { .. }, Item::Token) => true,
+            (MlirTypeKind::Dialect { .. }, TranslatedValue::Token) => true,
             _ => false,
         };
         self.ensure(op, fits, "has an operand of another type")
     }
 
     /// Binds the results of an operation to items.
-    pub fn give_items(&mut self, op: Op, items: Vec<Item>) -> Result<()> {
+    pub fn give_items(&mut self, op: MlirOp, items: Vec<TranslatedValue>) -> TranslateResult<()> {
         let values = self.module.results(op);
         self.ensure(
             op,
@@ -468,45 +508,58 @@ impl<'m> Translator<'m> {
 }
 
 /// Sizes as a type has them; none is a dynamic one.
-pub(super) type Declared = Vec<Option<u64>>;
+pub(super) type DeclaredSizes = Vec<Option<u64>>;
 
 /// Element type and sizes of a type that is a tensor.
-pub(super) fn tensor_type(module: &Module, place: Place, ty: Type) -> Result<(Element, Declared)> {
-    let TypeKind::Tensor { shape, element, .. } = module.types.kind(ty) else {
-        return Err(Error::unsupported(place, "type that is no ranked tensor"));
+pub(super) fn tensor_type(
+    module: &MlirModule,
+    place: SourceLocation,
+    ty: MlirType,
+) -> TranslateResult<(TensorElement, DeclaredSizes)> {
+    let MlirTypeKind::Tensor { shape, element, .. } = module.types.kind(ty) else {
+        return Err(TranslateError::unsupported(
+            place,
+            "type that is no ranked tensor",
+        ));
     };
-    let found = Element::of(module, *element);
-    let element = found.ok_or_else(|| Error::unsupported(place, "element type"))?;
+    let found = TensorElement::of(module, *element);
+    let element = found.ok_or_else(|| TranslateError::unsupported(place, "element type"))?;
     let sizes = shape.iter().flatten();
     let bytes = sizes.fold(16u64, |bytes, size| bytes.saturating_mul((*size).max(1)));
     match bytes < 1 << 62 {
         true => Ok((element, shape.to_vec())),
-        false => Err(Error::invalid(place, "a tensor of 2^58 elements or more")),
+        false => Err(TranslateError::invalid(
+            place,
+            "a tensor of 2^58 elements or more",
+        )),
     }
 }
 
 /// A declared shape, if it is static.
-pub(super) fn static_shape(declared: &Declared) -> Option<Shape> {
-    declared.iter().map(|size| size.map(Dim::Static)).collect()
+pub(super) fn static_shape(declared: &DeclaredSizes) -> Option<TensorShape> {
+    declared
+        .iter()
+        .map(|size| size.map(DimExtent::Static))
+        .collect()
 }
 
 /// A shape with the sizes that are declared in place of those that are not known; none where they
 /// differ.
-fn refined(declared: &Declared, found: &Shape) -> Option<Shape> {
+fn refined(declared: &DeclaredSizes, found: &TensorShape) -> Option<TensorShape> {
     let pairs = declared.iter().zip(found);
     let refined = pairs.map(|(declared, found)| match declared {
-        Some(size) => merged(*found, Dim::Static(*size)),
+        Some(size) => merged(*found, DimExtent::Static(*size)),
         None => Some(*found),
     });
-    let refined = refined.collect::<Option<Shape>>();
+    let refined = refined.collect::<Option<TensorShape>>();
     refined.filter(|_| declared.len() == found.len())
 }
 
 /// Whether any type of a module has a dimension of unknown size, or an operation takes a shape.
-fn is_dynamic(module: &Module) -> bool {
+fn is_dynamic(module: &MlirModule) -> bool {
     let mut types = module.types.all();
     let has_unknown = types.any(|(_, kind)| match kind {
-        TypeKind::Tensor { shape, .. } => shape.contains(&None),
+        MlirTypeKind::Tensor { shape, .. } => shape.contains(&None),
         _ => false,
     });
     has_unknown

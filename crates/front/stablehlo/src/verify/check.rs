@@ -1,37 +1,40 @@
 //! What the rules of operations ask, and how they say what is wrong.
 
-use crate::mlir::{Attr, Block, Dim, Module, Op, Region, Signedness, Type, TypeKind, Value};
-use spirula_diagnostics::Diagnostic;
+use crate::mlir::{
+    DimSize, IntegerSignedness, MlirAttr, MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType,
+    MlirTypeKind, MlirValue,
+};
+use spirula_diagnostics::SourceDiagnostic;
 use std::fmt::Write;
 
 /// What is wrong with an operation.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct RuleViolation {
     message: String,
     hint: Option<String>,
 }
 
 /// Whether an operation keeps a rule.
-pub(crate) type Outcome<T = ()> = Result<T, Fault>;
+pub(crate) type RuleResult<T = ()> = Result<T, RuleViolation>;
 
 /// An operation breaks a rule.
-pub(crate) fn fault<T>(message: impl Into<String>) -> Outcome<T> {
-    Err(Fault {
+pub(crate) fn fault<T>(message: impl Into<String>) -> RuleResult<T> {
+    Err(RuleViolation {
         message: message.into(),
         hint: None,
     })
 }
 
-impl Fault {
+impl RuleViolation {
     /// The same with advice.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    pub fn diagnostic(self, module: &Module, op: Op) -> Diagnostic {
+    pub fn diagnostic(self, module: &MlirModule, op: MlirOp) -> SourceDiagnostic {
         let message = format!("`{}`: {}", module.name(op), self.message);
-        let diagnostic = Diagnostic::error(module.place(op), message);
+        let diagnostic = SourceDiagnostic::error(module.place(op), message);
         match self.hint {
             Some(hint) => diagnostic.with_hint(hint),
             None => diagnostic,
@@ -41,24 +44,24 @@ impl Fault {
 
 /// Kinds of element types, to be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Classes(u8);
+pub(crate) struct ElementClasses(u8);
 
-impl Classes {
-    pub const BOOL: Classes = Classes(1);
-    pub const SIGNED: Classes = Classes(2);
-    pub const UNSIGNED: Classes = Classes(4);
-    pub const FLOAT: Classes = Classes(8);
-    pub const COMPLEX: Classes = Classes(16);
-    pub const QUANTIZED: Classes = Classes(32);
-    pub const INTEGER: Classes = Classes(2 | 4);
+impl ElementClasses {
+    pub const BOOL: ElementClasses = ElementClasses(1);
+    pub const SIGNED: ElementClasses = ElementClasses(2);
+    pub const UNSIGNED: ElementClasses = ElementClasses(4);
+    pub const FLOAT: ElementClasses = ElementClasses(8);
+    pub const COMPLEX: ElementClasses = ElementClasses(16);
+    pub const QUANTIZED: ElementClasses = ElementClasses(32);
+    pub const INTEGER: ElementClasses = ElementClasses(2 | 4);
     /// Everything that elements of tensors may be.
-    pub const ANY: Classes = Classes(63);
+    pub const ANY: ElementClasses = ElementClasses(63);
 
-    pub const fn or(self, other: Classes) -> Classes {
-        Classes(self.0 | other.0)
+    pub const fn or(self, other: ElementClasses) -> ElementClasses {
+        ElementClasses(self.0 | other.0)
     }
 
-    fn has(self, other: Classes) -> bool {
+    fn has(self, other: ElementClasses) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -77,19 +80,19 @@ impl Classes {
 }
 
 /// An operation with what its rule asks.
-pub(crate) struct Check<'m> {
-    pub module: &'m Module,
-    pub op: Op,
+pub(crate) struct CheckedOperation<'m> {
+    pub module: &'m MlirModule,
+    pub op: MlirOp,
     /// Types of the operands.
-    pub operands: Vec<Type>,
+    pub operands: Vec<MlirType>,
     /// Types of the results.
-    pub results: Vec<Type>,
+    pub results: Vec<MlirType>,
 }
 
-impl<'m> Check<'m> {
-    pub fn new(module: &'m Module, op: Op) -> Self {
-        let types = |values: &[Value]| values.iter().map(|&v| module.type_of(v)).collect();
-        Check {
+impl<'m> CheckedOperation<'m> {
+    pub fn new(module: &'m MlirModule, op: MlirOp) -> Self {
+        let types = |values: &[MlirValue]| values.iter().map(|&v| module.type_of(v)).collect();
+        CheckedOperation {
             module,
             op,
             operands: types(module.operands(op)),
@@ -98,57 +101,57 @@ impl<'m> Check<'m> {
     }
 
     /// All types of operands and results.
-    pub fn all_types(&self) -> impl Iterator<Item = Type> {
+    pub fn all_types(&self) -> impl Iterator<Item = MlirType> {
         self.operands.iter().chain(&self.results).copied()
     }
 
     /// Sizes; `None` for a tensor without a known rank.
-    pub fn shape(&self, ty: Type) -> Option<&'m [Dim]> {
+    pub fn shape(&self, ty: MlirType) -> Option<&'m [DimSize]> {
         self.module.types.shape(ty)
     }
 
-    pub fn element(&self, ty: Type) -> Type {
+    pub fn element(&self, ty: MlirType) -> MlirType {
         self.module.types.element(ty)
     }
 
-    pub fn show(&self, ty: Type) -> String {
+    pub fn show(&self, ty: MlirType) -> String {
         self.module.show_type(ty)
     }
 
     /// The class of an element type; of none of them: `None`.
-    fn class(&self, element: Type) -> Option<Classes> {
+    fn class(&self, element: MlirType) -> Option<ElementClasses> {
         Some(match *self.module.types.kind(element) {
-            TypeKind::Integer {
+            MlirTypeKind::Integer {
                 width: 1,
-                sign: Signedness::Signless,
-            } => Classes::BOOL,
-            TypeKind::Integer {
-                sign: Signedness::Unsigned,
+                sign: IntegerSignedness::Signless,
+            } => ElementClasses::BOOL,
+            MlirTypeKind::Integer {
+                sign: IntegerSignedness::Unsigned,
                 ..
-            } => Classes::UNSIGNED,
+            } => ElementClasses::UNSIGNED,
             // `index` stands for a size in older programs.
-            TypeKind::Integer { .. } | TypeKind::Index => Classes::SIGNED,
-            TypeKind::Float(_) => Classes::FLOAT,
-            TypeKind::Complex(_) => Classes::COMPLEX,
-            TypeKind::Quantized(_) => Classes::QUANTIZED,
+            MlirTypeKind::Integer { .. } | MlirTypeKind::Index => ElementClasses::SIGNED,
+            MlirTypeKind::Float(_) => ElementClasses::FLOAT,
+            MlirTypeKind::Complex(_) => ElementClasses::COMPLEX,
+            MlirTypeKind::Quantized(_) => ElementClasses::QUANTIZED,
             _ => return None,
         })
     }
 
-    pub fn is(&self, ty: Type, classes: Classes) -> bool {
+    pub fn is(&self, ty: MlirType, classes: ElementClasses) -> bool {
         self.class(self.element(ty))
             .is_some_and(|class| classes.has(class))
     }
 
-    pub fn is_tensor(&self, ty: Type) -> bool {
+    pub fn is_tensor(&self, ty: MlirType) -> bool {
         matches!(
             self.module.types.kind(ty),
-            TypeKind::Tensor { .. } | TypeKind::UnrankedTensor(_)
+            MlirTypeKind::Tensor { .. } | MlirTypeKind::UnrankedTensor(_)
         )
     }
 
     /// The elements of a tensor are of these classes.
-    pub fn demand(&self, ty: Type, classes: Classes) -> Outcome {
+    pub fn demand(&self, ty: MlirType, classes: ElementClasses) -> RuleResult {
         if self.is_tensor(ty) && self.is(ty, classes) {
             return Ok(());
         }
@@ -157,23 +160,24 @@ impl<'m> Check<'m> {
     }
 
     /// The elements are signed integers of 32 bits.
-    pub fn demand_i32(&self, ty: Type) -> Outcome {
-        let wanted = self.is(ty, Classes::SIGNED) && self.bit_width(self.element(ty)) == Some(32);
+    pub fn demand_i32(&self, ty: MlirType) -> RuleResult {
+        let wanted =
+            self.is(ty, ElementClasses::SIGNED) && self.bit_width(self.element(ty)) == Some(32);
         match wanted {
             true => Ok(()),
             false => fault(format!("{} is no tensor of i32", self.show(ty))),
         }
     }
 
-    pub fn is_bool(&self, ty: Type) -> bool {
-        self.is(ty, Classes::BOOL)
+    pub fn is_bool(&self, ty: MlirType) -> bool {
+        self.is(ty, ElementClasses::BOOL)
     }
 
     /// Whether elements are the same; quantised ones may differ in their scales.
-    pub fn same_element(&self, a: Type, b: Type) -> bool {
+    pub fn same_element(&self, a: MlirType, b: MlirType) -> bool {
         let (a, b) = (self.element(a), self.element(b));
         match (self.module.types.kind(a), self.module.types.kind(b)) {
-            (TypeKind::Quantized(a), TypeKind::Quantized(b)) => {
+            (MlirTypeKind::Quantized(a), MlirTypeKind::Quantized(b)) => {
                 a.storage == b.storage && a.expressed == b.expressed
             }
             _ => a == b,
@@ -181,9 +185,11 @@ impl<'m> Check<'m> {
     }
 
     /// Elements are of one class.
-    pub fn demand_same_class(&self, a: Type, b: Type) -> Outcome {
+    pub fn demand_same_class(&self, a: MlirType, b: MlirType) -> RuleResult {
         let class = |ty| match self.class(self.element(ty)) {
-            Some(Classes::SIGNED | Classes::UNSIGNED) => Some(Classes::INTEGER),
+            Some(ElementClasses::SIGNED | ElementClasses::UNSIGNED) => {
+                Some(ElementClasses::INTEGER)
+            }
             class => class,
         };
         if class(a) == class(b) {
@@ -194,10 +200,10 @@ impl<'m> Check<'m> {
     }
 
     /// Elements become others of one class that have as many bits at least.
-    pub fn demand_promotable(&self, from: Type, to: Type) -> Outcome {
+    pub fn demand_promotable(&self, from: MlirType, to: MlirType) -> RuleResult {
         self.demand_same_class(from, to)?;
         let bits = |ty| self.bit_width(self.element(ty));
-        if self.is(from, Classes::QUANTIZED) || bits(from) <= bits(to) {
+        if self.is(from, ElementClasses::QUANTIZED) || bits(from) <= bits(to) {
             return Ok(());
         }
         let (from, to) = (self.show(from), self.show(to));
@@ -205,18 +211,18 @@ impl<'m> Check<'m> {
     }
 
     /// Bits of an element.
-    pub fn bit_width(&self, element: Type) -> Option<u64> {
+    pub fn bit_width(&self, element: MlirType) -> Option<u64> {
         Some(match self.module.types.kind(element) {
-            TypeKind::Integer { width, .. } => u64::from(*width),
-            TypeKind::Index => 64,
-            TypeKind::Float(float) => u64::from(float.width()),
-            TypeKind::Complex(part) => 2 * self.bit_width(*part)?,
-            TypeKind::Quantized(quantized) => self.bit_width(quantized.storage)?,
+            MlirTypeKind::Integer { width, .. } => u64::from(*width),
+            MlirTypeKind::Index => 64,
+            MlirTypeKind::Float(float) => u64::from(float.width()),
+            MlirTypeKind::Complex(part) => 2 * self.bit_width(*part)?,
+            MlirTypeKind::Quantized(quantized) => self.bit_width(quantized.storage)?,
             _ => return None,
         })
     }
 
-    pub fn demand_same_element(&self, a: Type, b: Type) -> Outcome {
+    pub fn demand_same_element(&self, a: MlirType, b: MlirType) -> RuleResult {
         if self.same_element(a, b) {
             return Ok(());
         }
@@ -225,11 +231,11 @@ impl<'m> Check<'m> {
     }
 
     /// Whether two types may be the same at run time.
-    pub fn compatible(&self, a: Type, b: Type) -> bool {
+    pub fn compatible(&self, a: MlirType, b: MlirType) -> bool {
         if a == b {
             return true;
         }
-        if let (TypeKind::Tuple(a), TypeKind::Tuple(b)) =
+        if let (MlirTypeKind::Tuple(a), MlirTypeKind::Tuple(b)) =
             (self.module.types.kind(a), self.module.types.kind(b))
         {
             let both = || a.iter().zip(b);
@@ -239,14 +245,14 @@ impl<'m> Check<'m> {
         tensors && self.same_element(a, b) && self.same_shape(a, b)
     }
 
-    pub fn same_shape(&self, a: Type, b: Type) -> bool {
+    pub fn same_shape(&self, a: MlirType, b: MlirType) -> bool {
         match (self.shape(a), self.shape(b)) {
             (Some(a), Some(b)) => agree(a, b),
             _ => true,
         }
     }
 
-    pub fn demand_same_shape(&self, a: Type, b: Type) -> Outcome {
+    pub fn demand_same_shape(&self, a: MlirType, b: MlirType) -> RuleResult {
         if self.same_shape(a, b) {
             return Ok(());
         }
@@ -254,7 +260,7 @@ impl<'m> Check<'m> {
         fault(format!("{a} and {b} have different shapes"))
     }
 
-    pub fn demand_compatible(&self, a: Type, b: Type) -> Outcome {
+    pub fn demand_compatible(&self, a: MlirType, b: MlirType) -> RuleResult {
         if self.compatible(a, b) {
             return Ok(());
         }
@@ -263,7 +269,7 @@ impl<'m> Check<'m> {
     }
 
     /// A result has the shape and the elements that follow from the operands.
-    pub fn demand_result(&self, number: usize, shape: &[Dim], like: Type) -> Outcome {
+    pub fn demand_result(&self, number: usize, shape: &[DimSize], like: MlirType) -> RuleResult {
         let Some(&found) = self.results.get(number) else {
             return fault(format!("result {number} is missing"));
         };
@@ -285,7 +291,7 @@ impl<'m> Check<'m> {
     }
 
     /// A rank that has to be this.
-    pub fn demand_rank(&self, ty: Type, rank: usize) -> Outcome {
+    pub fn demand_rank(&self, ty: MlirType, rank: usize) -> RuleResult {
         match self.shape(ty) {
             Some(shape) if shape.len() != rank => {
                 let ty = self.show(ty);
@@ -296,7 +302,7 @@ impl<'m> Check<'m> {
     }
 
     /// Integers of an attribute; no integers where it is absent.
-    pub fn integers(&self, name: &str) -> Outcome<Vec<i64>> {
+    pub fn integers(&self, name: &str) -> RuleResult<Vec<i64>> {
         match self.module.attribute(self.op, name) {
             None => Ok(Vec::new()),
             Some(attr) => match self.module.as_integers(attr) {
@@ -307,7 +313,7 @@ impl<'m> Check<'m> {
     }
 
     /// Integers of an attribute, one for each dimension; absent, all are the default.
-    pub fn integers_for(&self, name: &str, rank: usize, default: i64) -> Outcome<Vec<i64>> {
+    pub fn integers_for(&self, name: &str, rank: usize, default: i64) -> RuleResult<Vec<i64>> {
         let values = match self.module.attribute(self.op, name) {
             None => vec![default; rank],
             Some(_) => self.integers(name)?,
@@ -319,12 +325,12 @@ impl<'m> Check<'m> {
     }
 
     /// An integer of an attribute that is a dimension of a type of this rank.
-    pub fn dimension(&self, name: &str, rank: usize) -> Outcome<usize> {
+    pub fn dimension(&self, name: &str, rank: usize) -> RuleResult<usize> {
         let value = self.module.integer(self.op, name).unwrap_or(0);
         self.one_axis(name, value, rank)
     }
 
-    fn one_axis(&self, name: &str, value: i64, rank: usize) -> Outcome<usize> {
+    fn one_axis(&self, name: &str, value: i64, rank: usize) -> RuleResult<usize> {
         match usize::try_from(value) {
             Ok(at) if at < rank => Ok(at),
             _ => fault(format!(
@@ -334,7 +340,7 @@ impl<'m> Check<'m> {
     }
 
     /// Different dimensions of a type of this rank.
-    pub fn axes(&self, name: &str, values: &[i64], rank: usize) -> Outcome<Vec<usize>> {
+    pub fn axes(&self, name: &str, values: &[i64], rank: usize) -> RuleResult<Vec<usize>> {
         let mut seen = vec![false; rank];
         let mut axes = Vec::with_capacity(values.len());
         for &value in values {
@@ -348,7 +354,7 @@ impl<'m> Check<'m> {
     }
 
     /// An attribute that was found to be there before.
-    pub fn attribute(&self, name: &str) -> Outcome<Attr> {
+    pub fn attribute(&self, name: &str) -> RuleResult<MlirAttr> {
         match self.module.attribute(self.op, name) {
             Some(attr) => Ok(attr),
             None => fault(format!("`{name}` is missing")),
@@ -356,8 +362,8 @@ impl<'m> Check<'m> {
     }
 
     /// The only block of a region.
-    pub fn block(&self, region: usize) -> Outcome<Block> {
-        let found: Option<Region> = self.module.regions(self.op).nth(region);
+    pub fn block(&self, region: usize) -> RuleResult<MlirBlock> {
+        let found: Option<MlirRegion> = self.module.regions(self.op).nth(region);
         match found.map(|region| self.module.blocks(region)) {
             Some(&[block]) => Ok(block),
             _ => fault("each region has one block"),
@@ -365,7 +371,7 @@ impl<'m> Check<'m> {
     }
 
     /// Types of the arguments of a region's block, and of what it returns.
-    pub fn region_types(&self, region: usize) -> Outcome<(Vec<Type>, Vec<Type>)> {
+    pub fn region_types(&self, region: usize) -> RuleResult<(Vec<MlirType>, Vec<MlirType>)> {
         let block = self.block(region)?;
         let type_of = |value| self.module.type_of(value);
         let arguments = self.module.arguments(block).map(type_of).collect();
@@ -377,7 +383,12 @@ impl<'m> Check<'m> {
     }
 
     /// Types in lists of equal length that have to be compatible.
-    pub fn demand_all_compatible(&self, what: &str, found: &[Type], wanted: &[Type]) -> Outcome {
+    pub fn demand_all_compatible(
+        &self,
+        what: &str,
+        found: &[MlirType],
+        wanted: &[MlirType],
+    ) -> RuleResult {
         if found.len() != wanted.len() {
             let (found, wanted) = (found.len(), wanted.len());
             return fault(format!("{what} are {found}, not {wanted}"));
@@ -394,13 +405,13 @@ impl<'m> Check<'m> {
 }
 
 /// Whether shapes may be the same at run time.
-pub(crate) fn agree(a: &[Dim], b: &[Dim]) -> bool {
-    let same = |(a, b): (&Dim, &Dim)| a.is_none() || b.is_none() || a == b;
+pub(crate) fn agree(a: &[DimSize], b: &[DimSize]) -> bool {
+    let same = |(a, b): (&DimSize, &DimSize)| a.is_none() || b.is_none() || a == b;
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 /// Product of sizes, if all are known and it fits.
-pub(crate) fn count(shape: &[Dim]) -> Option<u64> {
+pub(crate) fn count(shape: &[DimSize]) -> Option<u64> {
     if shape.contains(&Some(0)) {
         return shape.iter().all(Option::is_some).then_some(0);
     }

@@ -1,11 +1,11 @@
 //! Numbers of operands, results and regions, and the attributes of an operation.
 
-use super::check::{Check, Outcome, fault};
-use crate::dialect::{Operation, Structure, structure};
-use crate::mlir::{AttributeKind, DialectBody, TypeKind};
+use super::check::{CheckedOperation, RuleResult, fault};
+use crate::dialect::{AttributeSyntax, OpDefinition, structure};
+use crate::mlir::{AttributeKind, DialectBody, MlirTypeKind};
 
 /// Rules 6 and 7 of the module `verify`.
-pub(crate) fn check(check: &Check<'_>, known: &Operation) -> Outcome {
+pub(crate) fn check(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleResult {
     let mut parts = known.signature.split_ascii_whitespace();
     let module = check.module;
     let numbers = [
@@ -32,7 +32,7 @@ pub(crate) fn check(check: &Check<'_>, known: &Operation) -> Outcome {
             None if kind.ends_with('?') => {}
             None => {
                 return fault(format!("the attribute `{name}` is missing"))
-                    .map_err(|f: super::check::Fault| f.with_hint(hint(name, kind)));
+                    .map_err(|f: super::check::RuleViolation| f.with_hint(hint(name, kind)));
             }
         }
     }
@@ -64,18 +64,23 @@ fn fits(found: usize, wanted: &str) -> bool {
     }
 }
 
-fn attribute_kind(check: &Check<'_>, name: &str, kind: &str, attr: crate::mlir::Attr) -> Outcome {
+fn attribute_kind(
+    check: &CheckedOperation<'_>,
+    name: &str,
+    kind: &str,
+    attr: crate::mlir::MlirAttr,
+) -> RuleResult {
     let module = check.module;
     let found = module.attributes.kind(attr);
     let integer_of = |width: u32| match found {
         AttributeKind::Integer { ty, .. } => {
-            matches!(*module.types.kind(*ty), TypeKind::Integer { width: w, .. } if w == width)
+            matches!(*module.types.kind(*ty), MlirTypeKind::Integer { width: w, .. } if w == width)
         }
         _ => false,
     };
     let array_of = |width: u32| match found {
         AttributeKind::DenseArray { element, .. } => {
-            matches!(*module.types.kind(*element), TypeKind::Integer { width: w, .. } if w == width)
+            matches!(*module.types.kind(*element), MlirTypeKind::Integer { width: w, .. } if w == width)
         }
         _ => false,
     };
@@ -113,14 +118,14 @@ fn attribute_kind(check: &Check<'_>, name: &str, kind: &str, attr: crate::mlir::
 }
 
 /// Whether an attribute is that of the dialects with this name, with a word that it knows.
-fn is_of_dialect(check: &Check<'_>, found: &AttributeKind, named: &str) -> bool {
+fn is_of_dialect(check: &CheckedOperation<'_>, found: &AttributeKind, named: &str) -> bool {
     let AttributeKind::Dialect { name, body } = found else {
         return false;
     };
     let name = check.module.str(*name);
     let is_named = name.split_once('.').is_some_and(|(_, rest)| rest == named);
     match (structure(name), body) {
-        (Some(Structure::Keyword), DialectBody::Keyword(word)) => {
+        (Some(AttributeSyntax::Keyword), DialectBody::Keyword(word)) => {
             let word = check.module.str(*word);
             is_named && crate::dialect::words(named).contains(&word)
         }

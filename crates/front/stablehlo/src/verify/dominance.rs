@@ -2,11 +2,11 @@
 //!
 //! Cooper, Harvey, Kennedy: "A simple, fast dominance algorithm" (2001).
 
-use crate::mlir::{Block, Module, Region};
+use crate::mlir::{MlirBlock, MlirModule, MlirRegion};
 
 /// For each block of a region, by its position there, the one that every way to it goes through
 /// last. The entry's own is itself; blocks that no way goes to have none.
-pub(crate) struct Dominators {
+pub(crate) struct RegionDominators {
     immediate: Vec<Option<u32>>,
     /// Position in reverse post-order.
     order: Vec<u32>,
@@ -14,11 +14,11 @@ pub(crate) struct Dominators {
     visits: Vec<(u32, u32)>,
 }
 
-impl Dominators {
+impl RegionDominators {
     /// `position` has the position of each block within its region.
-    pub fn compute(module: &Module, region: Region, position: &[u32]) -> Dominators {
+    pub fn compute(module: &MlirModule, region: MlirRegion, position: &[u32]) -> RegionDominators {
         let blocks = module.blocks(region);
-        let successors = |at: usize| -> &[Block] {
+        let successors = |at: usize| -> &[MlirBlock] {
             let last = module.ops(blocks[at]).last();
             last.map_or(&[], |&op| module.successors(op))
         };
@@ -33,7 +33,7 @@ impl Dominators {
                 predecessors[position[to.index()] as usize].push(at as u32);
             }
         }
-        let mut dominators = Dominators {
+        let mut dominators = RegionDominators {
             immediate: vec![None; blocks.len()],
             order,
             visits: Vec::new(),
@@ -106,7 +106,7 @@ impl Dominators {
 fn reverse_post_order<'m>(
     count: usize,
     position: &[u32],
-    successors: &impl Fn(usize) -> &'m [Block],
+    successors: &impl Fn(usize) -> &'m [MlirBlock],
 ) -> Vec<usize> {
     let mut seen = vec![false; count];
     let mut post = Vec::new();

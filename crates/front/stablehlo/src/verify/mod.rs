@@ -24,18 +24,18 @@ mod dominance;
 pub(crate) mod rules;
 mod structure;
 
-use check::Check;
+use check::CheckedOperation;
 
 use crate::dialect;
-use crate::mlir::Module;
-use spirula_diagnostics::Diagnostic;
+use crate::mlir::MlirModule;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Most faults that are told of one module.
 const MAX_FAULTS: usize = 50;
 
 /// Everything that is wrong with a module, in the order of its operations; empty if it is valid.
 /// At most 50 faults are told.
-pub fn verify(module: &Module) -> Vec<Diagnostic> {
+pub fn verify(module: &MlirModule) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
     structure::check(module, &mut faults);
     let mut open = vec![module.root()];
@@ -44,7 +44,7 @@ pub fn verify(module: &Module) -> Vec<Diagnostic> {
             break;
         }
         if let Some(known) = dialect::operation(module.name(op)) {
-            let check = Check::new(module, op);
+            let check = CheckedOperation::new(module, op);
             let outcome = counts::check(&check, known).and_then(|()| known.rule.check(&check));
             if let Err(fault) = outcome {
                 faults.push(fault.diagnostic(module, op));

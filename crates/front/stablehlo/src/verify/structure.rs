@@ -1,14 +1,16 @@
 //! Rules 1 to 5 of the module `verify`: what holds whatever operations mean.
 
-use super::dominance::Dominators;
+use super::dominance::RegionDominators;
 use crate::dialect;
-use crate::mlir::{Block, Definition, Module, Op, Region, Type, TypeKind, Value};
+use crate::mlir::{
+    MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue, ValueDefinition,
+};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Adds what breaks the rules of structure.
-pub(crate) fn check(module: &Module, faults: &mut Vec<Diagnostic>) {
-    let mut state = Structure::new(module);
+pub(crate) fn check(module: &MlirModule, faults: &mut Vec<SourceDiagnostic>) {
+    let mut state = StructureVerifier::new(module);
     let mut open = vec![module.root()];
     while let Some(op) = open.pop() {
         if faults.len() >= super::MAX_FAULTS {
@@ -23,19 +25,19 @@ pub(crate) fn check(module: &Module, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-struct Structure<'m> {
-    module: &'m Module,
+struct StructureVerifier<'m> {
+    module: &'m MlirModule,
     /// Position of each operation in its block.
     op_position: Vec<u32>,
     /// Position of each block in its region.
     block_position: Vec<u32>,
     /// Of regions with several blocks.
-    dominators: FxHashMap<usize, Dominators>,
+    dominators: FxHashMap<usize, RegionDominators>,
 }
 
-impl<'m> Structure<'m> {
-    fn new(module: &'m Module) -> Self {
-        let mut state = Structure {
+impl<'m> StructureVerifier<'m> {
+    fn new(module: &'m MlirModule) -> Self {
+        let mut state = StructureVerifier {
             module,
             op_position: vec![0; module.op_count()],
             block_position: vec![0; module.block_count()],
@@ -56,7 +58,7 @@ impl<'m> Structure<'m> {
         state
     }
 
-    fn operation(&mut self, op: Op, faults: &mut Vec<Diagnostic>) {
+    fn operation(&mut self, op: MlirOp, faults: &mut Vec<SourceDiagnostic>) {
         let module = self.module;
         for (at, &operand) in module.operands(op).iter().enumerate() {
             if !self.is_visible(operand, op) {
@@ -65,11 +67,11 @@ impl<'m> Structure<'m> {
                     module.name(op)
                 );
                 let hint = "move its definition to the front, or pass it as an argument";
-                faults.push(Diagnostic::error(module.place(op), message).with_hint(hint));
+                faults.push(SourceDiagnostic::error(module.place(op), message).with_hint(hint));
             }
         }
         if let Some(message) = self.terminator(op) {
-            faults.push(Diagnostic::error(module.place(op), message));
+            faults.push(SourceDiagnostic::error(module.place(op), message));
         }
         let more = match module.name(op) {
             "builtin.module" => self.unique_names(op, faults),
@@ -78,16 +80,16 @@ impl<'m> Structure<'m> {
             _ => None,
         };
         if let Some(message) = more {
-            faults.push(Diagnostic::error(module.place(op), message));
+            faults.push(SourceDiagnostic::error(module.place(op), message));
         }
     }
 
     /// Rule 1.
-    fn is_visible(&mut self, value: Value, user: Op) -> bool {
+    fn is_visible(&mut self, value: MlirValue, user: MlirOp) -> bool {
         let module = self.module;
         let (home, definition) = match module.definition(value) {
-            Definition::Argument(block, _) => (block, None),
-            Definition::Result(op, _) => match module.block_of(op) {
+            ValueDefinition::Argument(block, _) => (block, None),
+            ValueDefinition::Result(op, _) => match module.block_of(op) {
                 Some(block) => (block, Some(op)),
                 None => return false,
             },
@@ -114,13 +116,13 @@ impl<'m> Structure<'m> {
     /// regions do not see its results.
     fn comes_before(
         &mut self,
-        home: Block,
-        definition: Option<Op>,
-        block: Block,
-        user: Op,
+        home: MlirBlock,
+        definition: Option<MlirOp>,
+        block: MlirBlock,
+        user: MlirOp,
     ) -> bool {
         if home == block {
-            let position = |op: Op| self.op_position[op.index()];
+            let position = |op: MlirOp| self.op_position[op.index()];
             return definition.is_none_or(|op| position(op) < position(user));
         }
         let region = self.module.region_of(home);
@@ -131,15 +133,15 @@ impl<'m> Structure<'m> {
         self.dominators(region).dominates(a, b)
     }
 
-    fn dominators(&mut self, region: Region) -> &Dominators {
+    fn dominators(&mut self, region: MlirRegion) -> &RegionDominators {
         let (module, position) = (self.module, &self.block_position);
         let entry = self.dominators.entry(region.index());
-        entry.or_insert_with(|| Dominators::compute(module, region, position))
+        entry.or_insert_with(|| RegionDominators::compute(module, region, position))
     }
 
     /// Rule 2, for an operation that may be a terminator and for the blocks of one that demands
     /// some.
-    fn terminator(&self, op: Op) -> Option<String> {
+    fn terminator(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let name = module.name(op);
         if matches!(name, "func.return" | "stablehlo.return") {
@@ -162,7 +164,7 @@ impl<'m> Structure<'m> {
         };
         let regions = module.regions(op);
         let mut blocks = regions.flat_map(|region| module.blocks(region));
-        let without = |block: &&Block| match module.ops(**block).last() {
+        let without = |block: &&MlirBlock| match module.ops(**block).last() {
             Some(&last) => {
                 !wanted.contains(&module.name(last)) && module.successors(last).is_empty()
             }
@@ -173,7 +175,7 @@ impl<'m> Structure<'m> {
     }
 
     /// Rule 3.
-    fn unique_names(&self, op: Op, faults: &mut Vec<Diagnostic>) -> Option<String> {
+    fn unique_names(&self, op: MlirOp, faults: &mut Vec<SourceDiagnostic>) -> Option<String> {
         let module = self.module;
         let mut seen = FxHashMap::default();
         for block in module.regions(op).flat_map(|region| module.blocks(region)) {
@@ -184,7 +186,9 @@ impl<'m> Structure<'m> {
                 if let Some(first) = seen.insert(name, inner) {
                     let message = format!("the name `@{name}` is used twice");
                     let note = format!("the first is at {}", module.place(first));
-                    faults.push(Diagnostic::error(module.place(inner), message).with_note(note));
+                    faults.push(
+                        SourceDiagnostic::error(module.place(inner), message).with_note(note),
+                    );
                 }
             }
         }
@@ -192,7 +196,7 @@ impl<'m> Structure<'m> {
     }
 
     /// Rule 4.
-    fn function(&self, op: Op) -> Option<String> {
+    fn function(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let Some((inputs, results)) = self.function_type(op) else {
             return Some("a function has a type `(…) -> …`".to_owned());
@@ -203,7 +207,7 @@ impl<'m> Structure<'m> {
             let message = "a function without a body is private";
             return (!is_private).then(|| message.to_owned());
         };
-        let arguments: Vec<Type> = module.arguments(entry).map(|v| module.type_of(v)).collect();
+        let arguments: Vec<MlirType> = module.arguments(entry).map(|v| module.type_of(v)).collect();
         if arguments != inputs {
             return Some("the first block has other arguments than the function's type".to_owned());
         }
@@ -222,16 +226,16 @@ impl<'m> Structure<'m> {
         None
     }
 
-    fn function_type(&self, op: Op) -> Option<(&'m [Type], &'m [Type])> {
+    fn function_type(&self, op: MlirOp) -> Option<(&'m [MlirType], &'m [MlirType])> {
         let ty = self.module.type_attribute(op, "function_type")?;
         match self.module.types.kind(ty) {
-            TypeKind::Function { inputs, results } => Some((inputs, results)),
+            MlirTypeKind::Function { inputs, results } => Some((inputs, results)),
             _ => None,
         }
     }
 
     /// Rule 5. Calls in inner modules are to functions of those, and are not followed.
-    fn call(&self, op: Op) -> Option<String> {
+    fn call(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let attribute = match module.name(op) {
             "func.call" => "callee",
@@ -252,7 +256,7 @@ impl<'m> Structure<'m> {
         (!same).then(|| format!("`@{name}` is called with other types than it has"))
     }
 
-    fn stands_in_inner_module(&self, op: Op) -> bool {
+    fn stands_in_inner_module(&self, op: MlirOp) -> bool {
         let module = self.module;
         let outwards = std::iter::successors(module.parent(op), |&op| module.parent(op));
         outwards

@@ -1,11 +1,11 @@
 //! Translation of the corpus: how much of it is translated, and that what is gives right values
 //! when the tensor IR is run by definition.
 
-use super::oracle::{Rule, Tally, first_difference};
-use spirula_program::Scalar;
-use spirula_stablehlo::mlir::{Module, parse, sections};
-use spirula_stablehlo::translate::{Likeness, Translated, translate};
-use spirula_tensor::ir::{Constant, TensorType};
+use super::oracle::{OracleTally, OracleTolerance, first_difference};
+use spirula_program::ScalarType;
+use spirula_stablehlo::mlir::{MlirModule, parse, sections};
+use spirula_stablehlo::translate::{ResultTolerance, TranslatedEntry, translate};
+use spirula_tensor::ir::{DenseTensorType, TensorConstant};
 use spirula_tensor::{EvalError, evaluate};
 use spirula_testing::{corpus, files};
 use std::path::Path;
@@ -14,14 +14,14 @@ use std::path::Path;
 const WORK: u64 = 30_000_000;
 
 /// Runs a function without arguments and says which check does not hold.
-fn run(translated: &Translated, work: u64) -> Result<(), Result<String, EvalError>> {
+fn run(translated: &TranslatedEntry, work: u64) -> Result<(), Result<String, EvalError>> {
     let results = evaluate(&translated.function, Vec::new(), work).map_err(Err)?;
     for check in &translated.checks {
         let (found, expected) = (&results[check.found], &results[check.expected]);
         let rule = match check.likeness {
-            Likeness::Equal => Rule::Within(0.0),
-            Likeness::Within(most) => Rule::Within(most),
-            Likeness::Ulps(most) => Rule::Ulps(most),
+            ResultTolerance::Equal => OracleTolerance::Within(0.0),
+            ResultTolerance::Within(most) => OracleTolerance::Within(most),
+            ResultTolerance::Ulps(most) => OracleTolerance::Ulps(most),
         };
         if let Some(difference) = first_difference(check.element, found, expected, rule) {
             return Err(Ok(difference));
@@ -31,7 +31,7 @@ fn run(translated: &Translated, work: u64) -> Result<(), Result<String, EvalErro
 }
 
 /// All functions of a file's modules that are tests.
-fn tests(path: &Path, every: bool, tally: &mut Tally) {
+fn tests(path: &Path, every: bool, tally: &mut OracleTally) {
     let bytes = std::fs::read(path).expect("the file can be read");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     for range in sections(&bytes) {
@@ -57,7 +57,7 @@ fn tests(path: &Path, every: bool, tally: &mut Tally) {
     }
 }
 
-fn names(module: &Module, every: bool) -> Vec<String> {
+fn names(module: &MlirModule, every: bool) -> Vec<String> {
     let all = module.functions().iter();
     let all = all.filter_map(|op| module.text(*op, "sym_name"));
     all.filter(|name| every || *name == "main")
@@ -69,7 +69,7 @@ fn folder(folder: &str, every: bool, least: usize) {
     let Some(path) = corpus(&format!("stablehlo/{folder}")) else {
         return;
     };
-    let mut tally = Tally::default();
+    let mut tally = OracleTally::default();
     let only = std::env::var("ONLY").unwrap_or_default();
     for file in files(&path, ".mlir") {
         let is_direct = file.parent() == Some(&path) || every;
@@ -95,7 +95,7 @@ fn dynamic_testdata_is_translated() {
     let Some(path) = corpus("stablehlo/testdata/dynamic") else {
         return;
     };
-    let mut tally = Tally::default();
+    let mut tally = OracleTally::default();
     for file in files(&path, ".mlir") {
         let bytes = std::fs::read(&file).expect("the file can be read");
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -123,7 +123,7 @@ fn quantised_testdata_is_right() {
 #[test]
 fn own_programs_are_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/translation/right");
-    let mut tally = Tally::default();
+    let mut tally = OracleTally::default();
     for file in files(&folder, ".mlir") {
         tests(&file, true, &mut tally);
     }
@@ -136,8 +136,8 @@ fn own_programs_are_right() {
 fn run_on(text: &str, arguments: &[i32]) -> Result<Vec<u64>, EvalError> {
     let module = parse(text.as_bytes()).expect("the module can be read");
     let translated = translate(&module, "main").expect("it is known");
-    let arguments = arguments.iter().map(|number| Constant {
-        ty: TensorType::scalar(Scalar::I32),
+    let arguments = arguments.iter().map(|number| TensorConstant {
+        ty: DenseTensorType::scalar(ScalarType::I32),
         bytes: number.to_le_bytes().to_vec(),
     });
     let results = evaluate(&translated.function, arguments.collect(), WORK)?;

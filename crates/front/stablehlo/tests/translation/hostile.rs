@@ -45,9 +45,9 @@ const PIECES: &[&str] = &[
 ];
 
 /// A linear congruential generator (D. Knuth's constants for MMIX).
-struct Random(u64);
+struct KnuthRandom(u64);
 
-impl Random {
+impl KnuthRandom {
     fn below(&mut self, count: usize) -> usize {
         self.0 = self
             .0
@@ -81,7 +81,7 @@ fn changed_programs_do_not_panic() {
     let rounds = std::env::var("ROUNDS")
         .ok()
         .and_then(|text| text.parse().ok());
-    let mut random = Random(7);
+    let mut random = KnuthRandom(7);
     let (mut read, mut translated) = (0, 0);
     for path in files(&folder, ".mlir") {
         let text = std::fs::read_to_string(&path).expect("the program can be read");

@@ -1,11 +1,13 @@
 //! Models of the corpus: translated, run by definition on their inputs, compared with what is
 //! expected of them.
 
-use super::oracle::{Rule, Tally, are_alike, first_difference};
+use super::oracle::{OracleTally, OracleTolerance, are_alike, first_difference};
 use serde_json::Value as Json;
-use spirula_stablehlo::mlir::{Float, parse};
-use spirula_stablehlo::translate::{Element, Interface, Known, Translated, translate_for};
-use spirula_tensor::ir::{Constant, TensorType};
+use spirula_stablehlo::mlir::{MlirFloat, parse};
+use spirula_stablehlo::translate::{
+    InterfaceTensor, KnownArguments, TensorElement, TranslatedEntry, translate_for,
+};
+use spirula_tensor::ir::{DenseTensorType, TensorConstant};
 use spirula_tensor::{EvalError, evaluate};
 use spirula_testing::{corpus, files};
 use std::path::Path;
@@ -19,11 +21,11 @@ fn work() -> u64 {
 }
 
 /// Outputs of SplitMix64.
-struct Stream {
+struct ModelInputStream {
     state: u64,
 }
 
-impl Stream {
+impl ModelInputStream {
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = self.state;
@@ -33,16 +35,16 @@ impl Stream {
     }
 
     /// Bits of an element between two bounds.
-    fn element(&mut self, element: Element, (lo, hi): (f64, f64)) -> u64 {
+    fn element(&mut self, element: TensorElement, (lo, hi): (f64, f64)) -> u64 {
         let z = self.next();
         let unit = |z: u64| (z >> 40) as f64 * 2f64.powi(-24);
         match element {
-            Element::Bool => u64::from(unit(z) >= 0.5),
-            Element::Float(Float::F64) => {
+            TensorElement::Bool => u64::from(unit(z) >= 0.5),
+            TensorElement::Float(MlirFloat::F64) => {
                 let u = (z >> 11) as f64 * 2f64.powi(-53);
                 (lo + (hi - lo) * u).to_bits()
             }
-            Element::Float(float) => float.format().encode(lo + (hi - lo) * unit(z)),
+            TensorElement::Float(float) => float.format().encode(lo + (hi - lo) * unit(z)),
             _ => {
                 let (lo, hi) = (lo as i128, hi as i128);
                 (lo + i128::from(z >> 11).rem_euclid((hi - lo).max(1))) as u64
@@ -52,12 +54,12 @@ impl Stream {
 }
 
 /// Type of a tensor as parameters and results have it.
-fn outside(interface: &Interface, shape: &[u64]) -> TensorType {
+fn outside(interface: &InterfaceTensor, shape: &[u64]) -> DenseTensorType {
     let mut shape = shape.to_vec();
     if interface.element.parts() == 2 {
         shape.push(2);
     }
-    TensorType::new(interface.element.storage(), &shape)
+    DenseTensorType::new(interface.element.storage(), &shape)
 }
 
 fn sizes(json: &Json) -> Vec<u64> {
@@ -74,7 +76,7 @@ fn given(json: &Json) -> Vec<u64> {
         .collect()
 }
 
-fn arguments(manifest: &Json, translated: &Translated) -> Vec<Constant> {
+fn arguments(manifest: &Json, translated: &TranslatedEntry) -> Vec<TensorConstant> {
     let seed = manifest["seed"].as_str().unwrap_or("0x0");
     let seed = u64::from_str_radix(&seed[2..], 16).expect("a seed");
     let pairs = described(manifest, "args")
@@ -83,7 +85,7 @@ fn arguments(manifest: &Json, translated: &Translated) -> Vec<Constant> {
         .enumerate();
     pairs
         .map(|(at, (json, interface))| {
-            let mut stream = Stream {
+            let mut stream = ModelInputStream {
                 state: seed ^ (at as u64 + 1) << 40,
             };
             let ty = outside(interface, &sizes(json));
@@ -95,7 +97,7 @@ fn arguments(manifest: &Json, translated: &Translated) -> Vec<Constant> {
                 let bits = stream.element(interface.element.part(), bounds);
                 bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
             }
-            Constant { ty, bytes }
+            TensorConstant { ty, bytes }
         })
         .collect()
 }
@@ -111,13 +113,13 @@ fn array(path: &Path) -> Vec<u8> {
 fn compare(
     folder: &Path,
     json: &Json,
-    interface: &Interface,
-    found: &Constant,
+    interface: &InterfaceTensor,
+    found: &TensorConstant,
 ) -> Result<(), String> {
     let ty = outside(interface, &sizes(json));
     let most = json["tol"].as_f64().unwrap_or(0.0) * json["absmax"].as_f64().unwrap_or(1.0);
-    let rule = Rule::Within(most);
-    let whole = json["file"].as_str().map(|name| Constant {
+    let rule = OracleTolerance::Within(most);
+    let whole = json["file"].as_str().map(|name| TensorConstant {
         ty: ty.clone(),
         bytes: array(&folder.join(name)),
     });
@@ -133,8 +135,8 @@ fn compare(
         let at: Vec<usize> = at
             .flat_map(|at| (0..parts).map(move |part| at as usize * parts + part))
             .collect();
-        let expected = Constant {
-            ty: TensorType::new(ty.element, &[at.len() as u64]),
+        let expected = TensorConstant {
+            ty: DenseTensorType::new(ty.element, &[at.len() as u64]),
             bytes: values,
         };
         let pairs = at.iter().enumerate();
@@ -169,7 +171,7 @@ fn described<'a>(manifest: &'a Json, what: &str) -> &'a [Json] {
 }
 
 /// Runs a model, translated for its arguments' shapes or for any.
-fn model(path: &Path, is_static: bool, tally: &mut Tally) {
+fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = path.parent().expect("a folder");
     let bytes = std::fs::read(path).expect("the model can be read");
@@ -180,9 +182,9 @@ fn model(path: &Path, is_static: bool, tally: &mut Tally) {
         true => described(&manifest, "args").iter().map(given).collect(),
         false => Vec::new(),
     };
-    let known = Known {
+    let known = KnownArguments {
         shapes,
-        ..Known::default()
+        ..KnownArguments::default()
     };
     let translated = match translate_for(&module, "main", &known) {
         Ok(translated) => translated,
@@ -209,7 +211,7 @@ fn folder(folder: &str, least: usize) {
     let Some(path) = corpus(&format!("stablehlo/{folder}")) else {
         return;
     };
-    let mut tally = Tally::default();
+    let mut tally = OracleTally::default();
     let only = std::env::var("ONLY").unwrap_or_default();
     for file in files(&path, ".mlir") {
         if file.to_string_lossy().contains(&only) {
@@ -239,7 +241,7 @@ fn sizes_may_be_known_late() {
     let Some(path) = corpus("stablehlo/models") else {
         return;
     };
-    let mut tally = Tally::default();
+    let mut tally = OracleTally::default();
     for file in files(&path, ".mlir") {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with("dyn_") {

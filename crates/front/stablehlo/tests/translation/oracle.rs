@@ -1,31 +1,31 @@
 //! What tests of the translation share: counting, and comparing tensors.
 
-use spirula_diagnostics::{Source, render};
-use spirula_program::Literal;
-use spirula_stablehlo::translate::{Element, Error};
-use spirula_tensor::ir::Constant;
+use spirula_diagnostics::{SourceFile, render};
+use spirula_program::ScalarLiteral;
+use spirula_stablehlo::translate::{TensorElement, TranslateError};
+use spirula_tensor::ir::TensorConstant;
 use std::collections::BTreeMap;
 
 /// What became of the programs of a folder.
 #[derive(Default)]
-pub struct Tally {
+pub struct OracleTally {
     pub right: usize,
     pub unsupported: BTreeMap<String, Vec<String>>,
     pub wrong: Vec<String>,
     pub too_long: Vec<String>,
 }
 
-impl Tally {
-    pub fn failed(&mut self, name: &str, error: Error, bytes: &[u8]) {
+impl OracleTally {
+    pub fn failed(&mut self, name: &str, error: TranslateError, bytes: &[u8]) {
         match error {
-            Error::Unsupported { what, .. } => {
+            TranslateError::Unsupported { what, .. } => {
                 self.unsupported
                     .entry(what)
                     .or_default()
                     .push(name.to_owned());
             }
-            Error::Invalid(diagnostic) => {
-                let source = Source { name, bytes };
+            TranslateError::Invalid(diagnostic) => {
+                let source = SourceFile { name, bytes };
                 self.wrong.push(render(&diagnostic, source, false));
             }
         }
@@ -51,7 +51,7 @@ impl Tally {
 
 /// When floats count as equal.
 #[derive(Clone, Copy)]
-pub enum Rule {
+pub enum OracleTolerance {
     /// Not further apart than this.
     Within(f64),
     /// Not more numbers of the type apart than this.
@@ -60,10 +60,10 @@ pub enum Rule {
 
 /// The first element, counted over both parts of complex numbers, that is not as expected.
 pub fn first_difference(
-    element: Element,
-    found: &Constant,
-    expected: &Constant,
-    rule: Rule,
+    element: TensorElement,
+    found: &TensorConstant,
+    expected: &TensorConstant,
+    rule: OracleTolerance,
 ) -> Option<String> {
     if found.ty != expected.ty {
         return Some(format!("{} instead of {}", found.ty, expected.ty));
@@ -71,7 +71,9 @@ pub fn first_difference(
     let count = found.ty.elements().unwrap_or(0) as usize;
     let at =
         (0..count).find(|at| !are_alike(element, found.bits(*at), expected.bits(*at), rule))?;
-    let shown = |tensor: &Constant| Literal::new(tensor.ty.element, tensor.bits(at)).to_string();
+    let shown = |tensor: &TensorConstant| {
+        ScalarLiteral::new(tensor.ty.element, tensor.bits(at)).to_string()
+    };
     let (found, expected) = (shown(found), shown(expected));
     Some(format!(
         "element {at} ({element}): {found} instead of {expected}"
@@ -79,8 +81,8 @@ pub fn first_difference(
 }
 
 /// Whether two elements, given by the bits of what is stored, count as equal.
-pub fn are_alike(element: Element, found: u64, expected: u64, rule: Rule) -> bool {
-    let Element::Float(float) = element.part() else {
+pub fn are_alike(element: TensorElement, found: u64, expected: u64, rule: OracleTolerance) -> bool {
+    let TensorElement::Float(float) = element.part() else {
         return found == expected;
     };
     let format = float.format();
@@ -89,8 +91,8 @@ pub fn are_alike(element: Element, found: u64, expected: u64, rule: Rule) -> boo
         return a == b || a.is_nan() && b.is_nan();
     }
     match rule {
-        Rule::Within(most) => (a - b).abs() <= most,
-        Rule::Ulps(most) => {
+        OracleTolerance::Within(most) => (a - b).abs() <= most,
+        OracleTolerance::Ulps(most) => {
             let order = |bits: u64| {
                 let sign = 1u64 << (format.width - 1);
                 let size = (bits & (sign - 1)) as i128;

@@ -1,19 +1,26 @@
 //! Vectors, fragments and shuffles (rule 12).
 
-use super::{Checked, Checker};
-use crate::ir::{Element, Expr, Fragment, FragmentOp, Patch, Role, Type, Var};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
+use super::KernelVerifier;
+use crate::ir::{
+    ExprId, FragmentAddress, FragmentOp, FragmentRole, FragmentType, MemoryElement, VarId,
+    VariableType,
+};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
 
 /// Invocations that a subgroup has at most (Vulkan's limit).
 const MOST_LANES: u32 = 128;
 
-impl Checker<'_> {
+impl KernelVerifier<'_> {
     /// Adjacent elements of memory.
-    pub(super) fn vector(&self, first: &Element, count: usize) -> Checked {
+    pub(super) fn vector(
+        &self,
+        first: &MemoryElement,
+        count: usize,
+    ) -> Result<(), SourceDiagnostic> {
         self.on_device("a vector")?;
         self.element(first)?;
-        let is_memory = matches!(self.program.var(first.memory).ty, Type::Memory(_));
+        let is_memory = matches!(self.program.var(first.memory).ty, VariableType::Memory(_));
         self.demand(7, is_memory, || "private arrays have no vectors".to_owned())?;
         let bytes = first.ty.size() * count as u64;
         self.demand(12, matches!(bytes, 4 | 8 | 16) && count > 1, || {
@@ -21,10 +28,15 @@ impl Checker<'_> {
         })
     }
 
-    pub(super) fn shuffle(&self, to: Var, value: Expr, mask: u32) -> Checked {
+    pub(super) fn shuffle(
+        &self,
+        to: VarId,
+        value: ExprId,
+        mask: u32,
+    ) -> Result<(), SourceDiagnostic> {
         self.on_device("a shuffle")?;
         let ty = self.expr(value)?;
-        self.demand(12, matches!(ty, Scalar::I32 | Scalar::F32), || {
+        self.demand(12, matches!(ty, ScalarType::I32 | ScalarType::F32), || {
             format!("values of type {ty} are not shuffled")
         })?;
         self.demand(12, mask < MOST_LANES, || {
@@ -33,7 +45,7 @@ impl Checker<'_> {
         self.target(to, ty)
     }
 
-    pub(super) fn fragment(&self, op: &FragmentOp) -> Checked {
+    pub(super) fn fragment(&self, op: &FragmentOp) -> Result<(), SourceDiagnostic> {
         self.on_device("a fragment")?;
         match op {
             FragmentOp::Clear(var) => self.fragment_type(*var).map(|_| ()),
@@ -44,7 +56,7 @@ impl Checker<'_> {
                 let left = self.fragment_type(factors[0])?;
                 let right = self.fragment_type(factors[1])?;
                 let roles = [left.role, right.role, sum.role];
-                let fits = roles == [Role::Left, Role::Right, Role::Sum]
+                let fits = roles == [FragmentRole::Left, FragmentRole::Right, FragmentRole::Sum]
                     && (left.rows, right.columns) == (sum.rows, sum.columns)
                     && left.columns == right.rows;
                 self.demand(12, fits, || {
@@ -54,22 +66,25 @@ impl Checker<'_> {
         }
     }
 
-    fn fragment_type(&self, var: Var) -> Result<Fragment, Diagnostic> {
+    fn fragment_type(&self, var: VarId) -> Result<FragmentType, SourceDiagnostic> {
         self.see(var)?;
         match self.program.var(var).ty {
-            Type::Fragment(fragment) => Ok(fragment),
+            VariableType::Fragment(fragment) => Ok(fragment),
             _ => {
                 let text = format!("%{} is no fragment (rule 12)", self.name(var));
-                Err(Diagnostic::error(self.place, text))
+                Err(SourceDiagnostic::error(self.place, text))
             }
         }
     }
 
-    fn patch(&self, var: Var, patch: &Patch) -> Checked {
+    fn patch(&self, var: VarId, patch: &FragmentAddress) -> Result<(), SourceDiagnostic> {
         let fragment = self.fragment_type(var)?;
         self.element(&patch.first)?;
-        self.typed(patch.stride, Scalar::I64)?;
-        let is_memory = matches!(self.program.var(patch.first.memory).ty, Type::Memory(_));
+        self.typed(patch.stride, ScalarType::I64)?;
+        let is_memory = matches!(
+            self.program.var(patch.first.memory).ty,
+            VariableType::Memory(_)
+        );
         let fits = is_memory && patch.first.ty == fragment.number.stored();
         self.demand(12, fits, || {
             format!("%{} is not kept in such memory", self.name(var))

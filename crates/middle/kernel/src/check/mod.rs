@@ -21,26 +21,27 @@
 mod fragment;
 
 use crate::ir::{
-    Argument, Atomic, AtomicOp, Block, BlockSize, Call, Copy, Dimension, Element, Entry, EntryKind,
-    EntryValue, Expr, ExprData, Func, Kernel, KernelData, Message, Part, PlainValue, Program,
-    Space, StaticData, StmtKind, Type, Use, Var,
+    ArrayDimension, AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyStmt, EntryDecl, EntryDeclValue,
+    EntryKind, ExprData, ExprId, FuncArgument, FuncId, KernelCapture, KernelData, KernelId,
+    KernelProgram, MemoryElement, MemorySpace, MessageId, MessageSegment, PlainValue, StaticData,
+    StmtBlock, StmtKind, VarId, VariableType,
 };
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::Scalar;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::ScalarType;
 
 /// Checks a program.
 ///
 /// # Errors
 /// At the first breach of a rule.
-pub fn check(program: &Program) -> Result<(), Diagnostic> {
+pub fn check(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
     let on_device = crate::calls::on_device(program)?;
-    let mut checker = Checker {
+    let mut checker = KernelVerifier {
         program,
         visible: vec![false; program.vars.len()],
         bound: Vec::new(),
         constant: vec![false; program.vars.len()],
         is_device: false,
-        place: Place::Unknown,
+        place: SourceLocation::Unknown,
     };
     for global in &program.globals {
         checker.bind(*global);
@@ -54,32 +55,35 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
     program.entries.iter().try_for_each(|e| checker.entry(e))
 }
 
-struct Checker<'a> {
-    program: &'a Program,
+struct KernelVerifier<'a> {
+    program: &'a KernelProgram,
     visible: Vec<bool>,
     /// Variables in the order they became visible.
-    bound: Vec<Var>,
+    bound: Vec<VarId>,
     /// Constants of the current kernel.
     constant: Vec<bool>,
     /// Whether statements are those of a kernel.
     is_device: bool,
-    place: Place,
+    place: SourceLocation,
 }
 
-type Checked = Result<(), Diagnostic>;
-
-impl Checker<'_> {
-    fn demand(&self, rule: u32, holds: bool, message: impl FnOnce() -> String) -> Checked {
+impl KernelVerifier<'_> {
+    fn demand(
+        &self,
+        rule: u32,
+        holds: bool,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), SourceDiagnostic> {
         match holds {
             true => Ok(()),
             false => {
                 let message = format!("{} (rule {rule})", message());
-                Err(Diagnostic::error(self.place, message))
+                Err(SourceDiagnostic::error(self.place, message))
             }
         }
     }
 
-    fn bind(&mut self, var: Var) {
+    fn bind(&mut self, var: VarId) {
         self.visible[var.index()] = true;
         self.bound.push(var);
     }
@@ -91,11 +95,11 @@ impl Checker<'_> {
         }
     }
 
-    fn name(&self, var: Var) -> &str {
+    fn name(&self, var: VarId) -> &str {
         self.program.var_name(var)
     }
 
-    fn function(&mut self, id: Func, on_device: bool) -> Checked {
+    fn function(&mut self, id: FuncId, on_device: bool) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(id);
         let Some(body) = function.body else {
             return Ok(());
@@ -106,7 +110,9 @@ impl Checker<'_> {
             self.bind(*var);
             let is_shared = matches!(
                 self.program.var(*var).ty,
-                Type::Memory(Space::Shared) | Type::Array(_) | Type::Fragment(_)
+                VariableType::Memory(MemorySpace::Shared)
+                    | VariableType::Array(_)
+                    | VariableType::Fragment(_)
             );
             self.demand(7, !is_shared, || {
                 format!("%{} is not host's", self.name(*var))
@@ -119,7 +125,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: Block) -> Checked {
+    fn block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
         let length = self.bound.len();
         for stmt in self.program.block(block) {
             self.place = stmt.place;
@@ -129,7 +135,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn statement(&mut self, stmt: &StmtKind) -> Checked {
+    fn statement(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match stmt {
             StmtKind::Declare(var) => self.declare(*var),
             StmtKind::Assign { to, value } => {
@@ -139,11 +145,11 @@ impl Checker<'_> {
             StmtKind::Alias { to, from } => self.alias(*to, *from),
             StmtKind::Alloc { to, bytes } => {
                 let space = match self.is_device {
-                    true => Space::Shared,
-                    false => Space::Device,
+                    true => MemorySpace::Shared,
+                    false => MemorySpace::Device,
                 };
                 self.memory(*to, &[space])?;
-                self.typed(*bytes, Scalar::I64)
+                self.typed(*bytes, ScalarType::I64)
             }
             StmtKind::Free(var) => {
                 self.see(*var)?;
@@ -175,7 +181,7 @@ impl Checker<'_> {
             StmtKind::Copy(copy) => self.copy(copy),
             StmtKind::Call(call) => self.call(call),
             StmtKind::Assert { condition, message } => {
-                self.typed(*condition, Scalar::Bool)?;
+                self.typed(*condition, ScalarType::Bool)?;
                 self.message(*message)
             }
             StmtKind::Trace(message) => self.message(*message),
@@ -186,7 +192,7 @@ impl Checker<'_> {
             StmtKind::Where { to, dimension, .. } => {
                 self.on_device("the position")?;
                 self.demand(8, *dimension < 3, || format!("no dimension {dimension}"))?;
-                self.target(*to, Scalar::I32)
+                self.target(*to, ScalarType::I32)
             }
             StmtKind::Shuffle { to, value, mask } => self.shuffle(*to, *value, *mask),
             StmtKind::Sync { .. } => self.on_device("a barrier or fence"),
@@ -197,14 +203,14 @@ impl Checker<'_> {
         }
     }
 
-    fn control(&mut self, stmt: &StmtKind) -> Checked {
+    fn control(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match *stmt {
             StmtKind::If {
                 condition,
                 then,
                 otherwise,
             } => {
-                self.typed(condition, Scalar::Bool)?;
+                self.typed(condition, ScalarType::Bool)?;
                 self.block(then)?;
                 self.block(otherwise)
             }
@@ -214,14 +220,19 @@ impl Checker<'_> {
                 body,
             } => self.count(counter, bound, body),
             StmtKind::While { condition, body } => {
-                self.typed(condition, Scalar::Bool)?;
+                self.typed(condition, ScalarType::Bool)?;
                 self.block(body)
             }
             _ => Ok(()),
         }
     }
 
-    fn count(&mut self, counter: Var, bound: Expr, body: Block) -> Checked {
+    fn count(
+        &mut self,
+        counter: VarId,
+        bound: ExprId,
+        body: StmtBlock,
+    ) -> Result<(), SourceDiagnostic> {
         let length = self.bound.len();
         let ty = self.expr(bound)?;
         self.bind(counter);
@@ -234,28 +245,28 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn on_host(&self, what: &str) -> Checked {
+    fn on_host(&self, what: &str) -> Result<(), SourceDiagnostic> {
         self.demand(5, !self.is_device, || format!("{what} is for the host"))
     }
 
-    fn on_device(&self, what: &str) -> Checked {
+    fn on_device(&self, what: &str) -> Result<(), SourceDiagnostic> {
         self.demand(5, self.is_device, || format!("{what} is for kernels"))
     }
 
-    fn declare(&mut self, var: Var) -> Checked {
+    fn declare(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         let (allowed, shape) = match self.program.var(var).ty {
-            Type::Scalar(_) | Type::Memory(Space::Device) => (true, None),
-            Type::Memory(Space::Host) => (!self.is_device, None),
-            Type::Memory(Space::Shared) => (self.is_device, None),
-            Type::Array(array) => (self.is_device, Some(array)),
-            Type::Fragment(_) => (self.is_device, None),
+            VariableType::Scalar(_) | VariableType::Memory(MemorySpace::Device) => (true, None),
+            VariableType::Memory(MemorySpace::Host) => (!self.is_device, None),
+            VariableType::Memory(MemorySpace::Shared) => (self.is_device, None),
+            VariableType::Array(array) => (self.is_device, Some(array)),
+            VariableType::Fragment(_) => (self.is_device, None),
         };
         self.demand(7, allowed, || {
             format!("%{} is in the wrong space", self.name(var))
         })?;
         if let Some(array) = shape {
             for size in &self.program.array(array).shape {
-                self.typed(*size, Scalar::I64)?;
+                self.typed(*size, ScalarType::I64)?;
                 self.constant(*size)?;
             }
         }
@@ -263,12 +274,12 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn alias(&self, to: Var, from: Var) -> Checked {
+    fn alias(&self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
         self.see(to)?;
         self.see(from)?;
         let fits = match (self.program.var(to).ty, self.program.var(from).ty) {
-            (Type::Memory(a), Type::Memory(b)) => a == b,
-            (Type::Array(a), Type::Array(b)) => {
+            (VariableType::Memory(a), VariableType::Memory(b)) => a == b,
+            (VariableType::Array(a), VariableType::Array(b)) => {
                 self.program.array(a).element == self.program.array(b).element
             }
             _ => false,
@@ -278,9 +289,9 @@ impl Checker<'_> {
         })
     }
 
-    fn static_data(&self, to: Var, data: &StaticData) -> Checked {
+    fn static_data(&self, to: VarId, data: &StaticData) -> Result<(), SourceDiagnostic> {
         self.on_host("data")?;
-        self.memory(to, &[Space::Host])?;
+        self.memory(to, &[MemorySpace::Host])?;
         let typed = data.values.iter().all(|value| value.ty == data.ty);
         self.demand(4, typed, || {
             format!("data of %{} is not {}", self.name(to), data.ty)
@@ -289,30 +300,30 @@ impl Checker<'_> {
         self.demand(4, repeats, || "only a single value is repeated".to_owned())
     }
 
-    fn see(&self, var: Var) -> Checked {
+    fn see(&self, var: VarId) -> Result<(), SourceDiagnostic> {
         self.demand(2, self.visible[var.index()], || {
             format!("%{} is not declared here", self.name(var))
         })
     }
 
-    fn memory(&self, var: Var, spaces: &[Space]) -> Checked {
+    fn memory(&self, var: VarId, spaces: &[MemorySpace]) -> Result<(), SourceDiagnostic> {
         self.see(var)?;
         let ty = self.program.var(var).ty;
-        let fits = matches!(ty, Type::Memory(space) if spaces.contains(&space));
+        let fits = matches!(ty, VariableType::Memory(space) if spaces.contains(&space));
         self.demand(7, fits, || {
             format!("%{} is not in the memory needed", self.name(var))
         })
     }
 
     /// A block or array that statements here may access.
-    fn accessible(&self, var: Var, ty: Scalar) -> Checked {
+    fn accessible(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         self.see(var)?;
         let fits = match self.program.var(var).ty {
-            Type::Memory(Space::Device) => true,
-            Type::Memory(Space::Shared) => self.is_device,
-            Type::Memory(Space::Host) => !self.is_device,
-            Type::Array(array) => self.program.array(array).element == ty,
-            Type::Scalar(_) | Type::Fragment(_) => false,
+            VariableType::Memory(MemorySpace::Device) => true,
+            VariableType::Memory(MemorySpace::Shared) => self.is_device,
+            VariableType::Memory(MemorySpace::Host) => !self.is_device,
+            VariableType::Array(array) => self.program.array(array).element == ty,
+            VariableType::Scalar(_) | VariableType::Fragment(_) => false,
         };
         self.demand(7, fits, || {
             format!(
@@ -322,43 +333,46 @@ impl Checker<'_> {
         })
     }
 
-    fn target(&self, var: Var, ty: Scalar) -> Checked {
+    fn target(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         self.see(var)?;
         self.demand(4, self.program.scalar(var) == Some(ty), || {
             format!("%{} is given a value of type {ty}", self.name(var))
         })
     }
 
-    fn element(&self, element: &Element) -> Checked {
+    fn element(&self, element: &MemoryElement) -> Result<(), SourceDiagnostic> {
         self.accessible(element.memory, element.ty)?;
-        self.demand(4, element.ty != Scalar::Unit, || {
+        self.demand(4, element.ty != ScalarType::Unit, || {
             "units have no place in memory".to_owned()
         })?;
-        self.typed(element.index, Scalar::I64)
+        self.typed(element.index, ScalarType::I64)
     }
 
-    fn copy(&self, copy: &Copy) -> Checked {
+    fn copy(&self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
         for side in [&copy.to, &copy.from] {
             self.accessible(side.memory, copy.ty)?;
-            self.typed(side.offset, Scalar::I64)?;
+            self.typed(side.offset, ScalarType::I64)?;
             for stride in &side.strides {
-                self.typed(*stride, Scalar::I64)?;
+                self.typed(*stride, ScalarType::I64)?;
             }
             self.demand(4, side.strides.len() == copy.shape.len(), || {
                 "a copy has one stride for each dimension".to_owned()
             })?;
         }
         for size in &copy.shape {
-            self.typed(*size, Scalar::I64)?;
+            self.typed(*size, ScalarType::I64)?;
         }
         Ok(())
     }
 
-    fn atomic(&self, atomic: &Atomic) -> Checked {
+    fn atomic(&self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
         self.on_device("an atomic operation")?;
         self.element(&atomic.element)?;
         let ty = atomic.element.ty;
-        let is_memory = matches!(self.program.var(atomic.element.memory).ty, Type::Memory(_));
+        let is_memory = matches!(
+            self.program.var(atomic.element.memory).ty,
+            VariableType::Memory(_)
+        );
         self.demand(7, is_memory, || "private arrays need no atomics".to_owned())?;
         self.demand(3, atomic.op.takes(ty), || format!("no such atomic on {ty}"))?;
         self.typed(atomic.value, ty)?;
@@ -376,7 +390,7 @@ impl Checker<'_> {
         atomic.old.map_or(Ok(()), |old| self.target(old, ty))
     }
 
-    fn call(&self, call: &Call) -> Checked {
+    fn call(&self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(call.function);
         let name = self.program.names.text(function.name);
         let counts = function.inputs.len() == call.inputs.len()
@@ -386,8 +400,8 @@ impl Checker<'_> {
         })?;
         for (input, given) in function.inputs.iter().zip(&call.inputs) {
             let fits = match (self.program.var(*input).ty, *given) {
-                (Type::Scalar(ty), Argument::Scalar(expr)) => self.expr(expr)? == ty,
-                (Type::Memory(space), Argument::Memory(var)) => {
+                (VariableType::Scalar(ty), FuncArgument::Scalar(expr)) => self.expr(expr)? == ty,
+                (VariableType::Memory(space), FuncArgument::Memory(var)) => {
                     self.memory(var, &[space])?;
                     true
                 }
@@ -407,22 +421,22 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn message(&self, message: Message) -> Checked {
+    fn message(&self, message: MessageId) -> Result<(), SourceDiagnostic> {
         for part in &self.program.message(message).parts {
-            if let Part::Value(expr) = part {
+            if let MessageSegment::Value(expr) = part {
                 self.expr(*expr)?;
             }
         }
         Ok(())
     }
 
-    fn typed(&self, expr: Expr, ty: Scalar) -> Checked {
+    fn typed(&self, expr: ExprId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         let found = self.expr(expr)?;
         self.demand(4, found == ty, || format!("expected {ty}, not {found}"))
     }
 
     /// The type of an expression whose parts are checked.
-    fn expr(&self, expr: Expr) -> Result<Scalar, Diagnostic> {
+    fn expr(&self, expr: ExprId) -> Result<ScalarType, SourceDiagnostic> {
         let mut open = vec![expr];
         while let Some(expr) = open.pop() {
             let at = self.program.expr(expr);
@@ -444,11 +458,11 @@ impl Checker<'_> {
             }
         }
         let ty = self.program.type_of(expr);
-        ty.ok_or_else(|| Diagnostic::error(self.place, "memory is no value (rule 4)"))
+        ty.ok_or_else(|| SourceDiagnostic::error(self.place, "memory is no value (rule 4)"))
     }
 
     /// That an expression depends on nothing that is known only at the launch.
-    fn constant(&self, expr: Expr) -> Checked {
+    fn constant(&self, expr: ExprId) -> Result<(), SourceDiagnostic> {
         let mut fault = None;
         self.program.each_var(expr, &mut |var| {
             if !self.constant[var.index()] {
@@ -461,7 +475,7 @@ impl Checker<'_> {
         })
     }
 
-    fn kernel(&mut self, kernel: Kernel) -> Checked {
+    fn kernel(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
         let missing = crate::uses::missing(self.program, kernel);
         self.demand(6, missing.is_empty(), || {
             let name = missing.first().map_or("", |var| self.name(*var));
@@ -473,10 +487,10 @@ impl Checker<'_> {
             format!("{} dimensions and {} block sizes", ranks.0, ranks.1)
         })?;
         for size in &kernel.blocks {
-            self.typed(*size, Scalar::I64)?;
+            self.typed(*size, ScalarType::I64)?;
         }
         for size in &kernel.block_size {
-            self.typed(size.value(), Scalar::I64)?;
+            self.typed(size.value(), ScalarType::I64)?;
             if let BlockSize::Constant(size) = size {
                 self.constant(*size)?;
             }
@@ -484,22 +498,22 @@ impl Checker<'_> {
         self.kernel_body(kernel)
     }
 
-    fn kernel_body(&mut self, kernel: &KernelData) -> Checked {
+    fn kernel_body(&mut self, kernel: &KernelData) -> Result<(), SourceDiagnostic> {
         let mut seen = Vec::new();
         for used in &kernel.uses {
             match *used {
-                Use::Scalar(var) => {
+                KernelCapture::Scalar(var) => {
                     self.see(var)?;
                     self.demand(6, self.program.scalar(var).is_some(), || {
                         format!("%{} is no scalar", self.name(var))
                     })?;
                     seen.push((var, false));
                 }
-                Use::Memory(var) => {
-                    self.memory(var, &[Space::Device])?;
+                KernelCapture::Memory(var) => {
+                    self.memory(var, &[MemorySpace::Device])?;
                     seen.push((var, false));
                 }
-                Use::Constant(var, value) => {
+                KernelCapture::Constant(var, value) => {
                     let ty = self.expr(value)?;
                     self.constant(value)?;
                     let fits = self.program.scalar(var) == Some(ty);
@@ -528,7 +542,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry) -> Checked {
+    fn entry(&mut self, entry: &EntryDecl) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(entry.function);
         self.place = function.place;
         for parameter in &entry.parameters {
@@ -540,7 +554,11 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn entry_value(&self, value: &EntryValue, vars: &[&[Var]]) -> Checked {
+    fn entry_value(
+        &self,
+        value: &EntryDeclValue,
+        vars: &[&[VarId]],
+    ) -> Result<(), SourceDiagnostic> {
         let parts = match &value.kind {
             EntryKind::Plain(plain) => std::slice::from_ref(plain),
             EntryKind::Opaque(_, parts) => parts,
@@ -550,20 +568,20 @@ impl Checker<'_> {
             .try_for_each(|part| self.plain_value(part, vars))
     }
 
-    fn plain_value(&self, value: &PlainValue, vars: &[&[Var]]) -> Checked {
-        let known = |var: &Var| vars.iter().any(|list| list.contains(var));
+    fn plain_value(&self, value: &PlainValue, vars: &[&[VarId]]) -> Result<(), SourceDiagnostic> {
+        let known = |var: &VarId| vars.iter().any(|list| list.contains(var));
         let globals = &self.program.globals;
         let fits = match (&value.shape, self.program.var(value.var).ty) {
-            (None, Type::Scalar(ty)) => ty == value.element,
-            (Some(_), Type::Memory(Space::Device)) => true,
+            (None, VariableType::Scalar(ty)) => ty == value.element,
+            (Some(_), VariableType::Memory(MemorySpace::Device)) => true,
             _ => false,
         };
         self.demand(11, fits && known(&value.var), || {
             format!("%{} is no such value of the function", self.name(value.var))
         })?;
         for size in value.shape.iter().flatten() {
-            if let Dimension::Var(var) = size {
-                let is_size = self.program.scalar(*var) == Some(Scalar::I64)
+            if let ArrayDimension::Var(var) = size {
+                let is_size = self.program.scalar(*var) == Some(ScalarType::I64)
                     && (known(var) || globals.contains(var));
                 self.demand(11, is_size, || format!("%{} is no size", self.name(*var)))?;
             }

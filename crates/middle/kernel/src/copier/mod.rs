@@ -5,22 +5,27 @@
 
 use crate::host::compile;
 use crate::text::parse;
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
-use spirula_program::program::{Copier, Program, Step};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
+use spirula_program::program::{CompiledProgram, CopyKernels, HostStep};
 use std::collections::BTreeSet;
 
 /// The types as which elements are copied, whatever they are.
-const ELEMENTS: [Scalar; 4] = [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64];
+const ELEMENTS: [ScalarType; 4] = [
+    ScalarType::I8,
+    ScalarType::I16,
+    ScalarType::I32,
+    ScalarType::I64,
+];
 
 /// Size of the elements as which contiguous bytes are copied.
 const WORD: u64 = 4;
 
 /// Gives a program the functions for its copies.
-pub(crate) fn add(program: &mut Program) -> Result<(), Diagnostic> {
+pub(crate) fn add(program: &mut CompiledProgram) -> Result<(), SourceDiagnostic> {
     let steps = program.functions.iter().flat_map(|f| &f.steps);
     let sizes = steps.filter_map(|step| match step {
-        Step::Copy(copy) => Some(copy.size),
+        HostStep::Copy(copy) => Some(copy.size),
         _ => None,
     });
     let mut sizes: BTreeSet<u64> = sizes.collect();
@@ -31,7 +36,7 @@ pub(crate) fn add(program: &mut Program) -> Result<(), Diagnostic> {
         let size = element.size();
         let strided = append(program, &instance(include_str!("strided.kernel"), element))?;
         let tiled = append(program, &instance(include_str!("tiled.kernel"), element))?;
-        program.copiers.push(Copier {
+        program.copiers.push(CopyKernels {
             size,
             strided,
             tiled,
@@ -41,19 +46,19 @@ pub(crate) fn add(program: &mut Program) -> Result<(), Diagnostic> {
 }
 
 /// A text for elements of a type.
-fn instance(text: &str, element: Scalar) -> String {
+fn instance(text: &str, element: ScalarType) -> String {
     let text = text.replace("ELEMENT", element.name());
     text.replace("BYTES", &element.size().to_string())
 }
 
 /// Appends the only function of a text, with its kernel; gives its number.
-fn append(program: &mut Program, text: &str) -> Result<usize, Diagnostic> {
+fn append(program: &mut CompiledProgram, text: &str) -> Result<usize, SourceDiagnostic> {
     let mut added = compile(&parse(text)?)?;
     let first = program.kernels.len();
     program.kernels.append(&mut added.kernels);
     let mut function = added.functions.swap_remove(0);
     for step in &mut function.steps {
-        if let Step::Launch(launch) = step {
+        if let HostStep::Launch(launch) = step {
             launch.kernel += first;
         }
     }

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn every_size_has_its_functions() {
     for element in ELEMENTS {
-        let mut program = Program::default();
+        let mut program = CompiledProgram::default();
         let size = element.size();
         let texts = [include_str!("strided.kernel"), include_str!("tiled.kernel")];
         for text in texts {
@@ -15,7 +15,7 @@ fn every_size_has_its_functions() {
             program.kernels.iter().all(|k| k.refusal.is_none()),
             "{size}"
         );
-        program.copiers.push(Copier {
+        program.copiers.push(CopyKernels {
             size,
             strided: 0,
             tiled: 1,

@@ -1,17 +1,17 @@
 //! A cursor over the text, and the names that are bound where it stands.
 
-use crate::ir::Var;
+use crate::ir::VarId;
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::read_string;
 
 /// Where the reader is.
-pub(super) struct Cursor<'a> {
+pub(super) struct FutharkCursor<'a> {
     pub text: &'a str,
     pub at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> FutharkCursor<'a> {
     /// What is left.
     pub fn rest(&self) -> &'a str {
         &self.text[self.at..]
@@ -24,19 +24,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place of what is left of the line.
-    pub fn place(&self) -> Place {
-        Place::text(self.at, self.at + self.line().len())
+    pub fn place(&self) -> SourceLocation {
+        SourceLocation::text(self.at, self.at + self.line().len())
     }
 
-    pub fn fault(&self, message: impl Into<String>) -> Diagnostic {
+    pub fn fault(&self, message: impl Into<String>) -> SourceDiagnostic {
         self.fault_at(self.at, message)
     }
 
     /// A fault in what is left of the line from a byte on.
-    pub fn fault_at(&self, at: usize, message: impl Into<String>) -> Diagnostic {
+    pub fn fault_at(&self, at: usize, message: impl Into<String>) -> SourceDiagnostic {
         let rest = &self.text[at..];
         let length = rest.find('\n').unwrap_or(rest.len());
-        Diagnostic::error(Place::text(at, at + length), message)
+        SourceDiagnostic::error(SourceLocation::text(at, at + length), message)
     }
 
     /// Takes a piece of text if it is next.
@@ -48,7 +48,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub fn expect(&mut self, piece: &str) -> Result<(), Diagnostic> {
+    pub fn expect(&mut self, piece: &str) -> Result<(), SourceDiagnostic> {
         if self.eat(piece) {
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes text up to a delimiter that follows `_` and digits: a name that is being bound. The
     /// delimiter is taken too.
-    pub fn new_name(&mut self, delimiter: &str) -> Result<&'a str, Diagnostic> {
+    pub fn new_name(&mut self, delimiter: &str) -> Result<&'a str, SourceDiagnostic> {
         let line = self.line();
         let mut from = 0;
         while let Some(found) = line[from..].find(delimiter) {
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a literal of a string.
-    pub fn string(&mut self) -> Result<String, Diagnostic> {
+    pub fn string(&mut self) -> Result<String, SourceDiagnostic> {
         let (text, length) = read_string(self.line()).map_err(|message| self.fault(message))?;
         self.at += length;
         Ok(text)
@@ -126,8 +126,8 @@ fn has_tag(name: &str) -> bool {
 
 /// The names that are bound, innermost last.
 #[derive(Default)]
-pub(super) struct Scopes<'a> {
-    bound: FxHashMap<&'a str, Vec<Var>>,
+pub(super) struct FutharkScopes<'a> {
+    bound: FxHashMap<&'a str, Vec<VarId>>,
     /// Names in the order they were bound.
     log: Vec<&'a str>,
     /// Length of the log where each scope began.
@@ -136,7 +136,7 @@ pub(super) struct Scopes<'a> {
     longest_odd: usize,
 }
 
-impl<'a> Scopes<'a> {
+impl<'a> FutharkScopes<'a> {
     pub fn open(&mut self) {
         self.starts.push(self.log.len());
     }
@@ -150,7 +150,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    pub fn bind(&mut self, name: &'a str, var: Var) {
+    pub fn bind(&mut self, name: &'a str, var: VarId) {
         if plain_end(name) != name.len() {
             self.longest_odd = self.longest_odd.max(name.len());
         }
@@ -158,12 +158,12 @@ impl<'a> Scopes<'a> {
         self.log.push(name);
     }
 
-    pub fn get(&self, name: &str) -> Option<Var> {
+    pub fn get(&self, name: &str) -> Option<VarId> {
         self.bound.get(name).and_then(|vars| vars.last()).copied()
     }
 
     /// The longest bound name that the text begins with: its variable and its length.
-    pub fn longest(&self, text: &str) -> Option<(Var, usize)> {
+    pub fn longest(&self, text: &str) -> Option<(VarId, usize)> {
         let end = plain_end(text);
         let mut found = self.get(&text[..end]).map(|var| (var, end));
         let limit = self.longest_odd.min(text.len());

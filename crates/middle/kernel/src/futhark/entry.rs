@@ -1,12 +1,14 @@
 //! Entry points.
 
-use super::Reader;
-use crate::ir::{Dimension, Entry, EntryKind, EntryParameter, EntryValue, Func, PlainValue};
-use spirula_diagnostics::Diagnostic;
+use super::FutharkReader;
+use crate::ir::{
+    ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId, PlainValue,
+};
+use spirula_diagnostics::SourceDiagnostic;
 
-impl Reader<'_> {
+impl FutharkReader<'_> {
     /// The entry point of a function, and the end of that part; nothing for a function that is no entry point.
-    pub(super) fn entry(&mut self, function: Func) -> Result<(), Diagnostic> {
+    pub(super) fn entry(&mut self, function: FuncId) -> Result<(), SourceDiagnostic> {
         if !self.has_part("    ", "Name") {
             return self.end_part();
         }
@@ -23,7 +25,7 @@ impl Reader<'_> {
             let name = self.cursor.take(end).to_owned();
             self.cursor.take(3);
             let value = self.entry_value()?;
-            parameters.push(EntryParameter { name, value });
+            parameters.push(EntryDeclParameter { name, value });
         }
         self.end_part()?;
         self.begin_part("    ", "Results")?;
@@ -32,7 +34,7 @@ impl Reader<'_> {
             results.push(self.entry_value()?);
         }
         self.end_part()?;
-        self.builder.entry(Entry {
+        self.builder.entry(EntryDecl {
             name,
             function,
             parameters,
@@ -41,11 +43,11 @@ impl Reader<'_> {
         self.end_part()
     }
 
-    fn entry_value(&mut self) -> Result<EntryValue, Diagnostic> {
+    fn entry_value(&mut self) -> Result<EntryDeclValue, SourceDiagnostic> {
         let unique = self.cursor.eat("*");
         if !self.cursor.eat("opaque ") {
             let kind = EntryKind::Plain(self.plain_value()?);
-            return Ok(EntryValue { unique, kind });
+            return Ok(EntryDeclValue { unique, kind });
         }
         let name = self.cursor.string()?;
         self.cursor.expect(" {\n")?;
@@ -59,17 +61,17 @@ impl Reader<'_> {
         }
         self.cursor.eat("\n");
         let kind = EntryKind::Opaque(name, parts);
-        Ok(EntryValue { unique, kind })
+        Ok(EntryDeclValue { unique, kind })
     }
 
-    fn plain_value(&mut self) -> Result<PlainValue, Diagnostic> {
+    fn plain_value(&mut self) -> Result<PlainValue, SourceDiagnostic> {
         let mut shape = Vec::new();
         let is_array = self.cursor.rest().starts_with('[');
         while self.cursor.eat("[") {
             let fault = self.cursor.fault("expected a size");
             shape.push(match self.bound() {
-                Some(var) => Dimension::Var(var),
-                None => Dimension::Literal(self.literal().ok_or(fault)?.signed()),
+                Some(var) => ArrayDimension::Var(var),
+                None => ArrayDimension::Literal(self.literal().ok_or(fault)?.signed()),
             });
             self.cursor.expect("]")?;
         }

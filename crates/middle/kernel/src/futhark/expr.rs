@@ -1,15 +1,15 @@
 //! Expressions.
 
-use super::cursor::Cursor;
-use super::{DEPTH, Reader};
-use crate::ir::{Expr, Type};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Literal, Op, Operator, Parameter, Scalar, SizeClass};
+use super::cursor::FutharkCursor;
+use super::{DEPTH, FutharkReader};
+use crate::ir::{ExprId, VariableType};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op, ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
 
-impl Reader<'_> {
+impl FutharkReader<'_> {
     /// An expression of a type; what has another integer type, or is a truth value in the place of an
     /// integer, is converted, as C does.
-    pub(super) fn typed(&mut self, ty: Scalar) -> Result<Expr, Diagnostic> {
+    pub(super) fn typed(&mut self, ty: ScalarType) -> Result<ExprId, SourceDiagnostic> {
         let start = self.cursor.at;
         let expr = self.expr()?;
         self.convert(expr, ty).ok_or_else(|| {
@@ -19,21 +19,24 @@ impl Reader<'_> {
     }
 
     /// An expression as another type, integers and truth values only.
-    pub(super) fn convert(&mut self, expr: Expr, to: Scalar) -> Option<Expr> {
+    pub(super) fn convert(&mut self, expr: ExprId, to: ScalarType) -> Option<ExprId> {
         let from = self.builder.program().type_of(expr)?;
         if from == to {
             return Some(expr);
         }
         let op = match (from, to) {
-            (Scalar::Bool, to) if to.is_int() => Op::FromBool,
-            (from, Scalar::Bool) if from.is_int() => Op::ToBool,
+            (ScalarType::Bool, to) if to.is_int() => Op::FromBool,
+            (from, ScalarType::Bool) if from.is_int() => Op::ToBool,
             (from, to) if from.is_int() && to.is_int() => Op::SExt,
             _ => return None,
         };
-        Some(self.builder.apply(Operator::convert(op, from, to), &[expr]))
+        Some(
+            self.builder
+                .apply(ScalarOperator::convert(op, from, to), &[expr]),
+        )
     }
 
-    pub(super) fn expr(&mut self) -> Result<Expr, Diagnostic> {
+    pub(super) fn expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(self.cursor.fault("too many nested expressions"));
@@ -43,15 +46,15 @@ impl Reader<'_> {
         expr
     }
 
-    fn expr_within(&mut self) -> Result<Expr, Diagnostic> {
+    fn expr_within(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let start = self.cursor.at;
-        let fault = |cursor: &Cursor<'_>| {
+        let fault = |cursor: &FutharkCursor<'_>| {
             let text = &cursor.text[start..];
             cursor.fault_at(start, unknown(text))
         };
         if let Some(var) = self.bound() {
             return match self.builder.program().var(var).ty {
-                Type::Scalar(_) => Ok(self.builder.value(var)),
+                VariableType::Scalar(_) => Ok(self.builder.value(var)),
                 _ => Err(fault(&self.cursor).with_hint("memory is no operand")),
             };
         }
@@ -93,12 +96,12 @@ impl Reader<'_> {
         if !is_prefix {
             self.cursor.expect(")")?;
         }
-        let operands: Vec<Expr> = operands.into_iter().flatten().collect();
+        let operands: Vec<ExprId> = operands.into_iter().flatten().collect();
         Ok(self.builder.apply(operator, &operands))
     }
 
     /// A value, if one is next.
-    pub(super) fn literal(&mut self) -> Option<Literal> {
+    pub(super) fn literal(&mut self) -> Option<ScalarLiteral> {
         let line = self.cursor.line();
         let rest = line.strip_prefix('-').unwrap_or(line);
         let mut end = rest.len();
@@ -116,13 +119,13 @@ impl Reader<'_> {
         } else {
             &line[..end]
         };
-        let literal = Literal::parse(text)?;
+        let literal = ScalarLiteral::parse(text)?;
         self.cursor.take(text.len());
         Some(literal)
     }
 
     /// What stands after `get_size(`.
-    pub(super) fn parameter(&mut self) -> Result<Expr, Diagnostic> {
+    pub(super) fn parameter(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let line = self.cursor.line();
         let mut from = 0;
         while let Some(found) = line[from..].find(", ") {
@@ -133,7 +136,7 @@ impl Reader<'_> {
                 && self.cursor.eat(")")
             {
                 let name = name.to_owned();
-                return Ok(self.builder.parameter(Parameter { name, class }));
+                return Ok(self.builder.parameter(ProgramParameter { name, class }));
             }
             self.cursor.at = start;
             from += found + 2;
@@ -145,23 +148,23 @@ impl Reader<'_> {
 
     /// A parameter that users of a program may set: its name, something, its default, and a parenthesis. The value 0
     /// stands for the default, which may be any expression.
-    pub(super) fn user_parameter(&mut self, between: &str) -> Result<Expr, Diagnostic> {
+    pub(super) fn user_parameter(&mut self, between: &str) -> Result<ExprId, SourceDiagnostic> {
         let fault = self
             .cursor
             .fault("expected the name of a parameter and its default");
         let end = self.cursor.line().find(between).ok_or(fault)?;
         let name = self.cursor.take(end).to_owned();
         self.cursor.expect(between)?;
-        let default = self.typed(Scalar::I64)?;
+        let default = self.typed(ScalarType::I64)?;
         self.cursor.expect(")")?;
         let class = SizeClass::Bespoke(name.clone(), 0);
-        let value = self.builder.parameter(Parameter { name, class });
+        let value = self.builder.parameter(ProgramParameter { name, class });
         let zero = self.builder.i64(0);
         let is_default = self.builder.op(Op::Eq, &[value, zero]);
         Ok(self.builder.op(Op::Cond, &[is_default, default, value]))
     }
 
-    pub(super) fn class(&mut self) -> Result<SizeClass, Diagnostic> {
+    pub(super) fn class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
         let fault = self.cursor.fault("unknown class of sizes");
         let name = self.cursor.word();
         if let Some(class) = SizeClass::from_name(name) {
@@ -204,7 +207,7 @@ fn unknown(text: &str) -> String {
     let (word, rest) = text.split_at(length.map_or(text.len(), |n| n + sign));
     let digits = word[sign..].trim_start_matches(|c: char| c.is_ascii_digit());
     if digits.len() + sign < word.len()
-        && let Some(ty) = Scalar::from_name(digits)
+        && let Some(ty) = ScalarType::from_name(digits)
     {
         return format!("{word} is no value of type {ty}");
     }

@@ -19,8 +19,8 @@
 //! }
 //! ```
 
-use super::Reader;
-use spirula_diagnostics::Diagnostic;
+use super::FutharkReader;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// How the parts of a program are printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,9 +45,13 @@ impl PartForm {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FutharkReader<'a> {
     /// Begins the part of this name, which stands so far to the right.
-    pub(super) fn begin_part(&mut self, indentation: &str, name: &str) -> Result<(), Diagnostic> {
+    pub(super) fn begin_part(
+        &mut self,
+        indentation: &str,
+        name: &str,
+    ) -> Result<(), SourceDiagnostic> {
         if self.has_part(indentation, name) {
             return Ok(());
         }
@@ -73,7 +77,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends a part.
-    pub(super) fn end_part(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn end_part(&mut self) -> Result<(), SourceDiagnostic> {
         if self.form == PartForm::Braces {
             self.cursor.skip_space();
             self.cursor.expect("}")?;
@@ -110,7 +114,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over the tuning parameters, which are described where they are asked for.
-    pub(super) fn tuning_parameters(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn tuning_parameters(&mut self) -> Result<(), SourceDiagnostic> {
         if self.form == PartForm::Headings {
             return Ok(());
         }
@@ -122,7 +126,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over the attributes of a function.
-    pub(super) fn attributes(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn attributes(&mut self) -> Result<(), SourceDiagnostic> {
         if self.form == PartForm::Headings || !self.has_part("", "attributes") {
             return Ok(());
         }

@@ -1,27 +1,51 @@
 //! Kernels and the statements that only they have.
 
-use super::Reader;
+use super::FutharkReader;
 use crate::ir::{
-    Atomic, AtomicOp, BlockSize, Element, Expr, Index, KernelData, Scope, StmtKind, Sync, Type,
-    Use, Var,
+    AtomicOp, AtomicStmt, BlockSize, ExprId, KernelCapture, KernelData, KernelSyncScope,
+    LaunchIndex, MemoryElement, StmtKind, SyncKind, VarId, VariableType,
 };
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
 
-const INDICES: [(&str, Index); 4] = [
-    ("get_tblock_id(", Index::Group),
-    ("get_local_id(", Index::Local),
-    ("get_local_size(", Index::LocalSize),
-    ("get_lockstep_width(", Index::LockstepWidth),
+const INDICES: [(&str, LaunchIndex); 4] = [
+    ("get_tblock_id(", LaunchIndex::Group),
+    ("get_local_id(", LaunchIndex::Local),
+    ("get_local_size(", LaunchIndex::LocalSize),
+    ("get_lockstep_width(", LaunchIndex::LockstepWidth),
 ];
 
-const SYNCHRONISATIONS: [(&str, Sync, Scope); 6] = [
-    ("local_barrier()", Sync::Barrier, Scope::Shared),
-    ("global_barrier()", Sync::Barrier, Scope::Device),
-    ("mem_fence_local()", Sync::Fence, Scope::Shared),
-    ("mem_fence_global()", Sync::Fence, Scope::Device),
-    ("error_sync_local()", Sync::Error, Scope::Shared),
-    ("error_sync_global()", Sync::Error, Scope::Device),
+const SYNCHRONISATIONS: [(&str, SyncKind, KernelSyncScope); 6] = [
+    (
+        "local_barrier()",
+        SyncKind::Barrier,
+        KernelSyncScope::Shared,
+    ),
+    (
+        "global_barrier()",
+        SyncKind::Barrier,
+        KernelSyncScope::Device,
+    ),
+    (
+        "mem_fence_local()",
+        SyncKind::Fence,
+        KernelSyncScope::Shared,
+    ),
+    (
+        "mem_fence_global()",
+        SyncKind::Fence,
+        KernelSyncScope::Device,
+    ),
+    (
+        "error_sync_local()",
+        SyncKind::Error,
+        KernelSyncScope::Shared,
+    ),
+    (
+        "error_sync_global()",
+        SyncKind::Error,
+        KernelSyncScope::Device,
+    ),
 ];
 
 /// Longer names before those that they begin with.
@@ -40,8 +64,8 @@ const ATOMICS: [(&str, AtomicOp); 12] = [
     ("write", AtomicOp::Write),
 ];
 
-impl Reader<'_> {
-    pub(super) fn synchronisation(&mut self) -> Result<bool, Diagnostic> {
+impl FutharkReader<'_> {
+    pub(super) fn synchronisation(&mut self) -> Result<bool, SourceDiagnostic> {
         for (name, kind, scope) in SYNCHRONISATIONS {
             if self.cursor.eat(name) {
                 self.builder.push(StmtKind::Sync { kind, scope });
@@ -52,19 +76,19 @@ impl Reader<'_> {
     }
 
     /// A question for the position in the launch, if one is next.
-    pub(super) fn position(&mut self, to: Var, ty: Scalar) -> Result<bool, Diagnostic> {
+    pub(super) fn position(&mut self, to: VarId, ty: ScalarType) -> Result<bool, SourceDiagnostic> {
         for (name, what) in INDICES {
             if !self.cursor.eat(name) {
                 continue;
             }
             let mut dimension = 0;
-            if what != Index::LockstepWidth {
+            if what != LaunchIndex::LockstepWidth {
                 let fault = self.cursor.fault("expected a dimension: 0, 1 or 2");
                 let number = self.cursor.word().parse().ok().filter(|d| *d < 3);
                 dimension = number.ok_or(fault)?;
             }
             self.cursor.expect(")")?;
-            self.result(to, ty, Scalar::I32, |to| StmtKind::Where {
+            self.result(to, ty, ScalarType::I32, |to| StmtKind::Where {
                 to,
                 what,
                 dimension,
@@ -75,13 +99,16 @@ impl Reader<'_> {
     }
 
     /// An atomic operation, with the variable that gets the value from before and its type.
-    pub(super) fn atomic(&mut self, old: Option<(Var, Scalar)>) -> Result<(), Diagnostic> {
+    pub(super) fn atomic(
+        &mut self,
+        old: Option<(VarId, ScalarType)>,
+    ) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
         let name = self.cursor.word();
         let name = name.strip_prefix("atomic_").unwrap_or(name);
         let found = ATOMICS.iter().find_map(|(op, kind)| {
             let ty = name.strip_prefix(op)?;
-            let ty = Scalar::from_name(ty.strip_prefix('_').unwrap_or(ty))?;
+            let ty = ScalarType::from_name(ty.strip_prefix('_').unwrap_or(ty))?;
             Some((*kind, ty))
         });
         let (op, mut ty) = found.ok_or_else(|| {
@@ -91,13 +118,13 @@ impl Reader<'_> {
         self.cursor.expect("(")?;
         let memory = self.memory()?;
         self.cursor.expect("[")?;
-        let index = self.typed(Scalar::I64)?;
+        let index = self.typed(ScalarType::I64)?;
         self.cursor.expect("], ")?;
         let value = self.expr()?;
         // Truth values, which are bytes, are exchanged under the name of a type that would take what follows
         // along.
-        if self.builder.program().type_of(value) == Some(Scalar::Bool) {
-            ty = Scalar::I8;
+        if self.builder.program().type_of(value) == Some(ScalarType::Bool) {
+            ty = ScalarType::I8;
         }
         let mut value = self.convert(value, ty).ok_or_else(|| {
             let message = format!("expected an expression of type {ty}");
@@ -110,14 +137,14 @@ impl Reader<'_> {
             value = self.typed(ty)?;
         }
         self.cursor.expect(")")?;
-        let element = Element {
+        let element = MemoryElement {
             memory,
             ty,
             index,
             volatile: false,
         };
         let statement = |old| {
-            StmtKind::Atomic(Box::new(Atomic {
+            StmtKind::Atomic(Box::new(AtomicStmt {
                 op,
                 element,
                 value,
@@ -135,7 +162,7 @@ impl Reader<'_> {
     }
 
     /// What stands after `kernel`.
-    pub(super) fn kernel(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn kernel(&mut self) -> Result<(), SourceDiagnostic> {
         let place = self.builder.place();
         self.open("{")?;
         self.open("blocks  {")?;
@@ -143,7 +170,7 @@ impl Reader<'_> {
         let mut blocks = Vec::new();
         while !self.cursor.eat("]") {
             self.comma(blocks.is_empty())?;
-            blocks.push(self.typed(Scalar::I64)?);
+            blocks.push(self.typed(ScalarType::I64)?);
         }
         self.open("}")?;
         self.open("tblock_size  {")?;
@@ -187,19 +214,19 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn open(&mut self, piece: &str) -> Result<(), Diagnostic> {
+    fn open(&mut self, piece: &str) -> Result<(), SourceDiagnostic> {
         self.cursor.skip_space();
         self.cursor.expect(piece)
     }
 
-    fn comma(&mut self, is_first: bool) -> Result<(), Diagnostic> {
+    fn comma(&mut self, is_first: bool) -> Result<(), SourceDiagnostic> {
         match is_first {
             true => Ok(()),
             false => self.cursor.expect(", "),
         }
     }
 
-    fn flag(&mut self, name: &str) -> Result<bool, Diagnostic> {
+    fn flag(&mut self, name: &str) -> Result<bool, SourceDiagnostic> {
         self.open(name)?;
         self.cursor.skip_space();
         let fault = self.cursor.fault("expected True or False");
@@ -212,35 +239,35 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn block_size(&mut self) -> Result<BlockSize, Diagnostic> {
+    fn block_size(&mut self) -> Result<BlockSize, SourceDiagnostic> {
         if self.cursor.eat("dyn ") {
-            return Ok(BlockSize::Dynamic(self.typed(Scalar::I64)?));
+            return Ok(BlockSize::Dynamic(self.typed(ScalarType::I64)?));
         }
         self.cursor.expect("const ")?;
-        Ok(BlockSize::Constant(self.typed(Scalar::I64)?))
+        Ok(BlockSize::Constant(self.typed(ScalarType::I64)?))
     }
 
-    fn one_use(&mut self) -> Result<Use, Diagnostic> {
+    fn one_use(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
         if self.cursor.eat("scalar_copy(") {
             let var = self.scalar_var()?;
             self.cursor.expect(", ")?;
             self.scalar_type()?;
             self.cursor.expect(")")?;
-            return Ok(Use::Scalar(var));
+            return Ok(KernelCapture::Scalar(var));
         }
         if self.cursor.eat("mem_copy(") {
             let var = self.memory()?;
             self.cursor.expect(")")?;
-            return Ok(Use::Memory(var));
+            return Ok(KernelCapture::Memory(var));
         }
         self.cursor.expect("const(")?;
         let name = self.cursor.new_name(", ")?;
-        let value: Expr = self.expr()?;
+        let value: ExprId = self.expr()?;
         self.cursor.expect(")")?;
         let ty = self.builder.program().type_of(value);
         let ty = ty.ok_or_else(|| self.cursor.fault("a constant is a scalar"))?;
-        let var = self.builder.var(name, Type::Scalar(ty));
+        let var = self.builder.var(name, VariableType::Scalar(ty));
         self.scopes.bind(name, var);
-        Ok(Use::Constant(var, value))
+        Ok(KernelCapture::Constant(var, value))
     }
 }

@@ -16,27 +16,27 @@ mod moves;
 mod operators;
 mod stmt;
 
-use crate::Builder;
-use crate::ir::{Program, Space, Type, Var};
-use cursor::{Cursor, Scopes};
+use crate::ProgramBuilder;
+use crate::ir::{KernelProgram, MemorySpace, VarId, VariableType};
+use cursor::{FutharkCursor, FutharkScopes};
 use form::PartForm;
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::{Operator, Scalar};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::{ScalarOperator, ScalarType};
 
 /// Types of the inputs and outputs of a function.
-struct Signature {
-    inputs: Vec<Type>,
-    outputs: Vec<Type>,
+struct FutharkSignature {
+    inputs: Vec<VariableType>,
+    outputs: Vec<VariableType>,
 }
 
-struct Reader<'a> {
-    cursor: Cursor<'a>,
+struct FutharkReader<'a> {
+    cursor: FutharkCursor<'a>,
     form: PartForm,
-    builder: Builder,
-    scopes: Scopes<'a>,
-    operators: &'static FxHashMap<String, Operator>,
-    signatures: FxHashMap<&'a str, Signature>,
+    builder: ProgramBuilder,
+    scopes: FutharkScopes<'a>,
+    operators: &'static FxHashMap<String, ScalarOperator>,
+    signatures: FxHashMap<&'a str, FutharkSignature>,
     /// The place in the source of the program that was named last.
     provenance: &'a str,
     /// Blocks that are open.
@@ -44,7 +44,7 @@ struct Reader<'a> {
     /// Whether a kernel is read.
     is_in_kernel: bool,
     /// What is wrong with a copy that cannot have been meant, where no branch around it avoids it so far.
-    broken: Option<Diagnostic>,
+    broken: Option<SourceDiagnostic>,
 }
 
 /// Deepest nesting of blocks and of expressions.
@@ -59,18 +59,18 @@ pub fn looks_like_futhark(text: &str) -> bool {
 ///
 /// # Errors
 /// At the first thing that is not of this form.
-pub fn read_futhark(text: &str) -> Result<Program, Diagnostic> {
+pub fn read_futhark(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     if text.len() >= u32::MAX as usize {
-        return Err(Diagnostic::error(
-            Place::Unknown,
+        return Err(SourceDiagnostic::error(
+            SourceLocation::Unknown,
             "the text is larger than 4 GiB",
         ));
     }
-    let mut reader = Reader {
-        cursor: Cursor { text, at: 0 },
+    let mut reader = FutharkReader {
+        cursor: FutharkCursor { text, at: 0 },
         form: PartForm::of(text).unwrap_or(PartForm::Headings),
-        builder: Builder::new(),
-        scopes: Scopes::default(),
+        builder: ProgramBuilder::new(),
+        scopes: FutharkScopes::default(),
         operators: operators::spellings(),
         signatures: FxHashMap::default(),
         provenance: "",
@@ -86,15 +86,15 @@ pub fn read_futhark(text: &str) -> Result<Program, Diagnostic> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FutharkReader<'a> {
     /// Finds out what every function takes and gives, so that calls may come first.
-    fn signatures(&mut self) -> Result<(), Diagnostic> {
+    fn signatures(&mut self) -> Result<(), SourceDiagnostic> {
         while !self.cursor.rest().is_empty() {
             let Some(name) = self.function_header() else {
                 self.cursor.take_line();
                 continue;
             };
-            let mut signature = Signature {
+            let mut signature = FutharkSignature {
                 inputs: Vec::new(),
                 outputs: Vec::new(),
             };
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn program(&mut self) -> Result<(), Diagnostic> {
+    fn program(&mut self) -> Result<(), SourceDiagnostic> {
         self.tuning_parameters()?;
         self.opaque_types()?;
         self.begin_part("", "Constants")?;
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `types { ... }`, kept as it is.
-    fn opaque_types(&mut self) -> Result<(), Diagnostic> {
+    fn opaque_types(&mut self) -> Result<(), SourceDiagnostic> {
         self.cursor.expect("types {\n")?;
         let mut lines = Vec::new();
         while !self.cursor.eat("}\n") {
@@ -154,8 +154,8 @@ impl<'a> Reader<'a> {
     fn parameters(
         &mut self,
         indentation: &str,
-        mut each: impl FnMut(&mut Self, &'a str, Type),
-    ) -> Result<(), Diagnostic> {
+        mut each: impl FnMut(&mut Self, &'a str, VariableType),
+    ) -> Result<(), SourceDiagnostic> {
         while self.has_line(indentation) {
             let ty = self.parameter_type()?;
             self.cursor.expect(" ")?;
@@ -165,26 +165,28 @@ impl<'a> Reader<'a> {
         self.end_part()
     }
 
-    fn parameter_type(&mut self) -> Result<Type, Diagnostic> {
+    fn parameter_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
         if self.cursor.eat("mem") {
             let spaces = [
-                ("@device", Space::Device),
-                ("@global", Space::Device),
-                ("", Space::Host),
+                ("@device", MemorySpace::Device),
+                ("@global", MemorySpace::Device),
+                ("", MemorySpace::Host),
             ];
             let found = spaces.iter().find(|(name, _)| self.cursor.eat(name));
-            return Ok(Type::Memory(found.map_or(Space::Host, |(_, space)| *space)));
+            return Ok(VariableType::Memory(
+                found.map_or(MemorySpace::Host, |(_, space)| *space),
+            ));
         }
-        Ok(Type::Scalar(self.scalar_type()?))
+        Ok(VariableType::Scalar(self.scalar_type()?))
     }
 
-    fn scalar_type(&mut self) -> Result<Scalar, Diagnostic> {
+    fn scalar_type(&mut self) -> Result<ScalarType, SourceDiagnostic> {
         let start = self.cursor.at;
-        let found = Scalar::from_name(self.cursor.word());
+        let found = ScalarType::from_name(self.cursor.word());
         found.ok_or_else(|| self.cursor.fault_at(start, "expected a type"))
     }
 
-    fn function(&mut self) -> Result<(), Diagnostic> {
+    fn function(&mut self) -> Result<(), SourceDiagnostic> {
         self.builder.at(self.cursor.place());
         let Some(name) = self.function_header() else {
             return Err(self.cursor.fault("expected a function"));
@@ -192,7 +194,7 @@ impl<'a> Reader<'a> {
         let function = self.builder.function(name);
         if self.builder.program().function(function).body.is_some() {
             let message = format!("function {name} is defined twice");
-            return Err(Diagnostic::error(self.builder.place(), message));
+            return Err(SourceDiagnostic::error(self.builder.place(), message));
         }
         self.builder.begin_function(function);
         self.scopes.open();
@@ -221,17 +223,17 @@ impl<'a> Reader<'a> {
     }
 
     /// The variable whose name is next, taken.
-    fn bound(&mut self) -> Option<Var> {
+    fn bound(&mut self) -> Option<VarId> {
         let (var, length) = self.scopes.longest(self.cursor.line())?;
         self.cursor.take(length);
         Some(var)
     }
 
-    fn memory(&mut self) -> Result<Var, Diagnostic> {
+    fn memory(&mut self) -> Result<VarId, SourceDiagnostic> {
         let start = self.cursor.at;
         let found = self.bound().filter(|var| {
             let ty = self.builder.program().var(*var).ty;
-            !matches!(ty, Type::Scalar(_))
+            !matches!(ty, VariableType::Scalar(_))
         });
         found.ok_or_else(|| {
             let message = "expected a memory variable";
@@ -239,11 +241,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn scalar_var(&mut self) -> Result<Var, Diagnostic> {
+    fn scalar_var(&mut self) -> Result<VarId, SourceDiagnostic> {
         let start = self.cursor.at;
         let found = self.bound().filter(|var| {
             let ty = self.builder.program().var(*var).ty;
-            matches!(ty, Type::Scalar(_))
+            matches!(ty, VariableType::Scalar(_))
         });
         found.ok_or_else(|| {
             let message = "expected a scalar variable";

@@ -1,20 +1,23 @@
 //! Elements that invocations of a workgroup move within one block of memory.
 
-use super::Reader;
-use crate::ir::{Block, Copy, Expr, ExprData, Program, Scope, Space, StmtKind, Sync, Type, Var};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use super::FutharkReader;
+use crate::ir::{
+    CopyStmt, ExprData, ExprId, KernelProgram, KernelSyncScope, MemorySpace, StmtBlock, StmtKind,
+    SyncKind, VarId, VariableType,
+};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Invocations that Futhark's scans of a workgroup treat as one warp, whatever the device has.
 const WARP: i64 = 32;
 
-impl Reader<'_> {
+impl FutharkReader<'_> {
     /// Appends a branch. Where the last invocation of each warp moves a result within one block of memory, the first
     /// warp moves its result before all others move theirs.
     ///
     /// A scan within a workgroup has warp `i` move its result to element `i`. If the elements are arrays, they lie in
     /// memory even then, and warp 31 of a workgroup of 1024 invocations overwrites what the first warp moves. No
     /// other warp reads an element below 32.
-    pub(super) fn push_branch(&mut self, condition: Expr, then: Block, otherwise: Block) {
+    pub(super) fn push_branch(&mut self, condition: ExprId, then: StmtBlock, otherwise: StmtBlock) {
         let program = self.builder.program();
         let moved = moved_memory(program, then).filter(|_| program.block(otherwise).is_empty());
         let number = last_of_warp(program, condition).filter(|_| self.stands_where_all_come());
@@ -27,8 +30,8 @@ impl Reader<'_> {
             return;
         };
         let scope = match program.var(memory).ty {
-            Type::Memory(Space::Shared) => Scope::Shared,
-            _ => Scope::Device,
+            VariableType::Memory(MemorySpace::Shared) => KernelSyncScope::Shared,
+            _ => KernelSyncScope::Device,
         };
         self.push_rounds(condition, number, scope, then, otherwise);
     }
@@ -38,24 +41,24 @@ impl Reader<'_> {
         let stmts = self.builder.open_block().iter();
         stmts
             .rev()
-            .any(|stmt| matches!(stmt.kind, StmtKind::Sync { kind, .. } if kind != Sync::Fence))
+            .any(|stmt| matches!(stmt.kind, StmtKind::Sync { kind, .. } if kind != SyncKind::Fence))
     }
 
     /// Appends a loop of two rounds, of which the first is the first warp's.
     fn push_rounds(
         &mut self,
-        condition: Expr,
-        number: Expr,
-        scope: Scope,
-        then: Block,
-        otherwise: Block,
+        condition: ExprId,
+        number: ExprId,
+        scope: KernelSyncScope,
+        then: StmtBlock,
+        otherwise: StmtBlock,
     ) {
         let ty = self.builder.program().type_of(number);
-        let ty = ty.unwrap_or(Scalar::I32);
-        let literal = |bits: i64| Literal::new(ty, ty.truncate(bits as u64));
-        let round = self.builder.var("round", Type::Scalar(ty));
+        let ty = ty.unwrap_or(ScalarType::I32);
+        let literal = |bits: i64| ScalarLiteral::new(ty, ty.truncate(bits as u64));
+        let round = self.builder.var("round", VariableType::Scalar(ty));
         let [warp, one, two] = [WARP, 1, 2].map(|n| self.builder.literal(literal(n)));
-        let of = |op| Operator::of(op, ty);
+        let of = |op| ScalarOperator::of(op, ty);
         let place = self.builder.apply(of(Op::SQuot), &[number, warp]);
         let place = self.builder.apply(of(Op::SMin), &[place, one]);
         let current = self.builder.value(round);
@@ -68,7 +71,7 @@ impl Reader<'_> {
             otherwise,
         });
         self.builder.push(StmtKind::Sync {
-            kind: Sync::Barrier,
+            kind: SyncKind::Barrier,
             scope,
         });
         let body = self.builder.end_block();
@@ -81,11 +84,11 @@ impl Reader<'_> {
 }
 
 /// The memory within which a block moves elements.
-fn moved_memory(program: &Program, block: Block) -> Option<Var> {
+fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
     program.block(block).iter().find_map(|stmt| {
         let within = match &stmt.kind {
             StmtKind::Copy(copy) => {
-                let Copy { to, from, .. } = &**copy;
+                let CopyStmt { to, from, .. } = &**copy;
                 (to.memory == from.memory).then_some(to.memory)
             }
             _ => None,
@@ -97,7 +100,7 @@ fn moved_memory(program: &Program, block: Block) -> Option<Var> {
 
 /// The number of an invocation that a condition demands to be the last of its warp: one of its conjuncts is
 /// `number - number / 32 * 32 = 31`.
-fn last_of_warp(program: &Program, condition: Expr) -> Option<Expr> {
+fn last_of_warp(program: &KernelProgram, condition: ExprId) -> Option<ExprId> {
     if let Some([left, right]) = operands(program, condition, Op::LogAnd) {
         return last_of_warp(program, left).or_else(|| last_of_warp(program, right));
     }
@@ -111,7 +114,7 @@ fn last_of_warp(program: &Program, condition: Expr) -> Option<Expr> {
 }
 
 /// The operands of an expression if it has this operator.
-fn operands(program: &Program, expr: Expr, op: Op) -> Option<[Expr; 2]> {
+fn operands(program: &KernelProgram, expr: ExprId, op: Op) -> Option<[ExprId; 2]> {
     match program.expr(expr) {
         ExprData::Apply(operator, start) if operator.op == op => {
             program.operands(operator, start).try_into().ok()
@@ -120,11 +123,11 @@ fn operands(program: &Program, expr: Expr, op: Op) -> Option<[Expr; 2]> {
     }
 }
 
-fn is_number(program: &Program, expr: Expr, value: i64) -> bool {
+fn is_number(program: &KernelProgram, expr: ExprId, value: i64) -> bool {
     matches!(program.expr(expr), ExprData::Literal(literal) if literal.bits == value as u64)
 }
 
-fn variable(program: &Program, expr: Expr) -> Option<Var> {
+fn variable(program: &KernelProgram, expr: ExprId) -> Option<VarId> {
     match program.expr(expr) {
         ExprData::Var(var) => Some(var),
         _ => None,

@@ -1,12 +1,12 @@
 //! How Futhark spells operators.
 
 use rustc_hash::FxHashMap;
-use spirula_program::{Op, Operator, Scalar, Shape};
+use spirula_program::{Op, ScalarOpSignature, ScalarOperator, ScalarType};
 use std::sync::OnceLock;
 
 /// What is glued to a spelling to make the name of an operator at a type.
 #[derive(Clone, Copy)]
-enum Suffix {
+enum OperatorSuffix {
     /// The width in bits.
     Width,
     /// The type.
@@ -16,9 +16,9 @@ enum Suffix {
     /// The type of the operand, an underscore, and the type of the result.
     Types,
 }
-use Suffix::{None as Bare, Type, Types, Width};
+use OperatorSuffix::{None as Bare, Type, Types, Width};
 
-const SPELLINGS: &[(&str, Suffix, Op)] = &[
+const SPELLINGS: &[(&str, OperatorSuffix, Op)] = &[
     ("add", Width, Op::Add),
     ("add_nw", Width, Op::Add),
     ("sub", Width, Op::Sub),
@@ -148,20 +148,20 @@ const SPELLINGS: &[(&str, Suffix, Op)] = &[
 ];
 
 /// All operators by their names.
-pub(super) fn spellings() -> &'static FxHashMap<String, Operator> {
-    static NAMES: OnceLock<FxHashMap<String, Operator>> = OnceLock::new();
+pub(super) fn spellings() -> &'static FxHashMap<String, ScalarOperator> {
+    static NAMES: OnceLock<FxHashMap<String, ScalarOperator>> = OnceLock::new();
     NAMES.get_or_init(all)
 }
 
-fn all() -> FxHashMap<String, Operator> {
+fn all() -> FxHashMap<String, ScalarOperator> {
     let mut names = FxHashMap::default();
     for (spelling, suffix, op) in SPELLINGS {
-        let is_conversion = matches!(op.row().shape, Shape::Convert(_));
-        for from in Scalar::ALL {
-            for to in Scalar::ALL {
+        let is_conversion = matches!(op.row().shape, ScalarOpSignature::Convert(_));
+        for from in ScalarType::ALL {
+            for to in ScalarType::ALL {
                 let operator = match is_conversion {
-                    true => Operator::convert(*op, from, to),
-                    false => Operator::of(*op, from),
+                    true => ScalarOperator::convert(*op, from, to),
+                    false => ScalarOperator::of(*op, from),
                 };
                 if !operator.is_valid() {
                     continue;

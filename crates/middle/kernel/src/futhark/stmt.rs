@@ -1,16 +1,16 @@
 //! Statements.
 
-use super::{DEPTH, Reader};
+use super::{DEPTH, FutharkReader};
 use crate::ir::{
-    Argument, Block, Call, Copy, Element, Expr, Message, MessageData, Part, Side, Space,
-    StaticData, StmtKind, Type, Var,
+    CallStmt, CopyOperand, CopyStmt, ExprId, FuncArgument, MemoryElement, MemorySpace, MessageData,
+    MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId, VariableType,
 };
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Literal, Op, Scalar};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 
-impl Reader<'_> {
+impl FutharkReader<'_> {
     /// Statements up to a closing brace or a line that is not indented.
-    pub(super) fn statements(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn statements(&mut self) -> Result<(), SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(self.cursor.fault("too many nested blocks"));
@@ -29,7 +29,7 @@ impl Reader<'_> {
     }
 
     /// `{ statements }` in a scope of its own.
-    fn braces(&mut self) -> Result<Block, Diagnostic> {
+    fn braces(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
         let place = self.builder.place();
         self.cursor.expect("{")?;
         self.scopes.open();
@@ -41,7 +41,7 @@ impl Reader<'_> {
         Ok(self.builder.end_block())
     }
 
-    fn statement(&mut self) -> Result<(), Diagnostic> {
+    fn statement(&mut self) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
         if let Some(var) = self.bound() {
             let rest = self.cursor.rest();
@@ -95,7 +95,7 @@ impl Reader<'_> {
         Err(self.cursor.fault("expected a statement"))
     }
 
-    fn control(&mut self) -> Result<bool, Diagnostic> {
+    fn control(&mut self) -> Result<bool, SourceDiagnostic> {
         if self.cursor.eat("if ") {
             self.branch()?;
         } else if self.cursor.eat("for ") {
@@ -106,7 +106,7 @@ impl Reader<'_> {
             };
             self.cursor.expect(" ")?;
             self.scopes.open();
-            let counter = self.builder.var(name, Type::Scalar(ty));
+            let counter = self.builder.var(name, VariableType::Scalar(ty));
             self.scopes.bind(name, counter);
             let body = self.braces()?;
             self.scopes.close();
@@ -116,7 +116,7 @@ impl Reader<'_> {
                 body,
             });
         } else if self.cursor.eat("while ") {
-            let condition = self.typed(Scalar::Bool)?;
+            let condition = self.typed(ScalarType::Bool)?;
             self.cursor.expect(" ")?;
             let body = self.braces()?;
             self.builder.push(StmtKind::While { condition, body });
@@ -127,11 +127,11 @@ impl Reader<'_> {
     }
 
     /// What stands after `if`. A chain of branches nests in the last branch of each.
-    fn branch(&mut self) -> Result<(), Diagnostic> {
+    fn branch(&mut self) -> Result<(), SourceDiagnostic> {
         let mut open = Vec::new();
         loop {
             let place = self.builder.place();
-            let condition = self.typed(Scalar::Bool)?;
+            let condition = self.typed(ScalarType::Bool)?;
             self.cursor.expect(" then ")?;
             let before = self.broken.take();
             let then = self.braces()?;
@@ -160,11 +160,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn message_statement(&mut self) -> Result<bool, Diagnostic> {
+    fn message_statement(&mut self) -> Result<bool, SourceDiagnostic> {
         if self.cursor.eat("assert(") {
             let message = self.message()?;
             self.cursor.expect(", ")?;
-            let condition = self.typed(Scalar::Bool)?;
+            let condition = self.typed(ScalarType::Bool)?;
             self.cursor.expect(")")?;
             self.builder.push(StmtKind::Assert { condition, message });
         } else if self.cursor.eat("trace (") {
@@ -177,7 +177,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn message(&mut self) -> Result<Message, Diagnostic> {
+    fn message(&mut self) -> Result<MessageId, SourceDiagnostic> {
         self.cursor.expect("{")?;
         let mut parts = Vec::new();
         while !self.cursor.eat("}") {
@@ -185,13 +185,13 @@ impl Reader<'_> {
                 self.cursor.expect(", ")?;
             }
             if self.cursor.rest().starts_with('"') {
-                parts.push(Part::Text(self.cursor.string()?));
+                parts.push(MessageSegment::Text(self.cursor.string()?));
             } else {
                 let expr = self.expr()?;
                 self.cursor.expect(" : ")?;
                 let fault = self.cursor.fault("the value is not of this type");
                 let ty = self.scalar_type()?;
-                parts.push(Part::Value(self.convert(expr, ty).ok_or(fault)?));
+                parts.push(MessageSegment::Value(self.convert(expr, ty).ok_or(fault)?));
             }
         }
         let backtrace = self.provenance.to_owned();
@@ -199,12 +199,12 @@ impl Reader<'_> {
     }
 
     /// What stands after `var`.
-    fn declaration(&mut self) -> Result<(), Diagnostic> {
+    fn declaration(&mut self) -> Result<(), SourceDiagnostic> {
         let name = self.cursor.new_name(": ")?;
         let volatile = self.cursor.eat("volatile ");
         let ty = match self.cursor.eat("mem") {
             true => self.space()?,
-            false => Type::Scalar(self.scalar_type()?),
+            false => VariableType::Scalar(self.scalar_type()?),
         };
         let var = self.builder.declare(name, ty, volatile);
         self.scopes.bind(name, var);
@@ -212,31 +212,31 @@ impl Reader<'_> {
     }
 
     /// A space: nothing, `@device`, `@global`, `@shared`, or the type of a private array.
-    pub(super) fn space(&mut self) -> Result<Type, Diagnostic> {
+    pub(super) fn space(&mut self) -> Result<VariableType, SourceDiagnostic> {
         if !self.cursor.eat("@") {
-            return Ok(Type::Memory(Space::Host));
+            return Ok(VariableType::Memory(MemorySpace::Host));
         }
         let names = [
-            ("device", Space::Device),
-            ("global", Space::Device),
-            ("shared", Space::Shared),
+            ("device", MemorySpace::Device),
+            ("global", MemorySpace::Device),
+            ("shared", MemorySpace::Shared),
         ];
         for (name, space) in names {
             if self.cursor.eat(name) {
-                return Ok(Type::Memory(space));
+                return Ok(VariableType::Memory(space));
             }
         }
         let mut shape = Vec::new();
         while self.cursor.eat("[") {
-            shape.push(self.typed(Scalar::I64)?);
+            shape.push(self.typed(ScalarType::I64)?);
             self.cursor.expect("]")?;
         }
         let element = self.scalar_type()?;
-        Ok(Type::Array(self.builder.array(element, shape)))
+        Ok(VariableType::Array(self.builder.array(element, shape)))
     }
 
     /// What stands after `array`.
-    fn static_data(&mut self) -> Result<(), Diagnostic> {
+    fn static_data(&mut self) -> Result<(), SourceDiagnostic> {
         let name = self.cursor.new_name(" : ")?;
         let ty = self.scalar_type()?;
         self.cursor.expect(" = {")?;
@@ -246,7 +246,7 @@ impl Reader<'_> {
                 self.cursor.expect(", ")?;
             }
             let start = self.cursor.at;
-            let zero = Literal::new(ty, 0);
+            let zero = ScalarLiteral::new(ty, 0);
             let literal = match self.cursor.eat("0}") {
                 true => {
                     self.cursor.at -= 1;
@@ -265,7 +265,9 @@ impl Reader<'_> {
             let fault = self.cursor.fault("expected a number of elements");
             repeat = Some(self.cursor.word().parse().map_err(|_| fault)?);
         }
-        let to = self.builder.declare(name, Type::Memory(Space::Host), false);
+        let to = self
+            .builder
+            .declare(name, VariableType::Memory(MemorySpace::Host), false);
         self.scopes.bind(name, to);
         let data = Box::new(StaticData { ty, values, repeat });
         self.builder.push(StmtKind::Static { to, data });
@@ -273,12 +275,12 @@ impl Reader<'_> {
     }
 
     /// What stands after `lmadcopy_`.
-    fn copy(&mut self) -> Result<(), Diagnostic> {
+    fn copy(&mut self) -> Result<(), SourceDiagnostic> {
         let fault = self.cursor.fault("expected the rank and type of a copy");
         let rank = self.cursor.word();
         let (rank, ty) = rank.split_once("d_").ok_or_else(|| fault.clone())?;
         let rank: usize = rank.parse().map_err(|_| fault.clone())?;
-        let ty = Scalar::from_name(ty).ok_or(fault)?;
+        let ty = ScalarType::from_name(ty).ok_or(fault)?;
         self.cursor.expect("(")?;
         let shape = self.brackets()?;
         if shape.len() != rank {
@@ -290,8 +292,8 @@ impl Reader<'_> {
         self.cursor.expect(",")?;
         let from = self.side(rank)?;
         self.cursor.expect(")")?;
-        if ty != Scalar::Unit {
-            let copy = Copy {
+        if ty != ScalarType::Unit {
+            let copy = CopyStmt {
                 ty,
                 shape,
                 to,
@@ -302,10 +304,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn brackets(&mut self) -> Result<Vec<Expr>, Diagnostic> {
+    fn brackets(&mut self) -> Result<Vec<ExprId>, SourceDiagnostic> {
         let mut all = Vec::new();
         while self.cursor.eat("[") {
-            all.push(self.typed(Scalar::I64)?);
+            all.push(self.typed(ScalarType::I64)?);
             self.cursor.expect("]")?;
         }
         Ok(all)
@@ -315,20 +317,21 @@ impl Reader<'_> {
     ///
     /// Where the elements of a segmented reduction are arrays, Futhark prints for small segments a kernel whose copies
     /// miss a dimension. The other branch has the one for large segments, which is right for all.
-    fn avoid_broken(&mut self, condition: Expr) -> Expr {
+    fn avoid_broken(&mut self, condition: ExprId) -> ExprId {
         if self.is_in_kernel || self.broken.take().is_none() {
             return condition;
         }
-        self.builder.literal(Literal::new(Scalar::Bool, 0))
+        self.builder
+            .literal(ScalarLiteral::new(ScalarType::Bool, 0))
     }
 
     /// A side of a copy; of strides that lack or are too many it is noted that they do.
-    fn side(&mut self, rank: usize) -> Result<Side, Diagnostic> {
+    fn side(&mut self, rank: usize) -> Result<CopyOperand, SourceDiagnostic> {
         self.cursor.skip_space();
         let memory = self.memory()?;
         self.space()?;
         self.cursor.expect("+")?;
-        let offset = self.typed(Scalar::I64)?;
+        let offset = self.typed(ScalarType::I64)?;
         self.cursor.skip_blanks();
         let mut strides = self.brackets()?;
         if strides.len() != rank {
@@ -338,7 +341,7 @@ impl Reader<'_> {
             let zero = self.builder.i64(0);
             strides.resize(rank, zero);
         }
-        Ok(Side {
+        Ok(CopyOperand {
             memory,
             offset,
             strides,
@@ -346,9 +349,9 @@ impl Reader<'_> {
     }
 
     /// What stands after a name at the beginning of a statement.
-    fn change(&mut self, var: Var) -> Result<(), Diagnostic> {
+    fn change(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         if self.cursor.eat(" = shared_alloc(") {
-            let bytes = self.typed(Scalar::I64)?;
+            let bytes = self.typed(ScalarType::I64)?;
             self.cursor.expect(")")?;
             self.builder.push(StmtKind::Alloc { to: var, bytes });
             return Ok(());
@@ -358,30 +361,30 @@ impl Reader<'_> {
         }
         self.cursor.expect(" <- ")?;
         match self.builder.program().var(var).ty {
-            Type::Scalar(ty) => self.assignment(var, ty),
+            VariableType::Scalar(ty) => self.assignment(var, ty),
             ty => self.memory_assignment(var, ty),
         }
     }
 
-    fn write(&mut self, memory: Var) -> Result<(), Diagnostic> {
+    fn write(&mut self, memory: VarId) -> Result<(), SourceDiagnostic> {
         let to = self.element(memory)?;
         self.cursor.expect(" <- ")?;
         let value = self.typed(to.ty)?;
-        if to.ty != Scalar::Unit {
+        if to.ty != ScalarType::Unit {
             self.builder.push(StmtKind::Write { to, value });
         }
         Ok(())
     }
 
     /// What stands after `NAME<`.
-    fn element(&mut self, memory: Var) -> Result<Element, Diagnostic> {
+    fn element(&mut self, memory: VarId) -> Result<MemoryElement, SourceDiagnostic> {
         let volatile = self.cursor.eat("volatile ");
         let ty = self.scalar_type()?;
         self.space()?;
         self.cursor.expect(">[")?;
-        let index = self.typed(Scalar::I64)?;
+        let index = self.typed(ScalarType::I64)?;
         self.cursor.expect("]")?;
-        Ok(Element {
+        Ok(MemoryElement {
             memory,
             ty,
             index,
@@ -389,12 +392,12 @@ impl Reader<'_> {
         })
     }
 
-    fn memory_assignment(&mut self, to: Var, ty: Type) -> Result<(), Diagnostic> {
+    fn memory_assignment(&mut self, to: VarId, ty: VariableType) -> Result<(), SourceDiagnostic> {
         if self.cursor.eat("malloc(") {
-            let bytes = self.typed(Scalar::I64)?;
+            let bytes = self.typed(ScalarType::I64)?;
             self.cursor.expect(")")?;
             self.space()?;
-            if !matches!(ty, Type::Array(_)) {
+            if !matches!(ty, VariableType::Array(_)) {
                 self.builder.push(StmtKind::Alloc { to, bytes });
             }
             return Ok(());
@@ -407,13 +410,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn assignment(&mut self, to: Var, ty: Scalar) -> Result<(), Diagnostic> {
+    fn assignment(&mut self, to: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
         if let Some(memory) = self.bound()
             && self.cursor.eat("<")
         {
             let from = self.element(memory)?;
-            if from.ty != Scalar::Unit {
+            if from.ty != ScalarType::Unit {
                 self.result(to, ty, from.ty, |to| StmtKind::Read { to, from })?;
             }
             return Ok(());
@@ -429,7 +432,7 @@ impl Reader<'_> {
             let mut value = self.parameter()?;
             if self.cursor.eat(" < ") {
                 // What is printed as `<` means at most.
-                let bound = self.typed(Scalar::I64)?;
+                let bound = self.typed(ScalarType::I64)?;
                 value = self.builder.op(Op::SLe, &[value, bound]);
             }
             let fault = self.cursor.fault(format!("a size is no {ty}"));
@@ -438,7 +441,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let value = self.typed(ty)?;
-        if ty != Scalar::Unit {
+        if ty != ScalarType::Unit {
             self.builder.assign(to, value);
         }
         Ok(())
@@ -447,17 +450,19 @@ impl Reader<'_> {
     /// Appends a statement that gives a value of a type, converted where its target has another.
     pub(super) fn result(
         &mut self,
-        to: Var,
-        ty: Scalar,
-        given: Scalar,
-        statement: impl FnOnce(Var) -> StmtKind,
-    ) -> Result<(), Diagnostic> {
+        to: VarId,
+        ty: ScalarType,
+        given: ScalarType,
+        statement: impl FnOnce(VarId) -> StmtKind,
+    ) -> Result<(), SourceDiagnostic> {
         if ty == given {
             self.builder.push(statement(to));
             return Ok(());
         }
         let name = self.builder.program().var_name(to).to_owned();
-        let narrow = self.builder.declare(&name, Type::Scalar(given), false);
+        let narrow = self
+            .builder
+            .declare(&name, VariableType::Scalar(given), false);
         self.builder.push(statement(narrow));
         let value = self.builder.value(narrow);
         let fault = self
@@ -469,7 +474,7 @@ impl Reader<'_> {
     }
 
     /// What stands after `get_user_param` where a scalar gets its value.
-    fn user_parameter_of(&mut self) -> Result<(), Diagnostic> {
+    fn user_parameter_of(&mut self) -> Result<(), SourceDiagnostic> {
         let to = self.scalar_var()?;
         self.cursor.expect(" <- ")?;
         let value = self.user_parameter("(")?;
@@ -478,7 +483,7 @@ impl Reader<'_> {
     }
 
     /// What stands after `call`.
-    fn call(&mut self) -> Result<(), Diagnostic> {
+    fn call(&mut self) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
         let mut outputs = Vec::new();
         while let Some(var) = self.bound() {
@@ -514,7 +519,7 @@ impl Reader<'_> {
         }
     }
 
-    fn call_function(&mut self, name: &str, outputs: Vec<Var>) -> Result<(), Diagnostic> {
+    fn call_function(&mut self, name: &str, outputs: Vec<VarId>) -> Result<(), SourceDiagnostic> {
         let types = self.signatures[name].inputs.clone();
         let given = self.signatures[name].outputs.clone();
         let mut inputs = Vec::new();
@@ -523,17 +528,17 @@ impl Reader<'_> {
                 self.cursor.expect(", ")?;
             }
             inputs.push(match *ty {
-                Type::Scalar(ty) => Argument::Scalar(self.typed(ty)?),
-                _ => Argument::Memory(self.memory()?),
+                VariableType::Scalar(ty) => FuncArgument::Scalar(self.typed(ty)?),
+                _ => FuncArgument::Memory(self.memory()?),
             });
         }
         self.cursor.expect(")")?;
         if given.len() != outputs.len() {
             let message = format!("{name} gives {} values, not {}", given.len(), outputs.len());
-            return Err(Diagnostic::error(self.builder.place(), message));
+            return Err(SourceDiagnostic::error(self.builder.place(), message));
         }
         let function = self.builder.function(name);
-        self.builder.push(StmtKind::Call(Box::new(Call {
+        self.builder.push(StmtKind::Call(Box::new(CallStmt {
             function,
             inputs,
             outputs,

@@ -1,17 +1,17 @@
 //! Entry points of the program.
 
-use super::Host;
-use crate::ir::{Dimension, Entry, EntryKind, EntryValue, PlainValue};
+use super::HostStepLowering;
+use crate::ir::{ArrayDimension, EntryDecl, EntryDeclValue, EntryKind, PlainValue};
 use spirula_program::program as out;
-use spirula_program::program::Slot;
+use spirula_program::program::HostSlot;
 
-impl Host<'_> {
+impl HostStepLowering<'_> {
     /// An entry point of the function that was compiled last.
-    pub(super) fn entry(&mut self, entry: &Entry) -> out::Entry {
+    pub(super) fn entry(&mut self, entry: &EntryDecl) -> out::ProgramEntry {
         let mut parameters = Vec::new();
         for parameter in &entry.parameters {
             let (value, opaque) = self.entry_value(&parameter.value);
-            parameters.push(out::EntryParameter {
+            parameters.push(out::ProgramEntryParameter {
                 name: parameter.name.clone(),
                 value,
                 opaque,
@@ -27,7 +27,7 @@ impl Host<'_> {
                 tensor: None,
             });
         }
-        out::Entry {
+        out::ProgramEntry {
             name: entry.name.clone(),
             function: entry.function.index(),
             results,
@@ -37,8 +37,8 @@ impl Host<'_> {
 
     fn entry_value(
         &mut self,
-        value: &EntryValue,
-    ) -> (Option<out::EntryValue>, Option<out::EntryOpaque>) {
+        value: &EntryDeclValue,
+    ) -> (Option<out::EntryValueType>, Option<out::EntryOpaque>) {
         match &value.kind {
             EntryKind::Plain(plain) => (Some(self.plain_value(plain)), None),
             EntryKind::Opaque(name, parts) => {
@@ -52,18 +52,18 @@ impl Host<'_> {
         }
     }
 
-    fn plain_value(&mut self, value: &PlainValue) -> out::EntryValue {
+    fn plain_value(&mut self, value: &PlainValue) -> out::EntryValueType {
         let shape = value.shape.as_ref().map(|shape| {
             let sizes = shape.iter().map(|size| match *size {
-                Dimension::Literal(size) => out::EntrySize::Known(size as u64),
-                Dimension::Var(var) => match self.slot(var) {
-                    Slot::Scalar(reg) => out::EntrySize::Scalar(reg),
-                    Slot::Memory(_) => out::EntrySize::Known(0),
+                ArrayDimension::Literal(size) => out::EntrySize::Known(size as u64),
+                ArrayDimension::Var(var) => match self.slot(var) {
+                    HostSlot::Scalar(reg) => out::EntrySize::Scalar(reg),
+                    HostSlot::Memory(_) => out::EntrySize::Known(0),
                 },
             });
             sizes.collect()
         });
-        out::EntryValue {
+        out::EntryValueType {
             element: value.element,
             unsigned: value.unsigned,
             slot: self.slot(value.var),

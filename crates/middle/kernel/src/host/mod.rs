@@ -7,16 +7,17 @@ mod simplify;
 use crate::calls;
 use crate::copier;
 use crate::ir::{
-    Argument, Block, Call, Copy, Expr, ExprData, Func, Kernel, Message, Part, Program, Side,
-    StaticData, StmtKind, Type, Use, Var,
+    CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, FuncId, KernelCapture,
+    KernelId, KernelProgram, MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId,
+    VariableType,
 };
-use crate::lower::{Lowered, SpecValue, lower, refusal};
+use crate::lower::{LoweredKernel, SpecValue, lower, refusal};
 use rustc_hash::FxHashMap;
 use simplify::simplify;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::program as out;
-use spirula_program::program::{GLOBAL, Mem, Reg, Slot, Step};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_program::program::{GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 use spirula_spirv::ir::Module;
 use std::sync::Arc;
 
@@ -24,31 +25,31 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// When the program is not a checked one.
-pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
+pub fn compile(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDiagnostic> {
     let on_device = calls::on_device(program)?;
-    let lowered: Vec<Result<Lowered, Diagnostic>> =
+    let lowered: Vec<Result<LoweredKernel, SourceDiagnostic>> =
         program.kernel_ids().map(|k| lower(program, k)).collect();
     let (kernels, kernel_ids) = distinct(&lowered);
-    let mut host = Host {
+    let mut host = HostStepLowering {
         program,
         lowered: &lowered,
         kernel_ids,
         slots: FxHashMap::default(),
         globals: FxHashMap::default(),
-        function: out::Function::default(),
+        function: out::HostFunction::default(),
         data: Vec::new(),
-        place: Place::Unknown,
+        place: SourceLocation::Unknown,
         invocation: None,
     };
     let (mut scalars, mut memories) = (0, 0);
     for var in &program.globals {
         let slot = match program.scalar(*var) {
-            Some(_) => Slot::Scalar(Reg(GLOBAL | count(&mut scalars))),
-            None => Slot::Memory(Mem(GLOBAL | count(&mut memories))),
+            Some(_) => HostSlot::Scalar(HostRegister(GLOBAL | count(&mut scalars))),
+            None => HostSlot::Memory(HostMemoryRef(GLOBAL | count(&mut memories))),
         };
         host.globals.insert(*var, slot);
     }
-    let mut result = out::Program {
+    let mut result = out::CompiledProgram {
         kernels,
         parameters: program.parameters.clone(),
         limits: program.limits.clone(),
@@ -60,13 +61,13 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
         global_scalars: scalars,
         global_memories: memories,
         initialise: program.functions.len(),
-        ..out::Program::default()
+        ..out::CompiledProgram::default()
     };
     for function in program.function_ids() {
         let mut compiled = match host.function(function) {
             Ok(compiled) => compiled,
             // A function that only kernels call may do what the host cannot.
-            Err(_) if on_device[function.index()] => out::Function::default(),
+            Err(_) if on_device[function.index()] => out::HostFunction::default(),
             Err(fault) => return Err(fault),
         };
         let entries = program.entries.iter().filter(|e| e.function == function);
@@ -95,8 +96,10 @@ fn count(number: &mut u32) -> u32 {
 
 /// The kernels, equal ones once, and where each is: layers of a model repeat their kernels, which a
 /// device would otherwise compile again and again.
-fn distinct(lowered: &[Result<Lowered, Diagnostic>]) -> (Vec<out::Kernel>, Vec<usize>) {
-    let mut kernels: Vec<out::Kernel> = Vec::new();
+fn distinct(
+    lowered: &[Result<LoweredKernel, SourceDiagnostic>],
+) -> (Vec<out::ProgramKernel>, Vec<usize>) {
+    let mut kernels: Vec<out::ProgramKernel> = Vec::new();
     let mut ids = Vec::new();
     let mut known: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
     for lowered in lowered {
@@ -117,9 +120,9 @@ fn distinct(lowered: &[Result<Lowered, Diagnostic>]) -> (Vec<out::Kernel>, Vec<u
     (kernels, ids)
 }
 
-fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
+fn kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> out::ProgramKernel {
     match lowered {
-        Ok(lowered) => out::Kernel {
+        Ok(lowered) => out::ProgramKernel {
             words: lowered.module.to_words(),
             laid_out: lowered.laid_out.as_ref().map(Module::to_words),
             refusal: None,
@@ -135,7 +138,7 @@ fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
             bound: lowered.bound.clone(),
             reach: lowered.reach.clone(),
         },
-        Err(fault) => out::Kernel {
+        Err(fault) => out::ProgramKernel {
             words: Vec::new(),
             laid_out: None,
             refusal: Some(fault.message.clone()),
@@ -150,43 +153,41 @@ fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
     }
 }
 
-fn message(program: &Program, message: &crate::ir::MessageData) -> out::Message {
+fn message(program: &KernelProgram, message: &crate::ir::MessageData) -> out::ProgramMessage {
     let parts = message.parts.iter().map(|part| match part {
-        Part::Text(text) => out::MessagePart::Text(text.clone()),
-        Part::Value(expr) => {
-            out::MessagePart::Value(program.type_of(*expr).unwrap_or(Scalar::Unit))
+        MessageSegment::Text(text) => out::MessagePart::Text(text.clone()),
+        MessageSegment::Value(expr) => {
+            out::MessagePart::Value(program.type_of(*expr).unwrap_or(ScalarType::Unit))
         }
     });
-    out::Message {
+    out::ProgramMessage {
         parts: parts.collect(),
         backtrace: message.backtrace.clone(),
     }
 }
 
-struct Host<'a> {
-    program: &'a Program,
-    lowered: &'a [Result<Lowered, Diagnostic>],
+struct HostStepLowering<'a> {
+    program: &'a KernelProgram,
+    lowered: &'a [Result<LoweredKernel, SourceDiagnostic>],
     /// Where the result has each kernel.
     kernel_ids: Vec<usize>,
     /// Places of the variables of the current function.
-    slots: FxHashMap<Var, Slot>,
-    globals: FxHashMap<Var, Slot>,
-    function: out::Function,
+    slots: FxHashMap<VarId, HostSlot>,
+    globals: FxHashMap<VarId, HostSlot>,
+    function: out::HostFunction,
     data: Vec<Arc<[u8]>>,
-    place: Place,
+    place: SourceLocation,
     /// The invocation whose statements these are, of a kernel that the host runs.
-    invocation: Option<sequential::Invocation>,
+    invocation: Option<sequential::HostInvocation>,
 }
 
-type Done = Result<(), Diagnostic>;
-
-impl Host<'_> {
+impl HostStepLowering<'_> {
     fn begin(&mut self) {
         self.slots = self.globals.clone();
-        self.function = out::Function::default();
+        self.function = out::HostFunction::default();
     }
 
-    fn function(&mut self, function: Func) -> Result<out::Function, Diagnostic> {
+    fn function(&mut self, function: FuncId) -> Result<out::HostFunction, SourceDiagnostic> {
         self.begin();
         let data = self.program.function(function);
         self.function.inputs = data.inputs.iter().map(|v| self.slot(*v)).collect();
@@ -197,52 +198,52 @@ impl Host<'_> {
         Ok(self.function.clone())
     }
 
-    fn slot(&mut self, var: Var) -> Slot {
+    fn slot(&mut self, var: VarId) -> HostSlot {
         if let Some(slot) = self.slots.get(&var) {
             return *slot;
         }
         let slot = match self.program.scalar(var) {
-            Some(_) => Slot::Scalar(self.temporary()),
-            None => Slot::Memory(Mem(count(&mut self.function.memories))),
+            Some(_) => HostSlot::Scalar(self.temporary()),
+            None => HostSlot::Memory(HostMemoryRef(count(&mut self.function.memories))),
         };
         self.slots.insert(var, slot);
         slot
     }
 
-    fn temporary(&mut self) -> Reg {
-        Reg(count(&mut self.function.scalars))
+    fn temporary(&mut self) -> HostRegister {
+        HostRegister(count(&mut self.function.scalars))
     }
 
-    fn reg(&mut self, var: Var) -> Result<Reg, Diagnostic> {
+    fn reg(&mut self, var: VarId) -> Result<HostRegister, SourceDiagnostic> {
         match self.slot(var) {
-            Slot::Scalar(reg) => Ok(reg),
-            Slot::Memory(_) => Err(self.refusal("memory as a value")),
+            HostSlot::Scalar(reg) => Ok(reg),
+            HostSlot::Memory(_) => Err(self.refusal("memory as a value")),
         }
     }
 
-    fn mem(&mut self, var: Var) -> Result<Mem, Diagnostic> {
+    fn mem(&mut self, var: VarId) -> Result<HostMemoryRef, SourceDiagnostic> {
         match self.slot(var) {
-            Slot::Memory(mem) => Ok(mem),
-            Slot::Scalar(_) => Err(self.refusal("a scalar as memory")),
+            HostSlot::Memory(mem) => Ok(mem),
+            HostSlot::Scalar(_) => Err(self.refusal("a scalar as memory")),
         }
     }
 
-    fn refusal(&self, what: &str) -> Diagnostic {
+    fn refusal(&self, what: &str) -> SourceDiagnostic {
         refusal(self.place, what)
     }
 
-    fn push(&mut self, step: Step) {
+    fn push(&mut self, step: HostStep) {
         self.function.steps.push(step);
     }
 
     /// The scalar that holds the value of an expression from here on.
-    fn expr(&mut self, expr: Expr) -> Result<Reg, Diagnostic> {
+    fn expr(&mut self, expr: ExprId) -> Result<HostRegister, SourceDiagnostic> {
         let program = self.program;
         match program.expr(expr) {
             ExprData::Var(var) => self.reg(var),
             ExprData::Literal(literal) => Ok(self.literal(literal)),
             ExprData::Apply(operator, start) => {
-                let mut operands = [Reg(0); 3];
+                let mut operands = [HostRegister(0); 3];
                 for (to, operand) in operands.iter_mut().zip(program.operands(operator, start)) {
                     *to = self.expr(*operand)?;
                 }
@@ -250,35 +251,35 @@ impl Host<'_> {
             }
             ExprData::Parameter(param) => {
                 let to = self.temporary();
-                self.push(Step::Parameter(to, param.index()));
+                self.push(HostStep::Parameter(to, param.index()));
                 Ok(to)
             }
             ExprData::Limit(limit) => {
                 let to = self.temporary();
-                self.push(Step::Limit(to, limit.index()));
+                self.push(HostStep::Limit(to, limit.index()));
                 Ok(to)
             }
         }
     }
 
-    fn literal(&mut self, literal: Literal) -> Reg {
+    fn literal(&mut self, literal: ScalarLiteral) -> HostRegister {
         let to = self.temporary();
-        self.push(Step::Set(to, literal.bits));
+        self.push(HostStep::Set(to, literal.bits));
         to
     }
 
-    fn apply(&mut self, operator: Operator, operands: [Reg; 3]) -> Reg {
+    fn apply(&mut self, operator: ScalarOperator, operands: [HostRegister; 3]) -> HostRegister {
         let to = self.temporary();
-        self.push(Step::Apply(operator, to, operands));
+        self.push(HostStep::Apply(operator, to, operands));
         to
     }
 
     /// An operator on two `i64`s.
-    fn op(&mut self, op: Op, a: Reg, b: Reg) -> Reg {
-        self.apply(Operator::of(op, Scalar::I64), [a, b, b])
+    fn op(&mut self, op: Op, a: HostRegister, b: HostRegister) -> HostRegister {
+        self.apply(ScalarOperator::of(op, ScalarType::I64), [a, b, b])
     }
 
-    fn block(&mut self, block: Block) -> Done {
+    fn block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
         let program = self.program;
         for stmt in program.block(block) {
             self.place = stmt.place;
@@ -287,55 +288,55 @@ impl Host<'_> {
         Ok(())
     }
 
-    fn statement(&mut self, stmt: &StmtKind) -> Done {
+    fn statement(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match stmt {
             StmtKind::Declare(var) => self.declare(*var)?,
             StmtKind::Assign { to, value } => {
                 let value = self.expr(*value)?;
                 let to = self.reg(*to)?;
-                self.push(Step::Move(to, value));
+                self.push(HostStep::Move(to, value));
             }
             StmtKind::Alias { to, from } => {
                 let (to, from) = (self.mem(*to)?, self.mem(*from)?);
-                self.push(Step::Refer(to, from));
+                self.push(HostStep::Refer(to, from));
             }
             StmtKind::Alloc { to, bytes } => {
                 let bytes = self.expr(*bytes)?;
                 let to = self.mem(*to)?;
-                self.push(Step::Allocate(to, bytes));
+                self.push(HostStep::Allocate(to, bytes));
             }
             StmtKind::Free(var) => {
                 let mem = self.mem(*var)?;
-                self.push(Step::Forget(mem));
+                self.push(HostStep::Forget(mem));
             }
             StmtKind::Static { to, data } => {
                 let to = self.mem(*to)?;
                 let bytes = static_bytes(data).ok_or_else(|| self.refusal("so much data"))?;
                 self.data.push(bytes.into());
-                self.push(Step::Data(to, self.data.len() - 1));
+                self.push(HostStep::Data(to, self.data.len() - 1));
             }
             StmtKind::Read { to, from } => {
                 let index = self.expr(from.index)?;
                 let memory = self.mem(from.memory)?;
                 let to = self.reg(*to)?;
-                self.push(Step::Read(to, memory, from.ty, index));
+                self.push(HostStep::Read(to, memory, from.ty, index));
             }
             StmtKind::Write { to, value } => {
                 let index = self.expr(to.index)?;
                 let value = self.expr(*value)?;
                 let memory = self.mem(to.memory)?;
-                self.push(Step::Write(memory, to.ty, index, value));
+                self.push(HostStep::Write(memory, to.ty, index, value));
             }
             StmtKind::Copy(copy) => self.copy(copy)?,
             StmtKind::Call(call) => self.call(call)?,
             StmtKind::Assert { condition, message } => {
                 let condition = self.expr(*condition)?;
                 let values = self.values(*message)?;
-                self.push(Step::Assert(condition, message.index(), values));
+                self.push(HostStep::Assert(condition, message.index(), values));
             }
             StmtKind::Trace(message) => {
                 let values = self.values(*message)?;
-                self.push(Step::Trace(message.index(), values));
+                self.push(HostStep::Trace(message.index(), values));
             }
             StmtKind::Launch(kernel) => self.launch(*kernel)?,
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {
@@ -348,7 +349,7 @@ impl Host<'_> {
             } => {
                 let value = self.place_of(*what, *dimension)?;
                 let to = self.reg(*to)?;
-                self.push(Step::Move(to, value));
+                self.push(HostStep::Move(to, value));
             }
             StmtKind::Sync { .. } if self.invocation.is_some() => {}
             StmtKind::Sync { .. }
@@ -363,19 +364,21 @@ impl Host<'_> {
         Ok(())
     }
 
-    fn declare(&mut self, var: Var) -> Done {
+    fn declare(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         match self.program.var(var).ty {
-            Type::Memory(_) => {
+            VariableType::Memory(_) => {
                 let mem = self.mem(var)?;
-                self.push(Step::Forget(mem));
+                self.push(HostStep::Forget(mem));
                 Ok(())
             }
-            Type::Scalar(_) => Ok(()),
-            Type::Array(_) | Type::Fragment(_) => Err(self.refusal("a private array of the host")),
+            VariableType::Scalar(_) => Ok(()),
+            VariableType::Array(_) | VariableType::Fragment(_) => {
+                Err(self.refusal("a private array of the host"))
+            }
         }
     }
 
-    fn control(&mut self, stmt: &StmtKind) -> Done {
+    fn control(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match *stmt {
             StmtKind::If {
                 condition,
@@ -383,9 +386,9 @@ impl Host<'_> {
                 otherwise,
             } => {
                 let condition = self.expr(condition)?;
-                let branch = self.here(Step::Unless(condition, 0));
+                let branch = self.here(HostStep::Unless(condition, 0));
                 self.block(then)?;
-                let end = self.here(Step::Jump(0));
+                let end = self.here(HostStep::Jump(0));
                 self.aim(branch);
                 self.block(otherwise)?;
                 self.aim(end);
@@ -395,7 +398,7 @@ impl Host<'_> {
                 bound,
                 body,
             } => {
-                let ty = self.program.scalar(counter).unwrap_or(Scalar::I64);
+                let ty = self.program.scalar(counter).unwrap_or(ScalarType::I64);
                 let bound = self.expr(bound)?;
                 let counter = self.reg(counter)?;
                 self.repeat(ty, counter, bound, |host| host.block(body))?;
@@ -403,9 +406,9 @@ impl Host<'_> {
             StmtKind::While { condition, body } => {
                 let start = self.function.steps.len();
                 let more = self.expr(condition)?;
-                let leave = self.here(Step::Unless(more, 0));
+                let leave = self.here(HostStep::Unless(more, 0));
                 self.block(body)?;
-                self.push(Step::Jump(start));
+                self.push(HostStep::Jump(start));
                 self.aim(leave);
             }
             _ => {}
@@ -416,28 +419,28 @@ impl Host<'_> {
     /// Steps for each value of a counter from 0 up to a bound, whose value is that of the beginning.
     fn repeat(
         &mut self,
-        ty: Scalar,
-        counter: Reg,
-        bound: Reg,
-        body: impl FnOnce(&mut Self) -> Done,
-    ) -> Done {
+        ty: ScalarType,
+        counter: HostRegister,
+        bound: HostRegister,
+        body: impl FnOnce(&mut Self) -> Result<(), SourceDiagnostic>,
+    ) -> Result<(), SourceDiagnostic> {
         let most = self.temporary();
-        self.push(Step::Move(most, bound));
-        self.push(Step::Set(counter, 0));
-        let one = self.literal(Literal::new(ty, 1));
+        self.push(HostStep::Move(most, bound));
+        self.push(HostStep::Set(counter, 0));
+        let one = self.literal(ScalarLiteral::new(ty, 1));
         let start = self.function.steps.len();
-        let more = self.apply(Operator::of(Op::SLt, ty), [counter, most, most]);
-        let leave = self.here(Step::Unless(more, 0));
+        let more = self.apply(ScalarOperator::of(Op::SLt, ty), [counter, most, most]);
+        let leave = self.here(HostStep::Unless(more, 0));
         body(self)?;
-        let next = Operator::of(Op::Add, ty);
-        self.push(Step::Apply(next, counter, [counter, one, one]));
-        self.push(Step::Jump(start));
+        let next = ScalarOperator::of(Op::Add, ty);
+        self.push(HostStep::Apply(next, counter, [counter, one, one]));
+        self.push(HostStep::Jump(start));
         self.aim(leave);
         Ok(())
     }
 
     /// Appends a jump that is aimed later; gives its position.
-    fn here(&mut self, step: Step) -> usize {
+    fn here(&mut self, step: HostStep) -> usize {
         self.push(step);
         self.function.steps.len() - 1
     }
@@ -446,55 +449,58 @@ impl Host<'_> {
     fn aim(&mut self, at: usize) {
         let next = self.function.steps.len();
         match &mut self.function.steps[at] {
-            Step::Jump(to) | Step::Unless(_, to) => *to = next,
+            HostStep::Jump(to) | HostStep::Unless(_, to) => *to = next,
             _ => {}
         }
     }
 
-    fn values(&mut self, message: Message) -> Result<Vec<Reg>, Diagnostic> {
+    fn values(&mut self, message: MessageId) -> Result<Vec<HostRegister>, SourceDiagnostic> {
         let program = self.program;
         let parts = program.message(message).parts.iter();
         let values = parts.filter_map(|part| match part {
-            Part::Value(expr) => Some(*expr),
-            Part::Text(_) => None,
+            MessageSegment::Value(expr) => Some(*expr),
+            MessageSegment::Text(_) => None,
         });
         values.map(|expr| self.expr(expr)).collect()
     }
 
-    fn exprs(&mut self, exprs: &[Expr]) -> Result<Vec<Reg>, Diagnostic> {
+    fn exprs(&mut self, exprs: &[ExprId]) -> Result<Vec<HostRegister>, SourceDiagnostic> {
         exprs.iter().map(|expr| self.expr(*expr)).collect()
     }
 
-    fn copy(&mut self, copy: &Copy) -> Done {
-        let step = out::Copy {
+    fn copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
+        let step = out::StridedCopy {
             size: copy.ty.size(),
             shape: self.exprs(&copy.shape)?,
             to: self.side(&copy.to)?,
             from: self.side(&copy.from)?,
         };
-        self.push(Step::Copy(Box::new(step)));
+        self.push(HostStep::Copy(Box::new(step)));
         Ok(())
     }
 
-    fn side(&mut self, side: &Side) -> Result<(Mem, Reg, Vec<Reg>), Diagnostic> {
+    fn side(
+        &mut self,
+        side: &CopyOperand,
+    ) -> Result<(HostMemoryRef, HostRegister, Vec<HostRegister>), SourceDiagnostic> {
         let memory = self.mem(side.memory)?;
         Ok((memory, self.expr(side.offset)?, self.exprs(&side.strides)?))
     }
 
-    fn call(&mut self, call: &Call) -> Done {
+    fn call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         let mut inputs = Vec::new();
         for input in &call.inputs {
             inputs.push(match *input {
-                Argument::Scalar(expr) => Slot::Scalar(self.expr(expr)?),
-                Argument::Memory(var) => Slot::Memory(self.mem(var)?),
+                FuncArgument::Scalar(expr) => HostSlot::Scalar(self.expr(expr)?),
+                FuncArgument::Memory(var) => HostSlot::Memory(self.mem(var)?),
             });
         }
         let outputs = call.outputs.iter().map(|v| self.slot(*v)).collect();
-        self.push(Step::Call(call.function.index(), inputs, outputs));
+        self.push(HostStep::Call(call.function.index(), inputs, outputs));
         Ok(())
     }
 
-    fn launch(&mut self, kernel: Kernel) -> Done {
+    fn launch(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
         let program = self.program;
         if self.lowered[kernel.index()].is_err() && sequential::is_for_host(program, kernel) {
             return self.sequential(kernel);
@@ -504,15 +510,15 @@ impl Host<'_> {
         let (mut scalars, mut memories, mut seen) = (Vec::new(), Vec::new(), Vec::new());
         for used in &data.uses {
             match *used {
-                Use::Scalar(var) => {
+                KernelCapture::Scalar(var) => {
                     scalars.push(self.reg(var)?);
                     seen.push(var);
                 }
-                Use::Memory(var) => memories.push(self.mem(var)?),
-                Use::Constant(var, value) => {
+                KernelCapture::Memory(var) => memories.push(self.mem(var)?),
+                KernelCapture::Constant(var, value) => {
                     let value = self.expr(value)?;
                     let to = self.reg(var)?;
-                    self.push(Step::Move(to, value));
+                    self.push(HostStep::Move(to, value));
                     seen.push(var);
                 }
             }
@@ -524,7 +530,7 @@ impl Host<'_> {
                     SpecValue::BlockSize(at) => self.expr(data.block_size[*at].value())?,
                     SpecValue::Value(expr) => self.expr(*expr)?,
                     SpecValue::Product(sizes) => {
-                        let mut product = self.literal(Literal::i64(1));
+                        let mut product = self.literal(ScalarLiteral::i64(1));
                         for size in sizes {
                             let size = self.known(*size, &seen)?;
                             product = self.op(Op::Mul, product, size);
@@ -537,18 +543,18 @@ impl Host<'_> {
                         size,
                         least,
                     } => {
-                        let mut sum = self.literal(Literal::i64(*more as i64));
+                        let mut sum = self.literal(ScalarLiteral::i64(*more as i64));
                         for bytes in bytes {
                             let bytes = self.known(*bytes, &seen)?;
                             let (fifteen, mask) = (
-                                self.literal(Literal::i64(15)),
-                                self.literal(Literal::i64(-16)),
+                                self.literal(ScalarLiteral::i64(15)),
+                                self.literal(ScalarLiteral::i64(-16)),
                             );
                             let above = self.op(Op::Add, bytes, fifteen);
                             let whole = self.op(Op::And, above, mask);
                             sum = self.op(Op::Add, sum, whole);
                         }
-                        let size = self.literal(Literal::i64(*size as i64));
+                        let size = self.literal(ScalarLiteral::i64(*size as i64));
                         let elements = self.op(Op::SQuot, sum, size);
                         match least {
                             0 => elements,
@@ -559,7 +565,7 @@ impl Host<'_> {
                 constants.push(value);
             }
         }
-        self.push(Step::Launch(Box::new(out::Launch {
+        self.push(HostStep::Launch(Box::new(out::LaunchStep {
             kernel: self.kernel_ids[kernel.index()],
             groups,
             constants,
@@ -569,13 +575,13 @@ impl Host<'_> {
         Ok(())
     }
 
-    fn at_least_one(&mut self, value: Reg) -> Reg {
-        let one = self.literal(Literal::i64(1));
+    fn at_least_one(&mut self, value: HostRegister) -> HostRegister {
+        let one = self.literal(ScalarLiteral::i64(1));
         self.op(Op::SMax, value, one)
     }
 
     /// A size within a kernel, which has to depend on what the kernel uses only.
-    fn known(&mut self, expr: Expr, seen: &[Var]) -> Result<Reg, Diagnostic> {
+    fn known(&mut self, expr: ExprId, seen: &[VarId]) -> Result<HostRegister, SourceDiagnostic> {
         let mut is_known = true;
         self.program
             .each_var(expr, &mut |var| is_known &= seen.contains(&var));

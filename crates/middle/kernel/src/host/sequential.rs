@@ -4,23 +4,27 @@
 //! do. Where its invocations do not work together, the host runs them one after the other: two loops
 //! around the body, whose statements are then those of the host. Slow, and right.
 
-use super::{Done, Host};
+use super::HostStepLowering;
 use crate::calls;
-use crate::ir::{BlockSize, Index, Kernel, Program, Space, StmtKind, Sync, Type, Use};
-use spirula_program::program::{Reg, Step};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use crate::ir::{
+    BlockSize, KernelCapture, KernelId, KernelProgram, LaunchIndex, MemorySpace, StmtKind,
+    SyncKind, VariableType,
+};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::program::{HostRegister, HostStep};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// The invocation that the host runs: numbers of 32 bits.
 #[derive(Clone, Copy)]
-pub(super) struct Invocation {
-    group: Reg,
-    local: Reg,
-    size: Reg,
+pub(super) struct HostInvocation {
+    group: HostRegister,
+    local: HostRegister,
+    size: HostRegister,
 }
 
 /// Whether the host can run a kernel: it calls what only the host does, in one dimension, and nothing
 /// in it is shared by invocations.
-pub(super) fn is_for_host(program: &Program, kernel: Kernel) -> bool {
+pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
     let data = program.kernel(kernel);
     let (called, _) = calls::found(program, data.body);
     let mut called = called.into_iter();
@@ -33,9 +37,12 @@ pub(super) fn is_for_host(program: &Program, kernel: Kernel) -> bool {
             let is_shared = match &stmt.kind {
                 StmtKind::Declare(var) => {
                     let ty = program.var(*var).ty;
-                    matches!(ty, Type::Memory(Space::Shared) | Type::Array(_))
+                    matches!(
+                        ty,
+                        VariableType::Memory(MemorySpace::Shared) | VariableType::Array(_)
+                    )
                 }
-                StmtKind::Sync { kind, .. } => *kind == Sync::Barrier,
+                StmtKind::Sync { kind, .. } => *kind == SyncKind::Barrier,
                 StmtKind::Atomic(_) | StmtKind::Shuffle { .. } => true,
                 _ => false,
             };
@@ -48,15 +55,15 @@ pub(super) fn is_for_host(program: &Program, kernel: Kernel) -> bool {
     true
 }
 
-impl Host<'_> {
+impl HostStepLowering<'_> {
     /// Runs a kernel's invocations.
-    pub(super) fn sequential(&mut self, kernel: Kernel) -> Done {
+    pub(super) fn sequential(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
         let data = self.program.kernel(kernel);
         for used in &data.uses {
-            if let Use::Constant(var, value) = *used {
+            if let KernelCapture::Constant(var, value) = *used {
                 let value = self.expr(value)?;
                 let to = self.reg(var)?;
-                self.push(Step::Move(to, value));
+                self.push(HostStep::Move(to, value));
             }
         }
         let [groups] = data.blocks[..] else {
@@ -65,15 +72,15 @@ impl Host<'_> {
         let groups = self.expr(groups)?;
         let size = match data.block_size.first() {
             Some(BlockSize::Dynamic(size) | BlockSize::Constant(size)) => self.expr(*size)?,
-            None => self.literal(Literal::i64(1)),
+            None => self.literal(ScalarLiteral::i64(1)),
         };
-        let narrow = Operator::convert(Op::SExt, Scalar::I64, Scalar::I32);
+        let narrow = ScalarOperator::convert(Op::SExt, ScalarType::I64, ScalarType::I32);
         let before = self.invocation;
         let (group, local) = (self.temporary(), self.temporary());
-        self.repeat(Scalar::I64, group, groups, |host| {
-            host.repeat(Scalar::I64, local, size, |host| {
+        self.repeat(ScalarType::I64, group, groups, |host| {
+            host.repeat(ScalarType::I64, local, size, |host| {
                 let [group, local, size] = [group, local, size].map(|n| host.apply(narrow, [n; 3]));
-                host.invocation = Some(Invocation { group, local, size });
+                host.invocation = Some(HostInvocation { group, local, size });
                 host.block(data.body)
             })
         })?;
@@ -84,20 +91,21 @@ impl Host<'_> {
     /// Where the invocation is.
     pub(super) fn place_of(
         &mut self,
-        what: Index,
+        what: LaunchIndex,
         dimension: u8,
-    ) -> Result<Reg, super::Diagnostic> {
+    ) -> Result<HostRegister, SourceDiagnostic> {
         let Some(invocation) = self.invocation else {
             return Err(self.refusal("a statement of kernels on the host"));
         };
         Ok(match (what, dimension) {
-            (Index::Group, 0) => invocation.group,
-            (Index::Local, 0) => invocation.local,
-            (Index::LocalSize, 0) => invocation.size,
-            (Index::Group | Index::Local | Index::Subgroup | Index::Lane, _) => {
-                self.literal(Literal::new(Scalar::I32, 0))
-            }
-            _ => self.literal(Literal::new(Scalar::I32, 1)),
+            (LaunchIndex::Group, 0) => invocation.group,
+            (LaunchIndex::Local, 0) => invocation.local,
+            (LaunchIndex::LocalSize, 0) => invocation.size,
+            (
+                LaunchIndex::Group | LaunchIndex::Local | LaunchIndex::Subgroup | LaunchIndex::Lane,
+                _,
+            ) => self.literal(ScalarLiteral::new(ScalarType::I32, 0)),
+            _ => self.literal(ScalarLiteral::new(ScalarType::I32, 1)),
         })
     }
 }

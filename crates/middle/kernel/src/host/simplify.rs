@@ -4,13 +4,15 @@
 //! the function begins with, copies of what does not change are no longer asked for, a result goes where it is
 //! assigned to, and what nothing asks for is left out. Cost: linear, for each of a few rounds.
 
-use spirula_program::program::{Entry, EntryOpaque, EntrySize, EntryValue};
-use spirula_program::program::{Function, GLOBAL, Launch, Reg, Slot, Step};
-use spirula_program::{Op, Operator, Scalar};
+use spirula_program::program::{EntryOpaque, EntrySize, EntryValueType, ProgramEntry};
+use spirula_program::program::{
+    GLOBAL, HostFunction, HostRegister, HostSlot, HostStep, LaunchStep,
+};
+use spirula_program::{Op, ScalarOperator, ScalarType};
 
 /// Simplifies a function; `entries` are the entry points that call it.
-pub(super) fn simplify(function: &mut Function, entries: &[Entry]) {
-    let mut facts = Facts::of(function, entries);
+pub(super) fn simplify(function: &mut HostFunction, entries: &[ProgramEntry]) {
+    let mut facts = HostRegInfo::of(function, entries);
     facts.follow(function);
     for step in &mut function.steps {
         facts.rewrite(step);
@@ -23,8 +25,8 @@ pub(super) fn simplify(function: &mut Function, entries: &[Entry]) {
         .iter()
         .zip(0..)
         .filter_map(|(known, reg)| match known {
-            Known::Constant(bits) if used[reg as usize] > 0 && *bits != 0 => {
-                Some((Reg(reg), *bits))
+            HostRegValue::Constant(bits) if used[reg as usize] > 0 && *bits != 0 => {
+                Some((HostRegister(reg), *bits))
             }
             _ => None,
         });
@@ -33,35 +35,35 @@ pub(super) fn simplify(function: &mut Function, entries: &[Entry]) {
 
 /// What is known of a scalar wherever it may be asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum HostRegValue {
     Nothing,
     Constant(u64),
     /// What another one is.
-    Copy(Reg),
+    Copy(HostRegister),
 }
 
-struct Facts {
+struct HostRegInfo {
     /// How often each scalar is set, by steps and by who calls.
     set: Vec<u32>,
     /// Whether who calls asks for it.
     kept: Vec<bool>,
     /// Whether it is set in a loop.
     varies: Vec<bool>,
-    known: Vec<Known>,
+    known: Vec<HostRegValue>,
     /// Whether each step is in a loop.
     looped: Vec<bool>,
     /// Whether a jump goes to each step.
     aimed: Vec<bool>,
 }
 
-impl Facts {
-    fn of(function: &Function, entries: &[Entry]) -> Facts {
+impl HostRegInfo {
+    fn of(function: &HostFunction, entries: &[ProgramEntry]) -> HostRegInfo {
         let (scalars, steps) = (function.scalars as usize, function.steps.len());
-        let mut facts = Facts {
+        let mut facts = HostRegInfo {
             set: vec![0; scalars],
             kept: vec![false; scalars],
             varies: vec![false; scalars],
-            known: vec![Known::Nothing; scalars],
+            known: vec![HostRegValue::Nothing; scalars],
             looped: loops(&function.steps),
             aimed: vec![false; steps + 1],
         };
@@ -93,20 +95,20 @@ impl Facts {
         }
         for (step, is_looped) in function.steps.iter().zip(&facts.looped.clone()) {
             for_each_set(step, |reg| facts.note_set(reg, *is_looped));
-            if let Step::Jump(to) | Step::Unless(_, to) = step {
+            if let HostStep::Jump(to) | HostStep::Unless(_, to) = step {
                 facts.aimed[*to] = true;
             }
         }
         facts
     }
 
-    fn keep(&mut self, Reg(number): Reg) {
+    fn keep(&mut self, HostRegister(number): HostRegister) {
         if let Some(kept) = self.kept.get_mut(number as usize) {
             *kept = true;
         }
     }
 
-    fn note_set(&mut self, Reg(number): Reg, is_looped: bool) {
+    fn note_set(&mut self, HostRegister(number): HostRegister, is_looped: bool) {
         if let Some(set) = self.set.get_mut(number as usize) {
             *set += 1;
             self.varies[number as usize] |= is_looped;
@@ -114,26 +116,26 @@ impl Facts {
     }
 
     /// Whether it is a scalar of the function that a single step sets.
-    fn is_single(&self, Reg(number): Reg) -> bool {
+    fn is_single(&self, HostRegister(number): HostRegister) -> bool {
         self.set.get(number as usize) == Some(&1)
     }
 
-    fn is_kept(&self, Reg(number): Reg) -> bool {
+    fn is_kept(&self, HostRegister(number): HostRegister) -> bool {
         self.kept.get(number as usize).copied().unwrap_or(true)
     }
 
-    fn known(&self, Reg(number): Reg) -> Known {
+    fn known(&self, HostRegister(number): HostRegister) -> HostRegValue {
         let known = self.known.get(number as usize);
-        known.copied().unwrap_or(Known::Nothing)
+        known.copied().unwrap_or(HostRegValue::Nothing)
     }
 
     /// Learns what single steps set scalars to.
-    fn follow(&mut self, function: &Function) {
+    fn follow(&mut self, function: &HostFunction) {
         for (step, is_looped) in function.steps.iter().zip(self.looped.clone()) {
             let (to, known) = match step {
-                Step::Set(to, bits) => (*to, Known::Constant(*bits)),
-                Step::Move(to, from) => (*to, self.copied(*from, is_looped)),
-                Step::Apply(operator, to, operands) => (*to, self.applied(*operator, operands)),
+                HostStep::Set(to, bits) => (*to, HostRegValue::Constant(*bits)),
+                HostStep::Move(to, from) => (*to, self.copied(*from, is_looped)),
+                HostStep::Apply(operator, to, operands) => (*to, self.applied(*operator, operands)),
                 _ => continue,
             };
             if self.is_single(to) {
@@ -144,64 +146,64 @@ impl Facts {
 
     /// What a copy is known to be: the same as what is set once, before it or in the same round of a loop, and not
     /// again.
-    fn copied(&self, from: Reg, is_looped: bool) -> Known {
+    fn copied(&self, from: HostRegister, is_looped: bool) -> HostRegValue {
         match self.known(from) {
-            Known::Nothing if self.is_single(from) => {
+            HostRegValue::Nothing if self.is_single(from) => {
                 let is_steady = !is_looped || !self.varies[from.0 as usize];
                 if is_steady {
-                    Known::Copy(from)
+                    HostRegValue::Copy(from)
                 } else {
-                    Known::Nothing
+                    HostRegValue::Nothing
                 }
             }
             known => known,
         }
     }
 
-    fn applied(&self, operator: Operator, operands: &[Reg; 3]) -> Known {
+    fn applied(&self, operator: ScalarOperator, operands: &[HostRegister; 3]) -> HostRegValue {
         let operands = &operands[..operator.arity()];
         let mut values = [0; 3];
         for (value, operand) in values.iter_mut().zip(operands) {
             match self.known(*operand) {
-                Known::Constant(bits) => *value = bits,
-                _ => return Known::Nothing,
+                HostRegValue::Constant(bits) => *value = bits,
+                _ => return HostRegValue::Nothing,
             }
         }
         // Of sizes it matters whether their sums and products have room.
-        if operator.to == Scalar::I64 && matches!(operator.op, Op::Add | Op::Sub | Op::Mul) {
-            return Known::Nothing;
+        if operator.to == ScalarType::I64 && matches!(operator.op, Op::Add | Op::Sub | Op::Mul) {
+            return HostRegValue::Nothing;
         }
-        Known::Constant(operator.eval(&values[..operands.len()]))
+        HostRegValue::Constant(operator.eval(&values[..operands.len()]))
     }
 
     /// Lets a step ask for what copies are copies of.
-    fn rewrite(&self, step: &mut Step) {
+    fn rewrite(&self, step: &mut HostStep) {
         for_each_use(step, |reg| {
-            if let Known::Copy(from) = self.known(*reg) {
+            if let HostRegValue::Copy(from) = self.known(*reg) {
                 *reg = from;
             }
         });
-        if let Step::Move(to, from) = step
-            && let Known::Constant(bits) = self.known(*from)
+        if let HostStep::Move(to, from) = step
+            && let HostRegValue::Constant(bits) = self.known(*from)
         {
-            *step = Step::Set(*to, bits);
+            *step = HostStep::Set(*to, bits);
         }
     }
 }
 
 /// Lets a step whose result is only copied by the next one set what that sets.
-fn retarget(function: &mut Function, facts: &Facts) {
+fn retarget(function: &mut HostFunction, facts: &HostRegInfo) {
     let used = uses_of(function, facts);
     let mut copied = vec![false; function.steps.len()];
     for (at, copied) in copied.iter_mut().enumerate().skip(1) {
-        let Step::Move(to, from) = function.steps[at] else {
+        let HostStep::Move(to, from) = function.steps[at] else {
             continue;
         };
         let is_own = facts.is_single(from) && used[from.0 as usize] == 1 && !facts.is_kept(from);
         if !is_own || facts.aimed[at] {
             continue;
         }
-        if let Step::Apply(_, set, _) = &mut function.steps[at - 1]
+        if let HostStep::Apply(_, set, _) = &mut function.steps[at - 1]
             && *set == from
         {
             *set = to;
@@ -212,20 +214,20 @@ fn retarget(function: &mut Function, facts: &Facts) {
 }
 
 /// Leaves out steps that set what nobody asks for, or what is known from the beginning.
-fn drop_unused(function: &mut Function, facts: &Facts) {
+fn drop_unused(function: &mut HostFunction, facts: &HostRegInfo) {
     loop {
         let used = uses_of(function, facts);
         let before = function.steps.len();
         keep_steps(function, |_, step| {
             let to = match step {
-                Step::Set(to, _)
-                | Step::Move(to, _)
-                | Step::Apply(_, to, _)
-                | Step::Parameter(to, _)
-                | Step::Limit(to, _) => *to,
+                HostStep::Set(to, _)
+                | HostStep::Move(to, _)
+                | HostStep::Apply(_, to, _)
+                | HostStep::Parameter(to, _)
+                | HostStep::Limit(to, _) => *to,
                 _ => return true,
             };
-            let is_known = matches!(facts.known(to), Known::Constant(_));
+            let is_known = matches!(facts.known(to), HostRegValue::Constant(_));
             to.0 & GLOBAL != 0 || !is_known && used[to.0 as usize] > 0
         });
         if function.steps.len() == before {
@@ -235,7 +237,7 @@ fn drop_unused(function: &mut Function, facts: &Facts) {
 }
 
 /// Keeps some of the steps; jumps go on where they went.
-fn keep_steps(function: &mut Function, mut keeps: impl FnMut(usize, &Step) -> bool) {
+fn keep_steps(function: &mut HostFunction, mut keeps: impl FnMut(usize, &HostStep) -> bool) {
     let mut places = Vec::with_capacity(function.steps.len() + 1);
     let mut kept = 0;
     for (at, step) in function.steps.iter().enumerate() {
@@ -249,14 +251,14 @@ fn keep_steps(function: &mut Function, mut keeps: impl FnMut(usize, &Step) -> bo
         places[at] > places[at - 1]
     });
     for step in &mut function.steps {
-        if let Step::Jump(to) | Step::Unless(_, to) = step {
+        if let HostStep::Jump(to) | HostStep::Unless(_, to) = step {
             *to = places[*to];
         }
     }
 }
 
 /// How often each scalar of the function is asked for.
-fn uses_of(function: &mut Function, facts: &Facts) -> Vec<u32> {
+fn uses_of(function: &mut HostFunction, facts: &HostRegInfo) -> Vec<u32> {
     let mut used: Vec<u32> = facts.kept.iter().map(|kept| u32::from(*kept)).collect();
     for step in &mut function.steps {
         for_each_use(step, |reg| {
@@ -269,10 +271,10 @@ fn uses_of(function: &mut Function, facts: &Facts) -> Vec<u32> {
 }
 
 /// Whether each step is in a loop: between a step and a jump back to it.
-fn loops(steps: &[Step]) -> Vec<bool> {
+fn loops(steps: &[HostStep]) -> Vec<bool> {
     let mut looped = vec![false; steps.len()];
     for (at, step) in steps.iter().enumerate() {
-        if let Step::Jump(to) | Step::Unless(_, to) = step
+        if let HostStep::Jump(to) | HostStep::Unless(_, to) = step
             && *to <= at
         {
             looped[*to..=at].fill(true);
@@ -283,9 +285,9 @@ fn loops(steps: &[Step]) -> Vec<bool> {
 
 /// The scalars that a value of an entry point is held by: its own, and those of its sizes.
 fn named<'v>(
-    value: &'v Option<EntryValue>,
+    value: &'v Option<EntryValueType>,
     opaque: &'v Option<EntryOpaque>,
-) -> impl Iterator<Item = Reg> + 'v {
+) -> impl Iterator<Item = HostRegister> + 'v {
     let parts = opaque.iter().flat_map(|opaque| &opaque.parts);
     value.iter().chain(parts).flat_map(|value| {
         let sizes = value.shape.iter().flatten().filter_map(|size| match size {
@@ -296,47 +298,47 @@ fn named<'v>(
     })
 }
 
-fn scalar(slot: Slot) -> Option<Reg> {
+fn scalar(slot: HostSlot) -> Option<HostRegister> {
     match slot {
-        Slot::Scalar(reg) => Some(reg),
-        Slot::Memory(_) => None,
+        HostSlot::Scalar(reg) => Some(reg),
+        HostSlot::Memory(_) => None,
     }
 }
 
-fn for_each_set(step: &Step, mut visit: impl FnMut(Reg)) {
+fn for_each_set(step: &HostStep, mut visit: impl FnMut(HostRegister)) {
     match step {
-        Step::Set(to, _)
-        | Step::Move(to, _)
-        | Step::Apply(_, to, _)
-        | Step::Parameter(to, _)
-        | Step::Limit(to, _)
-        | Step::Read(to, ..) => visit(*to),
-        Step::Call(_, _, outputs) => outputs.iter().copied().filter_map(scalar).for_each(visit),
+        HostStep::Set(to, _)
+        | HostStep::Move(to, _)
+        | HostStep::Apply(_, to, _)
+        | HostStep::Parameter(to, _)
+        | HostStep::Limit(to, _)
+        | HostStep::Read(to, ..) => visit(*to),
+        HostStep::Call(_, _, outputs) => outputs.iter().copied().filter_map(scalar).for_each(visit),
         _ => {}
     }
 }
 
-fn for_each_use(step: &mut Step, mut visit: impl FnMut(&mut Reg)) {
+fn for_each_use(step: &mut HostStep, mut visit: impl FnMut(&mut HostRegister)) {
     match step {
-        Step::Move(_, from) => visit(from),
-        Step::Apply(operator, _, operands) => {
+        HostStep::Move(_, from) => visit(from),
+        HostStep::Apply(operator, _, operands) => {
             operands[..operator.arity()].iter_mut().for_each(visit);
         }
-        Step::Allocate(_, bytes) => visit(bytes),
-        Step::Read(.., index) => visit(index),
-        Step::Write(_, _, index, value) => {
+        HostStep::Allocate(_, bytes) => visit(bytes),
+        HostStep::Read(.., index) => visit(index),
+        HostStep::Write(_, _, index, value) => {
             visit(index);
             visit(value);
         }
-        Step::Copy(copy) => {
+        HostStep::Copy(copy) => {
             copy.shape.iter_mut().for_each(&mut visit);
             for (_, first, strides) in [&mut copy.to, &mut copy.from] {
                 visit(first);
                 strides.iter_mut().for_each(&mut visit);
             }
         }
-        Step::Launch(launch) => {
-            let Launch {
+        HostStep::Launch(launch) => {
+            let LaunchStep {
                 groups,
                 constants,
                 scalars,
@@ -345,63 +347,63 @@ fn for_each_use(step: &mut Step, mut visit: impl FnMut(&mut Reg)) {
             let all = groups.iter_mut().chain(constants).chain(scalars);
             all.for_each(visit);
         }
-        Step::Unless(condition, _) => visit(condition),
-        Step::Call(_, inputs, _) => {
+        HostStep::Unless(condition, _) => visit(condition),
+        HostStep::Call(_, inputs, _) => {
             for slot in inputs {
-                if let Slot::Scalar(reg) = slot {
+                if let HostSlot::Scalar(reg) = slot {
                     visit(reg);
                 }
             }
         }
-        Step::Assert(condition, _, values) => {
+        HostStep::Assert(condition, _, values) => {
             visit(condition);
             values.iter_mut().for_each(visit);
         }
-        Step::Trace(_, values) => values.iter_mut().for_each(visit),
-        Step::Set(..)
-        | Step::Parameter(..)
-        | Step::Limit(..)
-        | Step::Data(..)
-        | Step::Refer(..)
-        | Step::Forget(_)
-        | Step::Jump(_) => {}
+        HostStep::Trace(_, values) => values.iter_mut().for_each(visit),
+        HostStep::Set(..)
+        | HostStep::Parameter(..)
+        | HostStep::Limit(..)
+        | HostStep::Data(..)
+        | HostStep::Refer(..)
+        | HostStep::Forget(_)
+        | HostStep::Jump(_) => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_program::program::Mem;
+    use spirula_program::program::HostMemoryRef;
 
-    fn reg(number: u32) -> Reg {
-        Reg(number)
+    fn reg(number: u32) -> HostRegister {
+        HostRegister(number)
     }
 
-    fn apply(op: Op, to: u32, a: u32, b: u32) -> Step {
-        let operator = Operator::of(op, Scalar::I64);
-        Step::Apply(operator, reg(to), [reg(a), reg(b), reg(b)])
+    fn apply(op: Op, to: u32, a: u32, b: u32) -> HostStep {
+        let operator = ScalarOperator::of(op, ScalarType::I64);
+        HostStep::Apply(operator, reg(to), [reg(a), reg(b), reg(b)])
     }
 
     /// The steps and constants of what is left of a function of so many scalars, the first of which it takes.
-    fn left(scalars: u32, output: u32, steps: Vec<Step>) -> String {
-        let mut function = Function {
+    fn left(scalars: u32, output: u32, steps: Vec<HostStep>) -> String {
+        let mut function = HostFunction {
             scalars,
             memories: 1,
-            inputs: vec![Slot::Scalar(reg(0))],
-            outputs: vec![Slot::Scalar(reg(output))],
+            inputs: vec![HostSlot::Scalar(reg(0))],
+            outputs: vec![HostSlot::Scalar(reg(output))],
             steps,
-            ..Function::default()
+            ..HostFunction::default()
         };
         simplify(&mut function, &[]);
         let steps = function.steps.iter().map(|step| match step {
-            Step::Apply(operator, to, [a, b, _]) => {
+            HostStep::Apply(operator, to, [a, b, _]) => {
                 format!("{} = {} {operator} {}", to.0, a.0, b.0)
             }
-            Step::Move(to, from) => format!("{} = {}", to.0, from.0),
-            Step::Set(to, bits) => format!("{} = #{bits}", to.0),
-            Step::Jump(to) => format!("jump {to}"),
-            Step::Unless(condition, to) => format!("unless {} {to}", condition.0),
-            Step::Allocate(_, size) => format!("allocate {}", size.0),
+            HostStep::Move(to, from) => format!("{} = {}", to.0, from.0),
+            HostStep::Set(to, bits) => format!("{} = #{bits}", to.0),
+            HostStep::Jump(to) => format!("jump {to}"),
+            HostStep::Unless(condition, to) => format!("unless {} {to}", condition.0),
+            HostStep::Allocate(_, size) => format!("allocate {}", size.0),
             other => format!("{other:?}"),
         });
         let constants = function.constants.iter();
@@ -412,14 +414,14 @@ mod tests {
     #[test]
     fn constants_stand_at_the_beginning_and_copies_go() {
         let steps = vec![
-            Step::Set(reg(1), 8),
-            Step::Move(reg(2), reg(1)),
+            HostStep::Set(reg(1), 8),
+            HostStep::Move(reg(2), reg(1)),
             apply(Op::Add, 3, 0, 2),
-            Step::Move(reg(4), reg(3)),
-            Step::Move(reg(5), reg(4)),
+            HostStep::Move(reg(4), reg(3)),
+            HostStep::Move(reg(5), reg(4)),
             apply(Op::Add, 6, 5, 5),
-            Step::Allocate(Mem(0), reg(5)),
-            Step::Set(reg(7), 9),
+            HostStep::Allocate(HostMemoryRef(0), reg(5)),
+            HostStep::Set(reg(7), 9),
         ];
         let wanted = "2: 8; 3 = 0 add.i64 2; allocate 3";
         assert_eq!(left(8, 0, steps), wanted);
@@ -429,20 +431,20 @@ mod tests {
     fn what_a_loop_changes_is_copied_where_it_was() {
         // The numbers of Fibonacci: 1 and 2 are exchanged by 3; 4 counts up to what is given.
         let steps = vec![
-            Step::Set(reg(1), 0),
-            Step::Set(reg(2), 1),
-            Step::Set(reg(4), 0),
-            Step::Set(reg(5), 1),
+            HostStep::Set(reg(1), 0),
+            HostStep::Set(reg(2), 1),
+            HostStep::Set(reg(4), 0),
+            HostStep::Set(reg(5), 1),
             apply(Op::SLt, 6, 4, 0),
-            Step::Unless(reg(6), 14),
+            HostStep::Unless(reg(6), 14),
             apply(Op::Add, 3, 1, 2),
-            Step::Move(reg(7), reg(2)),
-            Step::Move(reg(1), reg(7)),
-            Step::Move(reg(2), reg(3)),
-            Step::Move(reg(8), reg(5)),
+            HostStep::Move(reg(7), reg(2)),
+            HostStep::Move(reg(1), reg(7)),
+            HostStep::Move(reg(2), reg(3)),
+            HostStep::Move(reg(8), reg(5)),
             apply(Op::Add, 9, 4, 8),
-            Step::Move(reg(4), reg(9)),
-            Step::Jump(4),
+            HostStep::Move(reg(4), reg(9)),
+            HostStep::Jump(4),
         ];
         let wanted = "8: 1; 1 = #0; 2 = #1; 4 = #0; 6 = 4 slt.i64 0; unless 6 11; 3 = 1 add.i64 2; 7 = 2; \
              1 = 7; 2 = 3; 4 = 4 add.i64 8; jump 3";
@@ -452,11 +454,11 @@ mod tests {
     #[test]
     fn sizes_are_computed_where_they_may_have_no_room() {
         let steps = vec![
-            Step::Set(reg(1), u64::MAX >> 1),
+            HostStep::Set(reg(1), u64::MAX >> 1),
             apply(Op::Add, 2, 1, 1),
             apply(Op::SLt, 3, 1, 1),
-            Step::Move(reg(4), reg(3)),
-            Step::Allocate(Mem(0), reg(2)),
+            HostStep::Move(reg(4), reg(3)),
+            HostStep::Allocate(HostMemoryRef(0), reg(2)),
         ];
         let wanted = format!("1: {}; 2 = 1 add.i64 1; allocate 2", u64::MAX >> 1);
         assert_eq!(left(5, 4, steps), wanted);

@@ -4,16 +4,16 @@
 //! the device's affair (`SPV_KHR_cooperative_matrix`). All invocations of a subgroup take part in each
 //! operation.
 
-use super::{Element, Expr, Var};
-use spirula_program::Scalar;
+use super::{ExprId, MemoryElement, VarId};
+use spirula_program::ScalarType;
 
 /// The type of fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Fragment {
+pub struct FragmentType {
     /// Type of the elements.
-    pub number: Number,
+    pub number: FragmentElement,
     /// What it is in products.
-    pub role: Role,
+    pub role: FragmentRole,
     /// Rows.
     pub rows: u32,
     /// Columns.
@@ -22,7 +22,7 @@ pub struct Fragment {
 
 /// Types of the elements of fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Number {
+pub enum FragmentElement {
     /// IEEE 754 binary16.
     F16,
     /// The upper half of a binary32.
@@ -37,37 +37,37 @@ pub enum Number {
     I32,
 }
 
-impl Number {
+impl FragmentElement {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Number); 6] = [
-        ("f16", Number::F16),
-        ("bf16", Number::Bf16),
-        ("f32", Number::F32),
-        ("i8", Number::I8),
-        ("u8", Number::U8),
-        ("i32", Number::I32),
+    pub const NAMES: [(&'static str, FragmentElement); 6] = [
+        ("f16", FragmentElement::F16),
+        ("bf16", FragmentElement::Bf16),
+        ("f32", FragmentElement::F32),
+        ("i8", FragmentElement::I8),
+        ("u8", FragmentElement::U8),
+        ("i32", FragmentElement::I32),
     ];
 
     /// What memory holds of it.
-    pub fn stored(self) -> Scalar {
+    pub fn stored(self) -> ScalarType {
         match self {
-            Number::F16 => Scalar::F16,
-            Number::Bf16 => Scalar::I16,
-            Number::F32 => Scalar::F32,
-            Number::I8 | Number::U8 => Scalar::I8,
-            Number::I32 => Scalar::I32,
+            FragmentElement::F16 => ScalarType::F16,
+            FragmentElement::Bf16 => ScalarType::I16,
+            FragmentElement::F32 => ScalarType::F32,
+            FragmentElement::I8 | FragmentElement::U8 => ScalarType::I8,
+            FragmentElement::I32 => ScalarType::I32,
         }
     }
 
     /// Whether it is an integer with a sign.
     pub fn is_signed(self) -> bool {
-        matches!(self, Number::I8 | Number::I32)
+        matches!(self, FragmentElement::I8 | FragmentElement::I32)
     }
 }
 
 /// What a fragment is in products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum FragmentRole {
     /// The first factor.
     Left,
     /// The second factor.
@@ -76,65 +76,67 @@ pub enum Role {
     Sum,
 }
 
-impl Role {
+impl FragmentRole {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Role); 3] = [
-        ("left", Role::Left),
-        ("right", Role::Right),
-        ("sum", Role::Sum),
+    pub const NAMES: [(&'static str, FragmentRole); 3] = [
+        ("left", FragmentRole::Left),
+        ("right", FragmentRole::Right),
+        ("sum", FragmentRole::Sum),
     ];
 }
 
 /// Which elements lie next to each other in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum FragmentOrder {
     /// Those of a row.
     Rows,
     /// Those of a column.
     Columns,
 }
 
-impl Order {
+impl FragmentOrder {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Order); 2] =
-        [("rows", Order::Rows), ("columns", Order::Columns)];
+    pub const NAMES: [(&'static str, FragmentOrder); 2] = [
+        ("rows", FragmentOrder::Rows),
+        ("columns", FragmentOrder::Columns),
+    ];
 }
 
 /// Where a fragment lies in memory. First element and rows, or columns, begin at multiples of 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patch {
+pub struct FragmentAddress {
     /// The first element, of the type that memory holds.
-    pub first: Element,
+    pub first: MemoryElement,
     /// What lies next to each other.
-    pub order: Order,
+    pub order: FragmentOrder,
     /// Elements from one row, or column, to the next, an `i64`.
-    pub stride: Expr,
+    pub stride: ExprId,
 }
 
 /// What is done with fragments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FragmentOp {
     /// Makes all elements zeros.
-    Clear(Var),
+    Clear(VarId),
     /// Reads one from memory.
     Load {
         /// Gets it.
-        to: Var,
+        to: VarId,
         /// Where it lies.
-        from: Patch,
+        from: FragmentAddress,
     },
     /// Writes one to memory.
     Store {
         /// Where it is to lie.
-        to: Patch,
+        to: FragmentAddress,
         /// What is written.
-        from: Var,
+        from: VarId,
     },
     /// Adds the product of two.
     Accumulate {
         /// What it is added to.
-        to: Var,
+        to: VarId,
         /// The factors.
-        factors: [Var; 2],
+        factors: [VarId; 2],
     },
 }

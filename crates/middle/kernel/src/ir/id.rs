@@ -28,23 +28,23 @@ macro_rules! dense_id {
 
 dense_id! {
     /// A name.
-    Name "name";
+    NameId "name";
     /// A variable: scalar, memory reference or private array.
-    Var "var";
+    VarId "var";
     /// A node of an expression.
-    Expr "expr";
+    ExprId "expr";
     /// A list of statements.
-    Block "block";
+    StmtBlock "block";
     /// A function.
-    Func "func";
+    FuncId "func";
     /// A kernel.
-    Kernel "kernel";
+    KernelId "kernel";
     /// The type of private arrays.
-    Array "array";
+    ArrayId "array";
     /// A message.
-    Message "message";
+    MessageId "message";
     /// A tuning parameter.
-    Param "param";
+    ParamId "param";
     /// The class of a limit.
-    Limit "limit";
+    LimitId "limit";
 }

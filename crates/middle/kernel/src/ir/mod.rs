@@ -10,14 +10,19 @@ mod names;
 mod program;
 mod stmt;
 
-pub use fragment::{Fragment, FragmentOp, Number, Order, Patch, Role};
-pub use id::{Array, Block, Expr, Func, Kernel, Limit, Message, Name, Param, Var};
-pub use names::Names;
+pub use fragment::{
+    FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
+};
+pub use id::{
+    ArrayId, ExprId, FuncId, KernelId, LimitId, MessageId, NameId, ParamId, StmtBlock, VarId,
+};
+pub use names::ProgramNames;
 pub use program::{
-    ArrayData, BlockSize, Dimension, Entry, EntryKind, EntryParameter, EntryValue, ExprData,
-    Function, KernelData, MessageData, Part, PlainValue, Program, Space, Type, Use, VarData,
+    ArrayData, ArrayDimension, BlockSize, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind,
+    ExprData, FuncData, KernelCapture, KernelData, KernelProgram, MemorySpace, MessageData,
+    MessageSegment, PlainValue, VarData, VariableType,
 };
 pub use stmt::{
-    Argument, Atomic, AtomicOp, Call, Copy, Element, Index, Scope, Side, StaticData, Stmt,
-    StmtKind, Sync,
+    AtomicOp, AtomicStmt, CallStmt, CopyOperand, CopyStmt, FuncArgument, KernelStmt,
+    KernelSyncScope, LaunchIndex, MemoryElement, StaticData, StmtKind, SyncKind,
 };

@@ -1,23 +1,23 @@
 //! Interned names.
 
-use super::Name;
+use super::NameId;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// All names of a program, each once.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct ProgramNames {
     texts: Vec<Rc<str>>,
-    ids: FxHashMap<Rc<str>, Name>,
+    ids: FxHashMap<Rc<str>, NameId>,
 }
 
-impl Names {
+impl ProgramNames {
     /// The id of a name.
-    pub fn intern(&mut self, text: &str) -> Name {
+    pub fn intern(&mut self, text: &str) -> NameId {
         if let Some(name) = self.ids.get(text) {
             return *name;
         }
-        let name = Name::new(self.texts.len());
+        let name = NameId::new(self.texts.len());
         let text: Rc<str> = text.into();
         self.texts.push(text.clone());
         self.ids.insert(text, name);
@@ -25,12 +25,12 @@ impl Names {
     }
 
     /// The id of a name, if there is one.
-    pub fn get(&self, text: &str) -> Option<Name> {
+    pub fn get(&self, text: &str) -> Option<NameId> {
         self.ids.get(text).copied()
     }
 
     /// The name of an id.
-    pub fn text(&self, name: Name) -> &str {
+    pub fn text(&self, name: NameId) -> &str {
         &self.texts[name.index()]
     }
 }

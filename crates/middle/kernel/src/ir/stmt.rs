@@ -1,132 +1,132 @@
 //! Statements.
 
-use super::{Block, Expr, FragmentOp, Func, Kernel, Message, Var};
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Scalar};
+use super::{ExprId, FragmentOp, FuncId, KernelId, MessageId, StmtBlock, VarId};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{ScalarLiteral, ScalarType};
 
 /// A statement with its place in the input.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stmt {
+pub struct KernelStmt {
     /// What it does.
     pub kind: StmtKind,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
     /// Begins the life of a variable, without a value. A private array is there from here on.
-    Declare(Var),
+    Declare(VarId),
     /// Gives a scalar a value.
     Assign {
         /// The scalar.
-        to: Var,
+        to: VarId,
         /// Its new value.
-        value: Expr,
+        value: ExprId,
     },
     /// Makes a memory variable refer to what another refers to; copies the elements of private
     /// arrays.
     Alias {
         /// The variable.
-        to: Var,
+        to: VarId,
         /// What it takes over.
-        from: Var,
+        from: VarId,
     },
     /// Makes a block of device memory (host) or of the workgroup's memory (kernels, once for each
     /// statement).
     Alloc {
         /// Refers to it.
-        to: Var,
+        to: VarId,
         /// Its size, an `i64`.
-        bytes: Expr,
+        bytes: ExprId,
     },
     /// A variable is not used any more; the block stays while others refer to it.
-    Free(Var),
+    Free(VarId),
     /// Makes host memory of fixed contents.
     Static {
         /// Refers to it.
-        to: Var,
+        to: VarId,
         /// Its contents.
         data: Box<StaticData>,
     },
     /// Reads an element of memory or of a private array.
     Read {
         /// Gets the element.
-        to: Var,
+        to: VarId,
         /// Which one.
-        from: Element,
+        from: MemoryElement,
     },
     /// Writes an element of memory or of a private array.
     Write {
         /// Which one.
-        to: Element,
+        to: MemoryElement,
         /// What.
-        value: Expr,
+        value: ExprId,
     },
     /// Reads as many adjacent elements of memory as there are variables (kernels): 4, 8 or 16 bytes, at
     /// an index that is a multiple of their number.
     ReadVector {
         /// Get the elements.
-        to: Box<[Var]>,
+        to: Box<[VarId]>,
         /// The first.
-        from: Element,
+        from: MemoryElement,
     },
     /// Writes adjacent elements of memory likewise (kernels).
     WriteVector {
         /// The first.
-        to: Element,
+        to: MemoryElement,
         /// What.
-        values: Box<[Expr]>,
+        values: Box<[ExprId]>,
     },
     /// Does something with fragments (kernels).
     Fragment(Box<FragmentOp>),
     /// Copies a multi-dimensional array between blocks.
-    Copy(Box<Copy>),
+    Copy(Box<CopyStmt>),
     /// Branches.
     If {
         /// A truth value.
-        condition: Expr,
+        condition: ExprId,
         /// Where it holds.
-        then: Block,
+        then: StmtBlock,
         /// Where it does not.
-        otherwise: Block,
+        otherwise: StmtBlock,
     },
     /// Counts from 0 to below a bound, which is evaluated once.
     For {
         /// The counter.
-        counter: Var,
+        counter: VarId,
         /// The bound, of the counter's type; signed.
-        bound: Expr,
+        bound: ExprId,
         /// What is repeated.
-        body: Block,
+        body: StmtBlock,
     },
     /// Repeats while a condition holds.
     While {
         /// A truth value.
-        condition: Expr,
+        condition: ExprId,
         /// What is repeated.
-        body: Block,
+        body: StmtBlock,
     },
     /// Calls a function.
-    Call(Box<Call>),
+    Call(Box<CallStmt>),
     /// Ends the program with a message where a condition does not hold.
     Assert {
         /// A truth value.
-        condition: Expr,
+        condition: ExprId,
         /// What is said.
-        message: Message,
+        message: MessageId,
     },
     /// Says something on the way.
-    Trace(Message),
+    Trace(MessageId),
     /// Launches a kernel (host).
-    Launch(Kernel),
+    Launch(KernelId),
     /// Asks where in the launch this invocation is (kernels).
     Where {
         /// Gets the number, an `i32`.
-        to: Var,
+        to: VarId,
         /// What is asked.
-        what: Index,
+        what: LaunchIndex,
         /// In which dimension.
         dimension: u8,
     },
@@ -134,26 +134,26 @@ pub enum StmtKind {
     /// takes that one's; all invocations of the subgroup get there together (kernels).
     Shuffle {
         /// Gets the other's value.
-        to: Var,
+        to: VarId,
         /// What this invocation hands over.
-        value: Expr,
+        value: ExprId,
         /// The bits by which their numbers differ.
         mask: u32,
     },
     /// Synchronises (kernels).
     Sync {
         /// How.
-        kind: Sync,
+        kind: SyncKind,
         /// What memory is made visible: the workgroup's, or the device's too.
-        scope: Scope,
+        scope: KernelSyncScope,
     },
     /// Changes an element of memory at once (kernels).
-    Atomic(Box<Atomic>),
+    Atomic(Box<AtomicStmt>),
 }
 
 impl StmtKind {
     /// The blocks within; a kernel is none.
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
+    pub fn blocks(&self) -> impl Iterator<Item = StmtBlock> + use<> {
         let (first, second) = match *self {
             StmtKind::If {
                 then, otherwise, ..
@@ -167,13 +167,13 @@ impl StmtKind {
 
 /// An element of memory or of a private array.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Element {
+pub struct MemoryElement {
     /// The block or array.
-    pub memory: Var,
+    pub memory: VarId,
     /// Type of the element.
-    pub ty: Scalar,
+    pub ty: ScalarType,
     /// Its number, counted in elements of this type from the beginning; an `i64`.
-    pub index: Expr,
+    pub index: ExprId,
     /// Whether other workgroups may change it meanwhile.
     pub volatile: bool,
 }
@@ -182,60 +182,60 @@ pub struct Element {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StaticData {
     /// Type of the elements.
-    pub ty: Scalar,
+    pub ty: ScalarType,
     /// The elements, or the one that is repeated.
-    pub values: Vec<Literal>,
+    pub values: Vec<ScalarLiteral>,
     /// How often a single element is repeated.
     pub repeat: Option<u64>,
 }
 
 /// A strided copy: `to[offset + Σ i·stride] = from[offset + Σ i·stride]`, in elements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Copy {
+pub struct CopyStmt {
     /// Type of the elements.
-    pub ty: Scalar,
+    pub ty: ScalarType,
     /// Elements in each dimension, `i64`s; none is one element.
-    pub shape: Vec<Expr>,
+    pub shape: Vec<ExprId>,
     /// Where to.
-    pub to: Side,
+    pub to: CopyOperand,
     /// Where from.
-    pub from: Side,
+    pub from: CopyOperand,
 }
 
 /// One side of a copy.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Side {
+pub struct CopyOperand {
     /// The block or array.
-    pub memory: Var,
+    pub memory: VarId,
     /// First element, an `i64`.
-    pub offset: Expr,
+    pub offset: ExprId,
     /// Elements from one to the next in each dimension, `i64`s.
-    pub strides: Vec<Expr>,
+    pub strides: Vec<ExprId>,
 }
 
 /// A call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct CallStmt {
     /// What is called.
-    pub function: Func,
+    pub function: FuncId,
     /// Its inputs.
-    pub inputs: Vec<Argument>,
+    pub inputs: Vec<FuncArgument>,
     /// Get its outputs.
-    pub outputs: Vec<Var>,
+    pub outputs: Vec<VarId>,
 }
 
 /// What is handed to a function.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Argument {
+pub enum FuncArgument {
     /// A scalar.
-    Scalar(Expr),
+    Scalar(ExprId),
     /// A reference to memory.
-    Memory(Var),
+    Memory(VarId),
 }
 
 /// A position in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Index {
+pub enum LaunchIndex {
     /// Number of the workgroup.
     Group,
     /// Number of the invocation in its workgroup.
@@ -250,21 +250,21 @@ pub enum Index {
     Lane,
 }
 
-impl Index {
+impl LaunchIndex {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Index); 6] = [
-        ("group_id", Index::Group),
-        ("local_id", Index::Local),
-        ("local_size", Index::LocalSize),
-        ("lockstep_width", Index::LockstepWidth),
-        ("subgroup_id", Index::Subgroup),
-        ("subgroup_lane", Index::Lane),
+    pub const NAMES: [(&'static str, LaunchIndex); 6] = [
+        ("group_id", LaunchIndex::Group),
+        ("local_id", LaunchIndex::Local),
+        ("local_size", LaunchIndex::LocalSize),
+        ("lockstep_width", LaunchIndex::LockstepWidth),
+        ("subgroup_id", LaunchIndex::Subgroup),
+        ("subgroup_lane", LaunchIndex::Lane),
     ];
 }
 
 /// Ways to synchronise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncKind {
     /// All invocations of the workgroup wait for each other.
     Barrier,
     /// Accesses before come before accesses after.
@@ -273,18 +273,18 @@ pub enum Sync {
     Error,
 }
 
-impl Sync {
+impl SyncKind {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Sync); 3] = [
-        ("barrier", Sync::Barrier),
-        ("fence", Sync::Fence),
-        ("error_sync", Sync::Error),
+    pub const NAMES: [(&'static str, SyncKind); 3] = [
+        ("barrier", SyncKind::Barrier),
+        ("fence", SyncKind::Fence),
+        ("error_sync", SyncKind::Error),
     ];
 }
 
 /// The memory that a synchronisation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum KernelSyncScope {
     /// The workgroup's.
     Shared,
     /// The workgroup's and the device's.
@@ -293,17 +293,17 @@ pub enum Scope {
 
 /// An atomic operation on memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Atomic {
+pub struct AtomicStmt {
     /// What is done.
     pub op: AtomicOp,
     /// Where.
-    pub element: Element,
+    pub element: MemoryElement,
     /// What with; the new value of a compare and exchange.
-    pub value: Expr,
+    pub value: ExprId,
     /// The value expected by a compare and exchange.
-    pub expected: Option<Expr>,
+    pub expected: Option<ExprId>,
     /// Gets the value from before; none for [`AtomicOp::Write`].
-    pub old: Option<Var>,
+    pub old: Option<VarId>,
 }
 
 /// What an atomic operation does.
@@ -345,10 +345,10 @@ impl AtomicOp {
     ];
 
     /// Whether there is such an operation on elements of a type.
-    pub fn takes(self, ty: Scalar) -> bool {
+    pub fn takes(self, ty: ScalarType) -> bool {
         match self {
             AtomicOp::FAdd => ty.is_float(),
-            AtomicOp::Write | AtomicOp::Exchange => ty != Scalar::Unit,
+            AtomicOp::Write | AtomicOp::Exchange => ty != ScalarType::Unit,
             _ => ty.is_int(),
         }
     }

@@ -4,13 +4,13 @@
 //! for the Elementary Functions", 1980). Beyond, the bits of 2/π that matter are multiplied by the
 //! significand (M. H. Payne and R. N. Hanek, "Radian reduction for trigonometric functions", 1983).
 
-use super::Lower;
-use spirula_program::{Op, Scalar};
+use super::KernelLowering;
+use spirula_program::{Op, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use std::convert::Infallible;
 
-const F64: Scalar = Scalar::F64;
+const F64: ScalarType = ScalarType::F64;
 
 /// From here on angles are reduced by the bits of 2/π.
 const FAR: f64 = 1_048_576.0;
@@ -58,7 +58,7 @@ pub(super) struct ReducedAngle {
     pub rest: Id,
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// An angle of any size; the rest of what is infinite or no number is no number.
     pub(super) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
         let types = [self.uint(32), self.ty(F64)];
@@ -176,8 +176,8 @@ impl Lower<'_> {
     fn high_product(&mut self, m: Id, window: [Id; 3]) -> [Id; 2] {
         let long = self.uint(64);
         let [high, middle, low] = window;
-        let carried = self.mul_hi(false, Scalar::I64, &[m, low]);
-        let middle_high = self.mul_hi(false, Scalar::I64, &[m, middle]);
+        let carried = self.mul_hi(false, ScalarType::I64, &[m, low]);
+        let middle_high = self.mul_hi(false, ScalarType::I64, &[m, middle]);
         let middle_low = self.value(S::IMul, long, &[m, middle]);
         let high_low = self.value(S::IMul, long, &[m, high]);
         let second = self.value(S::IAdd, long, &[middle_low, carried]);

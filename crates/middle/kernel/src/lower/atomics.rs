@@ -1,10 +1,10 @@
 //! Atomic operations. What no instruction does — floating-point sums, elements of fewer than 32
 //! bits — is a loop that exchanges words until none came in between.
 
-use super::{Lower, refusal};
-use crate::ir::{Atomic, AtomicOp, Element, Space, Type};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Op, Operator, Scalar};
+use super::{KernelLowering, refusal};
+use crate::ir::{AtomicOp, AtomicStmt, MemoryElement, MemorySpace, VariableType};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -36,7 +36,7 @@ const OPERATORS: &[(AtomicOp, Op)] = &[
 ];
 
 /// A word of memory that holds an element.
-struct Word {
+struct AtomicWord {
     pointer: Id,
     /// Bits of the word.
     width: u32,
@@ -45,23 +45,23 @@ struct Word {
     scope: Id,
 }
 
-impl Lower<'_> {
-    pub(super) fn atomic(&mut self, atomic: &Atomic) -> Result<(), Diagnostic> {
+impl KernelLowering<'_> {
+    pub(super) fn atomic(&mut self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
         let element = atomic.element;
         let index = self.index(element.index)?;
         let value = self.expr(atomic.value)?;
         if atomic.op == AtomicOp::Write {
-            let element = Element {
+            let element = MemoryElement {
                 volatile: true,
                 ..element
             };
             self.write(&element, index, value)?;
-            self.fence(self.p.var(element.memory).ty == Type::Memory(Space::Shared));
+            self.fence(self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared));
             return Ok(());
         }
         let expected = atomic.expected.map(|e| self.expr(e)).transpose()?;
         let ty = self.ty(element.ty);
-        let old = if self.p.var(element.memory).ty == Type::Memory(Space::Shared) {
+        let old = if self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared) {
             let word = self.shared_word(&element, index)?;
             self.change(&word, atomic.op, element.ty, value, expected)?
         } else {
@@ -78,7 +78,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn device_word(&mut self, binding: u32, ty: Scalar, index: Id) -> Word {
+    fn device_word(&mut self, binding: u32, ty: ScalarType, index: Id) -> AtomicWord {
         let size = ty.size();
         let own = size.max(4);
         let (mut index, mut shift) = (index, None);
@@ -86,7 +86,7 @@ impl Lower<'_> {
             let (word, by) = self.split_index(index, own / size, size);
             (index, shift) = (word, Some(by));
         }
-        Word {
+        AtomicWord {
             pointer: self.device_pointer(binding, own, index),
             width: own as u32 * 8,
             shift,
@@ -94,7 +94,11 @@ impl Lower<'_> {
         }
     }
 
-    fn shared_word(&mut self, element: &Element, index: Id) -> Result<Word, Diagnostic> {
+    fn shared_word(
+        &mut self,
+        element: &MemoryElement,
+        index: Id,
+    ) -> Result<AtomicWord, SourceDiagnostic> {
         let size = element.ty.size();
         if self.layout.is_some() {
             let own = size.max(4);
@@ -103,7 +107,7 @@ impl Lower<'_> {
                 let (word, by) = self.split_index(index, own / size, size);
                 (index, shift) = (word, Some(by));
             }
-            return Ok(Word {
+            return Ok(AtomicWord {
                 pointer: self.laid_out_pointer(element.memory, own, index)?,
                 width: own as u32 * 8,
                 shift,
@@ -119,7 +123,7 @@ impl Lower<'_> {
             }
             false => (self.shared_pointer(element.memory, index)?, None),
         };
-        Ok(Word {
+        Ok(AtomicWord {
             pointer,
             width: own as u32 * 8,
             shift,
@@ -130,12 +134,12 @@ impl Lower<'_> {
     /// Changes an element and gives its value from before.
     fn change(
         &mut self,
-        word: &Word,
+        word: &AtomicWord,
         op: AtomicOp,
-        ty: Scalar,
+        ty: ScalarType,
         value: Id,
         expected: Option<Id>,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         if word.width == 64 {
             self.b.capability(Capability::Int64Atomics);
         }
@@ -166,12 +170,12 @@ impl Lower<'_> {
 
     fn change_in_loop(
         &mut self,
-        word: &Word,
+        word: &AtomicWord,
         op: AtomicOp,
-        ty: Scalar,
+        ty: ScalarType,
         value: Id,
         expected: Option<Id>,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let bits = self.uint(word.width);
         let flag = self.b.bool();
         let relaxed = self.u32(0);
@@ -187,7 +191,7 @@ impl Lower<'_> {
                 let old = l.extract(word, ty, before);
                 let new = match (op, expected) {
                     (AtomicOp::CompareExchange, Some(expected)) => {
-                        let fits = l.operator(Operator::of(Op::Eq, ty), &[old, expected])?;
+                        let fits = l.operator(ScalarOperator::of(Op::Eq, ty), &[old, expected])?;
                         let to = l.ty(ty);
                         l.select(to, fits, value, old)
                     }
@@ -195,7 +199,7 @@ impl Lower<'_> {
                     _ => {
                         let found = OPERATORS.iter().find(|(o, _)| *o == op).map(|(_, o)| *o);
                         let operator = found.ok_or_else(|| refusal(l.place, "this atomic"))?;
-                        l.operator(Operator::of(operator, ty), &[old, value])?
+                        l.operator(ScalarOperator::of(operator, ty), &[old, value])?
                     }
                 };
                 let after = l.insert(word, ty, before, new);
@@ -208,7 +212,7 @@ impl Lower<'_> {
                 l.store(open, other);
                 // The value from before stays when the exchange succeeded.
                 l.store(seen, found);
-                Ok::<(), Diagnostic>(())
+                Ok::<(), SourceDiagnostic>(())
             },
             |_| {},
         )?;
@@ -217,7 +221,7 @@ impl Lower<'_> {
     }
 
     /// The element in a word.
-    fn extract(&mut self, word: &Word, ty: Scalar, bits: Id) -> Id {
+    fn extract(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id) -> Id {
         let to = self.ty(ty);
         let Some(shift) = word.shift else {
             return self.bitcast(to, bits);
@@ -226,7 +230,7 @@ impl Lower<'_> {
         let bits = self.value(S::ShiftRightLogical, whole, &[bits, shift]);
         let bits = self.value(S::UConvert, part, &[bits]);
         match ty {
-            Scalar::Bool => {
+            ScalarType::Bool => {
                 let zero = self.number(8, 0);
                 self.test(S::INotEqual, &[bits, zero])
             }
@@ -235,14 +239,14 @@ impl Lower<'_> {
     }
 
     /// A word with another element.
-    fn insert(&mut self, word: &Word, ty: Scalar, bits: Id, value: Id) -> Id {
+    fn insert(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id, value: Id) -> Id {
         let whole = self.uint(word.width);
         let Some(shift) = word.shift else {
             return self.bitcast(whole, value);
         };
         let part = self.uint(ty.size() as u32 * 8);
         let value = match ty {
-            Scalar::Bool => {
+            ScalarType::Bool => {
                 let (one, zero) = (self.number(8, 1), self.number(8, 0));
                 self.select(part, value, one, zero)
             }

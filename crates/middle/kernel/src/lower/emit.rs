@@ -1,27 +1,29 @@
 //! Emitting instructions: types, constants, values, variables, structured control flow.
 
-use super::Lower;
-use spirula_program::{Literal, Scalar};
+use super::KernelLowering;
+use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// The SPIR-V type of values of a scalar type: integers have no sign, truth values no width.
-    pub(super) fn ty(&mut self, ty: Scalar) -> Id {
+    pub(super) fn ty(&mut self, ty: ScalarType) -> Id {
         match ty {
-            Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => self.uint(ty.width()),
-            Scalar::F16 | Scalar::F32 | Scalar::F64 => {
+            ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64 => {
+                self.uint(ty.width())
+            }
+            ScalarType::F16 | ScalarType::F32 | ScalarType::F64 => {
                 match ty {
-                    Scalar::F16 => self.b.capability(Capability::Float16),
-                    Scalar::F64 => self.b.capability(Capability::Float64),
+                    ScalarType::F16 => self.b.capability(Capability::Float16),
+                    ScalarType::F64 => self.b.capability(Capability::Float64),
                     _ => {}
                 }
                 self.floats |= ty.width();
                 self.b.float(ty.width())
             }
-            Scalar::Bool => self.b.bool(),
-            Scalar::Unit => self.uint(32),
+            ScalarType::Bool => self.b.bool(),
+            ScalarType::Unit => self.uint(32),
         }
     }
 
@@ -45,10 +47,10 @@ impl Lower<'_> {
         self.b.constant_bits(ty, width, value)
     }
 
-    pub(super) fn literal(&mut self, literal: Literal) -> Id {
+    pub(super) fn literal(&mut self, literal: ScalarLiteral) -> Id {
         match literal.ty {
-            Scalar::Bool => self.b.constant_bool(literal.bits != 0),
-            Scalar::Unit => self.u32(0),
+            ScalarType::Bool => self.b.constant_bool(literal.bits != 0),
+            ScalarType::Unit => self.u32(0),
             ty => {
                 let id = self.ty(ty);
                 self.b.constant_bits(id, ty.width(), literal.bits)

@@ -3,14 +3,14 @@
 //! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`, which gives
 //! their error as below 2⁻⁵⁷; with the device's `exp` the whole has a few units in the last place.
 
-use super::Lower;
-use super::functions::Result1;
-use spirula_program::{Op, Scalar};
+use super::KernelLowering;
+use super::functions::LoweredIdResult;
+use spirula_program::{Op, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
 /// erf x = x + x·P(x²)/Q(x²) up to 0.84375.
-const NEAR: Quotient = Quotient {
+const NEAR: RationalFunction = RationalFunction {
     above: &[
         -2.376_301_665_665_016_3e-5,
         -0.005_770_270_296_489_442,
@@ -29,7 +29,7 @@ const NEAR: Quotient = Quotient {
 };
 
 /// erf x = AT_ONE + P(x − 1)/Q(x − 1) up to 1.25.
-const MIDDLE: Quotient = Quotient {
+const MIDDLE: RationalFunction = RationalFunction {
     above: &[
         -0.002_166_375_594_868_791,
         0.035_478_304_325_618_236,
@@ -53,7 +53,7 @@ const MIDDLE: Quotient = Quotient {
 const AT_ONE: f64 = 0.845_062_911_510_467_5;
 
 /// erfc x = exp(−x² − 0.5625 + P(1/x²)/Q(1/x²)) / x up to 1/0.35.
-const FAR: Quotient = Quotient {
+const FAR: RationalFunction = RationalFunction {
     above: &[
         -9.814_329_344_169_145,
         -81.287_435_506_306_6,
@@ -78,7 +78,7 @@ const FAR: Quotient = Quotient {
 };
 
 /// The same beyond.
-const FARTHEST: Quotient = Quotient {
+const FARTHEST: RationalFunction = RationalFunction {
     above: &[
         -483.519_191_608_651_4,
         -1_025.095_131_611_077_2,
@@ -101,14 +101,14 @@ const FARTHEST: Quotient = Quotient {
 };
 
 /// A quotient of polynomials, their coefficients from the highest power down.
-struct Quotient {
+struct RationalFunction {
     above: &'static [f64],
     below: &'static [f64],
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// All four forms, of which one is taken: selections are cheaper than branches that differ.
-    pub(super) fn erf(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+    pub(super) fn erf(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
         let size = self.apply(Op::FAbs, s, &[a])?;
         let square = self.f(S::FMul, s, &[size, size]);
@@ -138,19 +138,19 @@ impl Lower<'_> {
         Ok(self.pick(s, is_number, result, a))
     }
 
-    fn below(&mut self, s: Scalar, value: Id, limit: f64) -> Id {
+    fn below(&mut self, s: ScalarType, value: Id, limit: f64) -> Id {
         let limit = self.number_of(s, limit);
         self.less(value, limit)
     }
 
-    fn quotient(&mut self, s: Scalar, x: Id, quotient: &Quotient) -> Id {
+    fn quotient(&mut self, s: ScalarType, x: Id, quotient: &RationalFunction) -> Id {
         let above = self.polynomial(s, x, quotient.above);
         let below = self.polynomial(s, x, quotient.below);
         self.f(S::FDiv, s, &[above, below])
     }
 
     /// erfc of 1.25 and above; x² is taken apart so that its exponential keeps its digits.
-    fn erfc_tail(&mut self, s: Scalar, size: Id) -> Result1 {
+    fn erfc_tail(&mut self, s: ScalarType, size: Id) -> LoweredIdResult {
         let (one, least, most) = (
             self.number_of(s, 1.0),
             self.number_of(s, 1.25),
@@ -167,7 +167,7 @@ impl Lower<'_> {
         let (bits, ty) = (self.uint(s.width()), self.ty(s));
         // Half of the digits, so that the square is exact.
         let mask = match s {
-            Scalar::F64 => 0xffff_ffff_0000_0000,
+            ScalarType::F64 => 0xffff_ffff_0000_0000,
             _ => 0xffff_f000,
         };
         let mask = self.number(s.width(), mask);

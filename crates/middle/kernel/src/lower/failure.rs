@@ -4,15 +4,15 @@
 //! message of the first assertion that failed, plus 1; from word 2 on follow the values of the
 //! message, two words each: integers with their sign extended, other values as their bits.
 
-use super::Lower;
-use crate::ir::{Message, Part, Scope};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
+use super::KernelLowering;
+use crate::ir::{KernelSyncScope, MessageId, MessageSegment};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// The variable that says whether this invocation failed.
     pub(super) fn failed(&mut self) -> Id {
         if let Some(variable) = self.failed {
@@ -99,7 +99,7 @@ impl Lower<'_> {
             is_first = self.test(Op::LogicalAnd, &[is_first, also]);
         }
         let tolerant = self.data.failure_tolerant;
-        let done: Result<(), Diagnostic> = self.when(is_first, |l| {
+        let done: Result<(), SourceDiagnostic> = self.when(is_first, |l| {
             let code = match tolerant {
                 true => zero,
                 false => {
@@ -111,7 +111,7 @@ impl Lower<'_> {
             Ok(())
         });
         debug_assert!(done.is_ok());
-        self.barrier(Scope::Shared);
+        self.barrier(KernelSyncScope::Shared);
         self.leave_if_failed();
     }
 
@@ -125,13 +125,17 @@ impl Lower<'_> {
         let zero = self.u32(0);
         let flag = self.workgroup_flag();
         let flag = self.load(u32_ty, flag);
-        self.barrier(Scope::Shared);
+        self.barrier(KernelSyncScope::Shared);
         let has_failed = self.test(Op::INotEqual, &[flag, zero]);
         self.return_when(has_failed);
     }
 
     /// Fails where a condition does not hold: the invocation ends, or goes on with what others wait for.
-    pub(super) fn assertion(&mut self, condition: Id, message: Message) -> Result<(), Diagnostic> {
+    pub(super) fn assertion(
+        &mut self,
+        condition: Id,
+        message: MessageId,
+    ) -> Result<(), SourceDiagnostic> {
         if !self.shares_failure() {
             let [no, merge] = [(); 2].map(|()| self.b.fresh_id());
             self.b.effect(Op::SelectionMerge, &[merge.word(), 0]);
@@ -151,7 +155,7 @@ impl Lower<'_> {
     }
 
     /// Leaves a message in the block for failures if it is the first.
-    fn report(&mut self, message: Message) -> Result<(), Diagnostic> {
+    fn report(&mut self, message: MessageId) -> Result<(), SourceDiagnostic> {
         let program = self.p;
         let parts = &program.message(message).parts;
         let u32_ty = self.uint(32);
@@ -166,12 +170,12 @@ impl Lower<'_> {
         let is_first = self.test(Op::IEqual, &[before, zero]);
         self.when(is_first, |l| {
             let values = parts.iter().filter_map(|part| match part {
-                Part::Value(expr) => Some(*expr),
-                Part::Text(_) => None,
+                MessageSegment::Value(expr) => Some(*expr),
+                MessageSegment::Text(_) => None,
             });
             for (index, expr) in values.enumerate() {
                 let value = l.expr(expr)?;
-                let ty = program.type_of(expr).unwrap_or(Scalar::I64);
+                let ty = program.type_of(expr).unwrap_or(ScalarType::I64);
                 let (low, high) = l.words(ty, value);
                 for (offset, half) in [low, high].into_iter().enumerate() {
                     let at = l.u32((2 + index * 2 + offset) as u32);
@@ -184,30 +188,30 @@ impl Lower<'_> {
     }
 
     /// A value as two words.
-    fn words(&mut self, ty: Scalar, value: Id) -> (Id, Id) {
+    fn words(&mut self, ty: ScalarType, value: Id) -> (Id, Id) {
         let (u32_ty, zero) = (self.uint(32), self.u32(0));
         match ty {
-            Scalar::Bool => {
+            ScalarType::Bool => {
                 let one = self.u32(1);
                 (self.select(u32_ty, value, one, zero), zero)
             }
-            Scalar::F16 | Scalar::F32 => {
+            ScalarType::F16 | ScalarType::F32 => {
                 let bits = self.uint(ty.width());
                 let bits = self.bitcast(bits, value);
                 let low = match ty {
-                    Scalar::F16 => self.value(Op::UConvert, u32_ty, &[bits]),
+                    ScalarType::F16 => self.value(Op::UConvert, u32_ty, &[bits]),
                     _ => bits,
                 };
                 (low, zero)
             }
-            Scalar::I64 | Scalar::F64 => {
+            ScalarType::I64 | ScalarType::F64 => {
                 let bits = self.uint(64);
                 let bits = self.bitcast(bits, value);
                 self.halves(bits)
             }
             _ => {
                 let word = match ty {
-                    Scalar::I32 => value,
+                    ScalarType::I32 => value,
                     _ => self.value(Op::SConvert, u32_ty, &[value]),
                 };
                 let last = self.u32(31);

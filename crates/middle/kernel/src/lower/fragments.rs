@@ -5,9 +5,12 @@
 
 use super::subgroups::SUBGROUP;
 use super::vectors::WIDEST;
-use super::{Lower, refusal};
-use crate::ir::{Fragment, FragmentOp, Number, Order, Patch, Role, Space, Type, Var};
-use spirula_diagnostics::Diagnostic;
+use super::{KernelLowering, refusal};
+use crate::ir::{
+    FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
+    MemorySpace, VarId, VariableType,
+};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -15,8 +18,8 @@ use spirula_spirv::grammar::enumerants::Capability;
 /// Operand of accesses that others see.
 pub(super) const NON_PRIVATE: u32 = 0x20;
 
-impl Lower<'_> {
-    pub(super) fn fragment(&mut self, op: &FragmentOp) -> Result<(), Diagnostic> {
+impl KernelLowering<'_> {
+    pub(super) fn fragment(&mut self, op: &FragmentOp) -> Result<(), SourceDiagnostic> {
         match op {
             FragmentOp::Clear(var) => {
                 let ty = self.fragment_of(*var)?;
@@ -73,36 +76,36 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn fragment_of(&self, var: Var) -> Result<Fragment, Diagnostic> {
+    fn fragment_of(&self, var: VarId) -> Result<FragmentType, SourceDiagnostic> {
         match self.p.var(var).ty {
-            Type::Fragment(fragment) => Ok(fragment),
+            VariableType::Fragment(fragment) => Ok(fragment),
             _ => Err(refusal(self.place, "a fragment that is none")),
         }
     }
 
-    fn number_type(&mut self, number: Number) -> Id {
+    fn number_type(&mut self, number: FragmentElement) -> Id {
         match number {
-            Number::F16 | Number::F32 => self.ty(number.stored()),
-            Number::Bf16 => {
+            FragmentElement::F16 | FragmentElement::F32 => self.ty(number.stored()),
+            FragmentElement::Bf16 => {
                 self.b.capability(Capability::BFloat16TypeKHR);
                 self.b.capability(Capability::BFloat16CooperativeMatrixKHR);
                 self.b.extension("SPV_KHR_bfloat16");
                 self.b.ty(Op::TypeFloat, &[16, 0])
             }
-            Number::I8 | Number::U8 => {
+            FragmentElement::I8 | FragmentElement::U8 => {
                 self.b.capability(Capability::Int8);
                 self.b.int(8, number.is_signed())
             }
-            Number::I32 => self.b.int(32, true),
+            FragmentElement::I32 => self.b.int(32, true),
         }
     }
 
-    fn fragment_type(&mut self, fragment: Fragment) -> Id {
+    fn fragment_type(&mut self, fragment: FragmentType) -> Id {
         let component = self.number_type(fragment.number);
         let role = match fragment.role {
-            Role::Left => 0,
-            Role::Right => 1,
-            Role::Sum => 2,
+            FragmentRole::Left => 0,
+            FragmentRole::Right => 1,
+            FragmentRole::Sum => 2,
         };
         let numbers = [SUBGROUP, fragment.rows, fragment.columns, role];
         let numbers = numbers.map(|number| self.u32(number).word());
@@ -111,7 +114,7 @@ impl Lower<'_> {
     }
 
     /// The variable of a fragment.
-    fn slot(&mut self, var: Var, ty: Id) -> Id {
+    fn slot(&mut self, var: VarId, ty: Id) -> Id {
         if let Some(variable) = self.slots[var.index()] {
             return variable;
         }
@@ -120,29 +123,29 @@ impl Lower<'_> {
         variable
     }
 
-    fn put(&mut self, var: Var, ty: Id, value: Id) {
+    fn put(&mut self, var: VarId, ty: Id, value: Id) {
         let variable = self.slot(var, ty);
         self.store(variable, value);
     }
 
-    fn held(&mut self, var: Var) -> Result<Id, Diagnostic> {
+    fn held(&mut self, var: VarId) -> Result<Id, SourceDiagnostic> {
         let fragment = self.fragment_of(var)?;
         let ty = self.fragment_type(fragment);
         let variable = self.slot(var, ty);
         Ok(self.load(ty, variable))
     }
 
-    fn order(&mut self, order: Order) -> Id {
+    fn order(&mut self, order: FragmentOrder) -> Id {
         self.u32(match order {
-            Order::Rows => 0,
-            Order::Columns => 1,
+            FragmentOrder::Rows => 0,
+            FragmentOrder::Columns => 1,
         })
     }
 
     /// Bytes of what a pointer to memory points to.
-    fn unit(&mut self, patch: &Patch) -> Result<u64, Diagnostic> {
+    fn unit(&mut self, patch: &FragmentAddress) -> Result<u64, SourceDiagnostic> {
         match self.p.var(patch.first.memory).ty {
-            Type::Memory(Space::Shared) => {
+            VariableType::Memory(MemorySpace::Shared) => {
                 let class = self.class_of(patch.first.memory)?;
                 Ok(self.shared(class)?.size)
             }
@@ -155,7 +158,7 @@ impl Lower<'_> {
     }
 
     /// A number of elements in units of a pointer.
-    fn in_units(&mut self, patch: &Patch, count: Id) -> Result<Id, Diagnostic> {
+    fn in_units(&mut self, patch: &FragmentAddress, count: Id) -> Result<Id, SourceDiagnostic> {
         let (own, unit) = (patch.first.ty.size(), self.unit(patch)?);
         let ty = self.uint(32);
         Ok(match own <= unit {
@@ -171,7 +174,7 @@ impl Lower<'_> {
         })
     }
 
-    fn stride(&mut self, patch: &Patch) -> Result<Id, Diagnostic> {
+    fn stride(&mut self, patch: &FragmentAddress) -> Result<Id, SourceDiagnostic> {
         let stride = self.index(patch.stride)?;
         self.in_units(patch, stride)
     }
@@ -179,15 +182,15 @@ impl Lower<'_> {
     /// Does something with a pointer to the first element of a patch.
     fn at_patch(
         &mut self,
-        patch: &Patch,
+        patch: &FragmentAddress,
         given: Option<Id>,
         mut each: impl FnMut(&mut Self, Id) -> Option<Id>,
-    ) -> Result<Option<Id>, Diagnostic> {
+    ) -> Result<Option<Id>, SourceDiagnostic> {
         let index = self.index(patch.first.index)?;
         let index = self.in_units(patch, index)?;
         let words = (self.unit(patch)? / 4) as u32;
         match self.p.var(patch.first.memory).ty {
-            Type::Memory(Space::Shared) => {
+            VariableType::Memory(MemorySpace::Shared) => {
                 let pointer = self.shared_pointer(patch.first.memory, index)?;
                 Ok(each(self, pointer))
             }

@@ -5,14 +5,14 @@
 //! `f32`. Trigonometric functions, the error function and the gamma function have files of their own.
 
 use super::trigonometry::SIN;
-use super::{Lower, refusal};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Literal, Op, Operator, Scalar};
+use super::{KernelLowering, refusal};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use spirula_spirv::grammar::enumerants::Decoration;
 
-pub(super) type Result1 = Result<Id, Diagnostic>;
+pub(super) type LoweredIdResult = Result<Id, SourceDiagnostic>;
 
 /// 1/n! from n = 13 down to 0.
 const EXP: &[f64] = &[
@@ -51,10 +51,10 @@ pub(super) const LOG: &[f64] = &[
 /// The logarithm of two in two parts, the first with zeros at its end.
 pub(super) const LOG_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// A function by its operator.
-    pub(super) fn function(&mut self, operator: Operator, args: &[Id]) -> Result1 {
-        if operator.from == Scalar::F16 {
+    pub(super) fn function(&mut self, operator: ScalarOperator, args: &[Id]) -> LoweredIdResult {
+        if operator.from == ScalarType::F16 {
             return self.through_single(operator, args);
         }
         let (s, op, a) = (operator.from, operator.op, args[0]);
@@ -111,40 +111,41 @@ impl Lower<'_> {
         }
     }
 
-    fn through_single(&mut self, operator: Operator, args: &[Id]) -> Result1 {
+    fn through_single(&mut self, operator: ScalarOperator, args: &[Id]) -> LoweredIdResult {
         if operator.op == Op::NextAfter {
-            return Ok(self.next_after(Scalar::F16, args));
+            return Ok(self.next_after(ScalarType::F16, args));
         }
         let mut wide = Vec::new();
         for arg in args {
-            wide.push(self.f(S::FConvert, Scalar::F32, &[*arg]));
+            wide.push(self.f(S::FConvert, ScalarType::F32, &[*arg]));
         }
-        let result = self.apply(operator.op, Scalar::F32, &wide)?;
-        Ok(self.f(S::FConvert, Scalar::F16, &[result]))
+        let result = self.apply(operator.op, ScalarType::F32, &wide)?;
+        Ok(self.f(S::FConvert, ScalarType::F16, &[result]))
     }
 
     /// Arithmetic of a function. That of `f64` is done as it is written: what rounding left is computed by
     /// sums that drivers would simplify.
-    pub(super) fn f(&mut self, op: S, scalar: Scalar, args: &[Id]) -> Id {
+    pub(super) fn f(&mut self, op: S, scalar: ScalarType, args: &[Id]) -> Id {
         let ty = self.ty(scalar);
         let id = self.value(op, ty, args);
-        if scalar == Scalar::F64 {
+        if scalar == ScalarType::F64 {
             self.b.decorate(id, Decoration::NoContraction, &[]);
         }
         id
     }
 
-    pub(super) fn apply(&mut self, op: Op, scalar: Scalar, args: &[Id]) -> Result1 {
-        self.operator(Operator::of(op, scalar), args)
+    pub(super) fn apply(&mut self, op: Op, scalar: ScalarType, args: &[Id]) -> LoweredIdResult {
+        self.operator(ScalarOperator::of(op, scalar), args)
     }
 
-    pub(super) fn number_of(&mut self, scalar: Scalar, value: f64) -> Id {
-        let bits = Operator::convert(Op::FConv, Scalar::F64, scalar).eval(&[value.to_bits()]);
-        self.literal(Literal::new(scalar, bits))
+    pub(super) fn number_of(&mut self, scalar: ScalarType, value: f64) -> Id {
+        let bits =
+            ScalarOperator::convert(Op::FConv, ScalarType::F64, scalar).eval(&[value.to_bits()]);
+        self.literal(ScalarLiteral::new(scalar, bits))
     }
 
     /// A polynomial, the highest power first.
-    pub(super) fn polynomial(&mut self, scalar: Scalar, x: Id, coefficients: &[f64]) -> Id {
+    pub(super) fn polynomial(&mut self, scalar: ScalarType, x: Id, coefficients: &[f64]) -> Id {
         let mut sum = None;
         for coefficient in coefficients {
             let coefficient = self.number_of(scalar, *coefficient);
@@ -163,7 +164,7 @@ impl Lower<'_> {
         self.test(S::FOrdLessThan, &[a, b])
     }
 
-    pub(super) fn pick(&mut self, scalar: Scalar, condition: Id, yes: Id, no: Id) -> Id {
+    pub(super) fn pick(&mut self, scalar: ScalarType, condition: Id, yes: Id, no: Id) -> Id {
         let ty = self.ty(scalar);
         self.select(ty, condition, yes, no)
     }
@@ -172,19 +173,19 @@ impl Lower<'_> {
     pub(super) fn reduce(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
         let mut rest = a;
         for part in parts {
-            let part = self.number_of(Scalar::F64, *part);
-            let product = self.f(S::FMul, Scalar::F64, &[k, part]);
-            rest = self.f(S::FSub, Scalar::F64, &[rest, product]);
+            let part = self.number_of(ScalarType::F64, *part);
+            let product = self.f(S::FMul, ScalarType::F64, &[k, part]);
+            rest = self.f(S::FSub, ScalarType::F64, &[rest, product]);
         }
         rest
     }
 
     pub(super) fn operator_or(&mut self, op: Op, args: &[Id], or: Id) -> Id {
-        self.apply(op, Scalar::F64, args).unwrap_or(or)
+        self.apply(op, ScalarType::F64, args).unwrap_or(or)
     }
 
     pub(super) fn exp(&mut self, a: Id) -> Id {
-        let s = Scalar::F64;
+        let s = ScalarType::F64;
         let log2_e = self.number_of(s, std::f64::consts::LOG2_E);
         let (lowest, highest) = (self.number_of(s, -746.0), self.number_of(s, 710.0));
         let low = self.less(a, lowest);
@@ -211,19 +212,19 @@ impl Lower<'_> {
 
     /// A number times a power of two that is a number.
     fn scale(&mut self, value: Id, exponent: Id) -> Id {
-        let (long, real) = (self.uint(64), self.ty(Scalar::F64));
+        let (long, real) = (self.uint(64), self.ty(ScalarType::F64));
         let bias = self.number(64, 1023);
         let exponent = self.value(S::SConvert, long, &[exponent]);
         let exponent = self.value(S::IAdd, long, &[exponent, bias]);
         let by = self.number(64, 52);
         let bits = self.value(S::ShiftLeftLogical, long, &[exponent, by]);
         let power = self.bitcast(real, bits);
-        self.f(S::FMul, Scalar::F64, &[value, power])
+        self.f(S::FMul, ScalarType::F64, &[value, power])
     }
 
     /// A positive number as m·2^k, with m between the roots of a half and of two.
     pub(super) fn normalised(&mut self, a: Id) -> [Id; 2] {
-        let s = Scalar::F64;
+        let s = ScalarType::F64;
         let (long, real) = (self.uint(64), self.ty(s));
         let tiny = self.number_of(s, f64::MIN_POSITIVE);
         let one = self.number_of(s, 1.0);
@@ -256,7 +257,7 @@ impl Lower<'_> {
     }
 
     fn log(&mut self, a: Id) -> Id {
-        let s = Scalar::F64;
+        let s = ScalarType::F64;
         let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
         let [m, k] = self.normalised(a);
         let f = self.f(S::FSub, s, &[m, one]);
@@ -286,7 +287,7 @@ impl Lower<'_> {
     }
 
     /// Hyperbolic functions of `f64`.
-    fn hyperbolic(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+    fn hyperbolic(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
         let [half, one, limit] = [0.5, 1.0, 20.0].map(|n| self.number_of(s, n));
         let size = self.apply(Op::FAbs, s, &[a])?;
         let is_large = self.less(limit, size);
@@ -321,7 +322,7 @@ impl Lower<'_> {
     }
 
     /// Inverse hyperbolic functions of `f64`.
-    fn area(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+    fn area(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
         let [one, two, half, limit, log_two] =
             [1.0, 2.0, 0.5, 268_435_456.0, std::f64::consts::LN_2].map(|n| self.number_of(s, n));
         let size = self.apply(Op::FAbs, s, &[a])?;
@@ -362,11 +363,11 @@ impl Lower<'_> {
 
     /// The logarithm of one and a number. Of `f64` in W. Kahan's form, which makes up for the digits that
     /// the sum loses. Logarithms of `f32` may have few digits near one, so that a series stands there.
-    fn log1p(&mut self, s: Scalar, a: Id) -> Result1 {
+    fn log1p(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let sum = self.f(S::FAdd, s, &[a, one]);
         let log = self.apply(Op::Log, s, &[sum])?;
-        if s == Scalar::F32 {
+        if s == ScalarType::F32 {
             let [two, limit] = [2.0, 0.41].map(|n| self.number_of(s, n));
             let below = self.f(S::FAdd, s, &[a, two]);
             let q = self.f(S::FDiv, s, &[a, below]);
@@ -392,7 +393,7 @@ impl Lower<'_> {
         Ok(self.pick(s, infinite, log, result))
     }
 
-    fn hypot(&mut self, s: Scalar, args: &[Id]) -> Result1 {
+    fn hypot(&mut self, s: ScalarType, args: &[Id]) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let x = self.apply(Op::FAbs, s, &args[..1])?;
         let y = self.apply(Op::FAbs, s, &args[1..])?;
@@ -417,7 +418,7 @@ impl Lower<'_> {
     }
 
     /// By logarithms, then a step of Newton's.
-    fn cbrt(&mut self, s: Scalar, a: Id) -> Result1 {
+    fn cbrt(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let (zero, third) = (self.number_of(s, 0.0), self.number_of(s, 1.0 / 3.0));
         let size = self.apply(Op::FAbs, s, &[a])?;
         let log = self.apply(Op::Log, s, &[size])?;
@@ -437,7 +438,7 @@ impl Lower<'_> {
 
     /// `sin` or `cos` of a multiple of π, exact where that is a multiple of a half: the angle is brought
     /// to at most a quarter of a turn before it is rounded.
-    fn of_turns(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+    fn of_turns(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
         let [half, one, two] = [0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
         let pi = self.number_of(s, std::f64::consts::PI);
         let turns = self.f(S::FMul, s, &[a, half]);
@@ -466,8 +467,8 @@ impl Lower<'_> {
     }
 
     /// The sine of an angle of less than a turn.
-    fn sine_of_near(&mut self, s: Scalar, angle: Id) -> Result1 {
-        if s != Scalar::F64 {
+    fn sine_of_near(&mut self, s: ScalarType, angle: Id) -> LoweredIdResult {
+        if s != ScalarType::F64 {
             return self.apply(Op::Sin, s, &[angle]);
         }
         let angle = self.near_angle(angle);
@@ -475,7 +476,7 @@ impl Lower<'_> {
     }
 
     /// The next number by the order of bits.
-    fn next_after(&mut self, s: Scalar, args: &[Id]) -> Id {
+    fn next_after(&mut self, s: ScalarType, args: &[Id]) -> Id {
         let (width, ty) = (s.width(), self.ty(s));
         let bits = self.uint(width);
         let (zero, one) = (self.number(width, 0), self.number(width, 1));

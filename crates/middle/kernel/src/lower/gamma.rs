@@ -1,9 +1,9 @@
 //! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964):
 //! 14 digits.
 
-use super::Lower;
-use super::functions::Result1;
-use spirula_program::{Op, Scalar};
+use super::KernelLowering;
+use super::functions::LoweredIdResult;
+use spirula_program::{Op, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -19,9 +19,9 @@ const LANCZOS: [f64; 9] = [
     1.505_632_735_149_311_6e-7,
 ];
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// Γ, or the logarithm of its absolute value.
-    pub(super) fn gamma(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+    pub(super) fn gamma(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
         let [half, one, pi, infinity] =
             [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
         // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
@@ -59,7 +59,14 @@ impl Lower<'_> {
     }
 
     /// The logarithm of the absolute value of the gamma function, from that of what is mirrored.
-    fn log_gamma(&mut self, s: Scalar, a: Id, reflect: Id, sin: Id, log: Id) -> Result1 {
+    fn log_gamma(
+        &mut self,
+        s: ScalarType,
+        a: Id,
+        reflect: Id,
+        sin: Id,
+        log: Id,
+    ) -> LoweredIdResult {
         let infinity = self.number_of(s, f64::INFINITY);
         let size = self.apply(Op::FAbs, s, &[sin])?;
         // A quotient of π and the sine of what is next to zero is no number.
@@ -80,10 +87,10 @@ impl Lower<'_> {
 
     /// Of a subnormal the logarithm of the gamma function is that of its reciprocal. It is found from the bits, as
     /// devices may take subnormals for zero, and as products of them are rounded.
-    fn log_gamma_of_subnormals(&mut self, s: Scalar, a: Id, other: Id) -> Result1 {
+    fn log_gamma_of_subnormals(&mut self, s: ScalarType, a: Id, other: Id) -> LoweredIdResult {
         // Stored digits, and which power of two the smallest number is.
         let (digits, least) = match s {
-            Scalar::F64 => (52, 1074.0),
+            ScalarType::F64 => (52, 1074.0),
             _ => (23, 149.0),
         };
         let width = s.width();

@@ -1,16 +1,16 @@
 //! Indices and sizes: 64 bits wide as they are written, or 32 bits where that serves.
 
-use super::Lower;
-use crate::ir::{Element, Expr, ExprData, Space, Type};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Op as ScalarOp, Scalar};
+use super::KernelLowering;
+use crate::ir::{ExprData, ExprId, MemoryElement, MemorySpace, VariableType};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op as ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// An index or a size in 32 bits. It is computed as wide as it is written: drivers fold 64-bit sums into
     /// addresses, which they may not with sums that wrap at 32 bits (NVIDIA's are twice as slow then).
-    pub(super) fn index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
+    pub(super) fn index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         if let ExprData::Literal(literal) = self.p.expr(expr) {
             return Ok(self.u32(literal.bits as u32));
         }
@@ -21,8 +21,11 @@ impl Lower<'_> {
     /// The index of an element. Into shared memory it is computed in 32 bits, as addresses there are, unless
     /// elements are put together from smaller ones: that is for devices without explicit layouts, such as
     /// lavapipe, whose compiler unrolls loops over narrow indices and then needs minutes.
-    pub(super) fn element_index(&mut self, element: &Element) -> Result<Id, Diagnostic> {
-        let is_shared = self.p.var(element.memory).ty == Type::Memory(Space::Shared);
+    pub(super) fn element_index(
+        &mut self,
+        element: &MemoryElement,
+    ) -> Result<Id, SourceDiagnostic> {
+        let is_shared = self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared);
         let splits = self.layout.is_none() && self.survey.mixes_shared();
         match is_shared && !splits {
             true => self.narrow_index(element.index),
@@ -32,12 +35,12 @@ impl Lower<'_> {
 
     /// An index of which all that is written here is computed in 32 bits: the lower bits of sums and products
     /// come from lower bits alone. What variables hold of it is left to the optimiser (`narrow-indices`).
-    fn narrow_index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
+    fn narrow_index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         let program = self.p;
         let ExprData::Apply(operator, start) = program.expr(expr) else {
             return self.index(expr);
         };
-        if operator.to != Scalar::I64 {
+        if operator.to != ScalarType::I64 {
             return self.index(expr);
         }
         let operands = program.operands(operator, start);
@@ -45,7 +48,7 @@ impl Lower<'_> {
             ScalarOp::Add => Op::IAdd,
             ScalarOp::Sub => Op::ISub,
             ScalarOp::Mul => Op::IMul,
-            ScalarOp::SExt | ScalarOp::ZExt if operator.from == Scalar::I32 => {
+            ScalarOp::SExt | ScalarOp::ZExt if operator.from == ScalarType::I32 => {
                 return self.expr(operands[0]);
             }
             _ => return self.index(expr),

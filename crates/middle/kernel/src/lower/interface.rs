@@ -1,9 +1,9 @@
 //! The interface of a module: built-in values, scalars, specialisation constants, the entry point.
 
-use super::{Lower, SpecValue, VIEW_BYTES, VIEWS};
-use crate::ir::{Use, Var};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
+use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS};
+use crate::ir::{KernelCapture, VarId};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Op;
@@ -18,8 +18,8 @@ use spirula_spirv::ir::{Block, Module, Section};
 const PUSH_CONSTANTS: u32 = 256;
 
 /// Where scalars lie.
-pub(super) struct Scalars {
-    pub rows: Vec<(Var, Scalar, u32)>,
+pub(super) struct ScalarArgumentLayout {
+    pub rows: Vec<(VarId, ScalarType, u32)>,
     pub bytes: u32,
     pub in_buffer: bool,
 }
@@ -46,7 +46,7 @@ pub(super) fn begin(b: &mut Builder, has_fragments: bool) -> (Id, Block) {
     (main, first)
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// A specialisation constant of 32 bits, 1 by default.
     pub(super) fn spec_u32(&mut self, value: SpecValue) -> Id {
         let ty = self.uint(32);
@@ -79,7 +79,7 @@ impl Lower<'_> {
     }
 
     /// Makes values of everything that stands before the body.
-    pub(super) fn begin_interface(&mut self) -> Result<Scalars, Diagnostic> {
+    pub(super) fn begin_interface(&mut self) -> Result<ScalarArgumentLayout, SourceDiagnostic> {
         self.sizes();
         self.constant_uses();
         let scalars = self.scalar_layout();
@@ -108,10 +108,10 @@ impl Lower<'_> {
     fn constant_uses(&mut self) {
         let data = self.data;
         for used in &data.uses {
-            let Use::Constant(var, value) = *used else {
+            let KernelCapture::Constant(var, value) = *used else {
                 continue;
             };
-            let scalar = self.p.scalar(var).unwrap_or(Scalar::I64);
+            let scalar = self.p.scalar(var).unwrap_or(ScalarType::I64);
             let ty = self.ty(scalar);
             let default: &[u32] = match scalar.width() {
                 1 => &[],
@@ -123,18 +123,18 @@ impl Lower<'_> {
         }
     }
 
-    fn bind(&mut self, var: Var, value: Id) {
+    fn bind(&mut self, var: VarId, value: Id) {
         match self.survey.changed[var.index()] {
             true => self.assign(var, value),
             false => self.values[var.index()] = Some(value),
         }
     }
 
-    fn scalar_layout(&self) -> Scalars {
+    fn scalar_layout(&self) -> ScalarArgumentLayout {
         let (mut rows, mut bytes) = (Vec::new(), 4u32);
         for used in &self.data.uses {
-            if let Use::Scalar(var) = *used {
-                let ty = self.p.scalar(var).unwrap_or(Scalar::I32);
+            if let KernelCapture::Scalar(var) = *used {
+                let ty = self.p.scalar(var).unwrap_or(ScalarType::I32);
                 let size = (ty.size() as u32).max(4);
                 bytes = bytes.next_multiple_of(size);
                 rows.push((var, ty, bytes));
@@ -142,7 +142,7 @@ impl Lower<'_> {
             }
         }
         let in_buffer = bytes > PUSH_CONSTANTS;
-        Scalars {
+        ScalarArgumentLayout {
             rows,
             bytes,
             in_buffer,
@@ -150,7 +150,7 @@ impl Lower<'_> {
     }
 
     /// Loads the scalars, and the position in the launch.
-    fn positions(&mut self, scalars: &Scalars) {
+    fn positions(&mut self, scalars: &ScalarArgumentLayout) {
         let u32_ty = self.uint(32);
         let members: Vec<Id> = std::iter::once(u32_ty)
             .chain(
@@ -198,15 +198,15 @@ impl Lower<'_> {
     }
 
     /// A scalar from the bits that were handed over.
-    fn scalar_value(&mut self, scalar: Scalar, bits: Id) -> Id {
+    fn scalar_value(&mut self, scalar: ScalarType, bits: Id) -> Id {
         let ty = self.ty(scalar);
         match scalar {
-            Scalar::Bool => {
+            ScalarType::Bool => {
                 let zero = self.u32(0);
                 self.test(Op::INotEqual, &[bits, zero])
             }
-            Scalar::I8 | Scalar::I16 => self.value(Op::UConvert, ty, &[bits]),
-            Scalar::F16 => {
+            ScalarType::I8 | ScalarType::I16 => self.value(Op::UConvert, ty, &[bits]),
+            ScalarType::F16 => {
                 let half = self.uint(16);
                 let bits = self.value(Op::UConvert, half, &[bits]);
                 self.bitcast(ty, bits)
@@ -274,7 +274,7 @@ impl Lower<'_> {
     pub(super) fn begin_references(&mut self) {
         let data = self.data;
         let memories = data.uses.iter().filter_map(|used| match used {
-            Use::Memory(var) => Some(*var),
+            KernelCapture::Memory(var) => Some(*var),
             _ => None,
         });
         for (binding, var) in memories.enumerate() {

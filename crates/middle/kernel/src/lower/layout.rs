@@ -4,9 +4,9 @@
 //! lie over each other. It begins with the word that says whether an invocation failed, if there is
 //! one; what statements make follows, each at a multiple of 16 bytes.
 
-use super::{Lower, SpecValue, refusal};
-use crate::ir::{Expr, Var};
-use spirula_diagnostics::Diagnostic;
+use super::{KernelLowering, SpecValue, refusal};
+use crate::ir::{ExprId, VarId};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
@@ -16,18 +16,18 @@ const GRAIN: u64 = 16;
 
 /// Variables for elements of 1, 2, 4 and 8 bytes.
 #[derive(Default)]
-pub(super) struct Layout {
+pub(super) struct SharedMemoryViews {
     views: [Option<Id>; 4],
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// A pointer to an element of so many bytes of what a variable refers to.
     pub(super) fn laid_out_pointer(
         &mut self,
-        var: Var,
+        var: VarId,
         size: u64,
         index: Id,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
         let ty = self.uint(32);
         let first = match self.varies(class) {
@@ -55,9 +55,9 @@ impl Lower<'_> {
     }
 
     /// Where what a statement makes begins, in units of [`GRAIN`].
-    pub(super) fn laid_out_first(&mut self, class: usize, made: (Var, Expr)) -> Id {
+    pub(super) fn laid_out_first(&mut self, class: usize, made: (VarId, ExprId)) -> Id {
         let classes = self.survey.classes.iter().take(class);
-        let mut bytes: Vec<Expr> = classes
+        let mut bytes: Vec<ExprId> = classes
             .flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes))
             .collect();
         let own = self.survey.classes[class].allocations.iter();

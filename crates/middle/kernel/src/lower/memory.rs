@@ -3,10 +3,10 @@
 //! Memory holds unsigned integers; other types are converted on the way. A block of the device is
 //! one binding with a variable for each width.
 
-use super::{Lower, SpecValue, VIEW_BYTES, VIEWS, refusal};
-use crate::ir::{Element, ExprData, Space, Type, Var};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
+use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS, refusal};
+use crate::ir::{ExprData, MemoryElement, MemorySpace, VarId, VariableType};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
@@ -14,17 +14,17 @@ use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 /// Operand of loads and stores that others see.
 const VOLATILE: u32 = 1;
 
-impl Lower<'_> {
-    pub(super) fn class_of(&self, var: Var) -> Result<usize, Diagnostic> {
+impl KernelLowering<'_> {
+    pub(super) fn class_of(&self, var: VarId) -> Result<usize, SourceDiagnostic> {
         let class = self.survey.class_of.get(&var).copied();
         class.ok_or_else(|| refusal(self.place, "memory that refers to nothing"))
     }
 
     /// Bits of a value as memory holds them.
-    pub(super) fn as_bits(&mut self, ty: Scalar, value: Id) -> Id {
+    pub(super) fn as_bits(&mut self, ty: ScalarType, value: Id) -> Id {
         let bits = self.uint(ty.size() as u32 * 8);
         match ty {
-            Scalar::Bool => {
+            ScalarType::Bool => {
                 let (one, zero) = (self.number(8, 1), self.number(8, 0));
                 self.select(bits, value, one, zero)
             }
@@ -33,9 +33,9 @@ impl Lower<'_> {
     }
 
     /// A value of the bits that memory holds.
-    pub(super) fn value_of_bits(&mut self, ty: Scalar, bits: Id) -> Id {
+    pub(super) fn value_of_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
         match ty {
-            Scalar::Bool => {
+            ScalarType::Bool => {
                 let zero = self.number(8, 0);
                 self.test(Op::INotEqual, &[bits, zero])
             }
@@ -47,16 +47,20 @@ impl Lower<'_> {
     }
 
     /// Reads an element.
-    pub(super) fn read(&mut self, element: &Element, index: Id) -> Result<Id, Diagnostic> {
+    pub(super) fn read(
+        &mut self,
+        element: &MemoryElement,
+        index: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         let ty = element.ty;
         let bits = self.uint(ty.size() as u32 * 8);
         match self.p.var(element.memory).ty {
-            Type::Array(_) => {
+            VariableType::Array(_) => {
                 let pointer = self.private_pointer(element.memory, ty, index)?;
                 let value = self.ty(ty);
                 Ok(self.load(value, pointer))
             }
-            Type::Memory(Space::Shared) => {
+            VariableType::Memory(MemorySpace::Shared) => {
                 let read = self.read_shared(element.memory, ty.size(), index, element.volatile)?;
                 Ok(self.value_of_bits(ty, read))
             }
@@ -76,12 +80,12 @@ impl Lower<'_> {
     /// Writes an element.
     pub(super) fn write(
         &mut self,
-        element: &Element,
+        element: &MemoryElement,
         index: Id,
         value: Id,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let ty = element.ty;
-        if let Type::Array(_) = self.p.var(element.memory).ty {
+        if let VariableType::Array(_) = self.p.var(element.memory).ty {
             let pointer = self.private_pointer(element.memory, ty, index)?;
             self.store(pointer, value);
             return Ok(());
@@ -89,7 +93,7 @@ impl Lower<'_> {
         let bits = self.as_bits(ty, value);
         let volatile = element.volatile;
         match self.p.var(element.memory).ty {
-            Type::Memory(Space::Shared) => {
+            VariableType::Memory(MemorySpace::Shared) => {
                 self.write_shared(element.memory, ty.size(), index, bits, volatile)
             }
             _ => {
@@ -123,10 +127,10 @@ impl Lower<'_> {
     /// variable holds which. Gives what was done gives, of the type `given`.
     pub(super) fn on_binding(
         &mut self,
-        var: Var,
+        var: VarId,
         given: Option<Id>,
-        mut each: impl FnMut(&mut Self, u32) -> Result<Option<Id>, Diagnostic>,
-    ) -> Result<Option<Id>, Diagnostic> {
+        mut each: impl FnMut(&mut Self, u32) -> Result<Option<Id>, SourceDiagnostic>,
+    ) -> Result<Option<Id>, SourceDiagnostic> {
         let class = self.class_of(var)?;
         let bindings = self.survey.classes[class].bindings.clone();
         let Some((last, others)) = bindings.split_last() else {
@@ -170,7 +174,7 @@ impl Lower<'_> {
 
     /// The variable that holds what a memory variable refers to: a binding, or the first element
     /// in shared memory.
-    pub(super) fn reference(&mut self, var: Var) -> Id {
+    pub(super) fn reference(&mut self, var: VarId) -> Id {
         if let Some(variable) = self.slots[var.index()] {
             return variable;
         }
@@ -272,7 +276,12 @@ impl Lower<'_> {
     }
 
     /// A pointer to an element of a private array.
-    fn private_pointer(&mut self, var: Var, ty: Scalar, index: Id) -> Result<Id, Diagnostic> {
+    fn private_pointer(
+        &mut self,
+        var: VarId,
+        ty: ScalarType,
+        index: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         let (variable, _) = self.private(var)?;
         let element = self.ty(ty);
         let pointer = self.b.pointer(StorageClass::Function, element);
@@ -280,8 +289,8 @@ impl Lower<'_> {
     }
 
     /// The variable of a private array, and its length.
-    pub(super) fn private(&mut self, var: Var) -> Result<(Id, Id), Diagnostic> {
-        let Type::Array(array) = self.p.var(var).ty else {
+    pub(super) fn private(&mut self, var: VarId) -> Result<(Id, Id), SourceDiagnostic> {
+        let VariableType::Array(array) = self.p.var(var).ty else {
             return Err(refusal(self.place, "a private array that is none"));
         };
         let data = self.p.array(array);

@@ -7,7 +7,7 @@
 //! | blocks of device memory | descriptor set 0, bindings from 0 in the order of the uses |
 //! | the block for failures | the binding after them |
 //! | number of workgroups in the first dimension (`u32`), then scalar uses | push constants; above 256 bytes the binding after that |
-//! | workgroup size, constants, sizes of private arrays and shared memory | specialisation constants, numbered from 0 in the order of [`Lowered::constants`] |
+//! | workgroup size, constants, sizes of private arrays and shared memory | specialisation constants, numbered from 0 in the order of [`LoweredKernel::constants`] |
 //!
 //! Scalars lie at multiples of their size; those of fewer than 32 bits take 32. Workgroups beyond
 //! the device's limit in the first dimension continue in the second, and those in excess do nothing.
@@ -35,16 +35,16 @@ mod trigonometry;
 mod vectors;
 mod waiting;
 
-use crate::ir::{Expr, Kernel, KernelData, Program, Use, Var};
-use layout::Layout;
-use shared::Shared;
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::Scalar;
+use crate::ir::{ExprId, KernelCapture, KernelData, KernelId, KernelProgram, VarId};
+use layout::SharedMemoryViews;
+use shared::SharedVariable;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::{Block, Module};
-use survey::Survey;
+use survey::KernelMemoryUse;
 
 /// Most calls that are put in place within a kernel.
 const CALLS: u32 = 10_000;
@@ -55,7 +55,7 @@ const VIEW_BYTES: [u32; VIEWS] = [1, 2, 4, 8, 8, 16];
 
 /// A kernel as a module, and what its launch has to provide.
 #[derive(Debug)]
-pub struct Lowered {
+pub struct LoweredKernel {
     /// The module; its entry point is `main`.
     pub module: Module,
     /// The same with shared memory that is laid out explicitly, for devices that have it; none where
@@ -64,7 +64,7 @@ pub struct Lowered {
     /// Values of the specialisation constants.
     pub constants: Vec<SpecValue>,
     /// Offsets of the scalar uses in bytes, after the number of workgroups.
-    pub scalars: Vec<(Var, Scalar, u32)>,
+    pub scalars: Vec<(VarId, ScalarType, u32)>,
     /// Bytes of number of workgroups and scalars.
     pub scalar_bytes: u32,
     /// Whether scalars are a buffer and no push constants.
@@ -85,13 +85,13 @@ pub enum SpecValue {
     /// Invocations of a workgroup in a dimension, 32 bits.
     BlockSize(usize),
     /// A value over parameters, limits and the kernel's constants.
-    Value(Expr),
+    Value(ExprId),
     /// The product of sizes, at least 1, 32 bits.
-    Product(Vec<Expr>),
+    Product(Vec<ExprId>),
     /// The sum of bytes, each rounded up to a multiple of 16, in elements of so many bytes; 32 bits.
     Shared {
         /// Bytes.
-        bytes: Vec<Expr>,
+        bytes: Vec<ExprId>,
         /// Bytes besides, a multiple of 16.
         more: u64,
         /// Bytes of an element.
@@ -105,7 +105,7 @@ pub enum SpecValue {
 ///
 /// # Errors
 /// When the kernel does what cannot be lowered; the message names it.
-pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
+pub fn lower(program: &KernelProgram, kernel: KernelId) -> Result<LoweredKernel, SourceDiagnostic> {
     let survey = survey::survey(program, kernel)?;
     let gains = survey.mixes_shared();
     let mut lowered = lower_as(program, kernel, survey, None)?;
@@ -122,16 +122,19 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
 /// Lowers a kernel; `constants` are those of its other form, which are given where shared memory is to
 /// be laid out explicitly. They keep their numbers, and others follow.
 fn lower_as(
-    program: &Program,
-    kernel: Kernel,
-    survey: Survey,
+    program: &KernelProgram,
+    kernel: KernelId,
+    survey: KernelMemoryUse,
     constants: Option<Vec<SpecValue>>,
-) -> Result<Lowered, Diagnostic> {
+) -> Result<LoweredKernel, SourceDiagnostic> {
     let data = program.kernel(kernel);
-    let memories = data.uses.iter().filter(|u| matches!(u, Use::Memory(_)));
+    let memories = data
+        .uses
+        .iter()
+        .filter(|u| matches!(u, KernelCapture::Memory(_)));
     let mut b = Builder::new(Version::new(1, 5));
     let (main, first) = interface::begin(&mut b, survey.has_fragments);
-    let mut lower = Lower {
+    let mut lower = KernelLowering {
         p: program,
         data,
         b,
@@ -144,7 +147,7 @@ fn lower_as(
         shared: vec![None; survey.classes.len()],
         survey,
         interface: Vec::new(),
-        layout: constants.is_some().then(Layout::default),
+        layout: constants.is_some().then(SharedMemoryViews::default),
         spec_ids: vec![None; constants.as_ref().map_or(0, Vec::len)],
         constants: constants.unwrap_or_default(),
         failure_binding: memories.count() as u32,
@@ -169,7 +172,7 @@ fn lower_as(
     let reach = (0..failure_binding).map(|b| lower.reach(b)).collect();
     let uses_failures = lower.is_bound(failure_binding);
     let (module, constants) = lower.finish(main);
-    Ok(Lowered {
+    Ok(LoweredKernel {
         module,
         laid_out: None,
         constants,
@@ -183,8 +186,8 @@ fn lower_as(
     })
 }
 
-struct Lower<'a> {
-    p: &'a Program,
+struct KernelLowering<'a> {
+    p: &'a KernelProgram,
     data: &'a KernelData,
     b: Builder,
     /// The block that has the variables.
@@ -199,13 +202,13 @@ struct Lower<'a> {
     /// Block types, by the size of their elements likewise.
     blocks: [[Option<Id>; 2]; VIEWS],
     /// Shared memory by class.
-    shared: Vec<Option<Shared>>,
-    survey: Survey,
+    shared: Vec<Option<SharedVariable>>,
+    survey: KernelMemoryUse,
     interface: Vec<Id>,
     constants: Vec<SpecValue>,
     spec_ids: Vec<Option<Id>>,
     /// Where shared memory is laid out explicitly: its views.
-    layout: Option<Layout>,
+    layout: Option<SharedMemoryViews>,
     failure_binding: u32,
     failed: Option<Id>,
     workgroup_flag: Option<Id>,
@@ -214,7 +217,7 @@ struct Lower<'a> {
     calls: u32,
     /// The widths of floats that occur: 16, 32 and 64 are one bit each.
     floats: u32,
-    place: Place,
+    place: SourceLocation,
     local_id: Vec<Id>,
     group_id: Vec<Id>,
     local_size: Vec<Id>,
@@ -222,6 +225,6 @@ struct Lower<'a> {
     subgroup: [Option<Id>; 2],
 }
 
-pub(crate) fn refusal(place: Place, what: &str) -> Diagnostic {
-    Diagnostic::error(place, format!("kernels cannot be lowered with {what}"))
+pub(crate) fn refusal(place: SourceLocation, what: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(place, format!("kernels cannot be lowered with {what}"))
 }

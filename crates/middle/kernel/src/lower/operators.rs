@@ -1,8 +1,8 @@
 //! Scalar operators as instructions.
 
-use super::Lower;
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Literal, Op, Operator, Scalar};
+use super::KernelLowering;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -101,9 +101,13 @@ fn row<T: Copy>(rows: &[(Op, T)], op: Op) -> Option<T> {
     rows.iter().find(|(o, _)| *o == op).map(|(_, t)| *t)
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// The result of an operator.
-    pub(super) fn operator(&mut self, operator: Operator, args: &[Id]) -> Result<Id, Diagnostic> {
+    pub(super) fn operator(
+        &mut self,
+        operator: ScalarOperator,
+        args: &[Id],
+    ) -> Result<Id, SourceDiagnostic> {
         let op = operator.op;
         let to = self.ty(operator.to);
         if let Some(single) = row(SINGLE, op) {
@@ -126,11 +130,11 @@ impl Lower<'_> {
         }
     }
 
-    fn truth(&mut self, operator: Operator, args: &[Id]) -> Id {
+    fn truth(&mut self, operator: ScalarOperator, args: &[Id]) -> Id {
         let from = operator.from;
         match operator.op {
             Op::Eq if from.is_float() => self.test(S::FOrdEqual, args),
-            Op::Eq if from == Scalar::Bool => self.test(S::LogicalEqual, args),
+            Op::Eq if from == ScalarType::Bool => self.test(S::LogicalEqual, args),
             Op::Eq => self.test(S::IEqual, args),
             Op::BLt => {
                 let not = self.not(args[0]);
@@ -140,28 +144,28 @@ impl Lower<'_> {
                 let not = self.not(args[0]);
                 self.test(S::LogicalOr, &[not, args[1]])
             }
-            Op::ToBool if from == Scalar::Bool => args[0],
+            Op::ToBool if from == ScalarType::Bool => args[0],
             Op::ToBool => {
-                let zero = self.literal(Literal::new(from, 0));
+                let zero = self.literal(ScalarLiteral::new(from, 0));
                 let op = match from.is_float() {
                     true => S::FUnordNotEqual,
                     false => S::INotEqual,
                 };
                 self.test(op, &[args[0], zero])
             }
-            _ if operator.to == Scalar::Bool => args[0],
+            _ if operator.to == ScalarType::Bool => args[0],
             _ => {
                 let to = operator.to;
-                let one = Operator::convert(Op::FromBool, Scalar::Bool, to).eval(&[1]);
-                let one = self.literal(Literal::new(to, one));
-                let zero = self.literal(Literal::new(to, 0));
+                let one = ScalarOperator::convert(Op::FromBool, ScalarType::Bool, to).eval(&[1]);
+                let one = self.literal(ScalarLiteral::new(to, one));
+                let zero = self.literal(ScalarLiteral::new(to, 0));
                 let to = self.ty(to);
                 self.select(to, args[0], one, zero)
             }
         }
     }
 
-    fn conversion(&mut self, operator: Operator, value: Id) -> Id {
+    fn conversion(&mut self, operator: ScalarOperator, value: Id) -> Id {
         let to = self.ty(operator.to);
         let op = match operator.op {
             Op::SExt => S::SConvert,
@@ -180,7 +184,7 @@ impl Lower<'_> {
     }
 
     /// Operators on integers.
-    fn integer(&mut self, operator: Operator, args: &[Id]) -> Result<Id, Diagnostic> {
+    fn integer(&mut self, operator: ScalarOperator, args: &[Id]) -> Result<Id, SourceDiagnostic> {
         let scalar = operator.from;
         let ty = self.ty(scalar);
         let width = scalar.width();
@@ -236,7 +240,7 @@ impl Lower<'_> {
     }
 
     /// Divisions that round otherwise than the instruction, or whose divisor may be zero.
-    fn division(&mut self, operator: Operator, ty: Id, args: &[Id]) -> Id {
+    fn division(&mut self, operator: ScalarOperator, ty: Id, args: &[Id]) -> Id {
         let op = operator.op;
         let width = operator.from.width();
         let (zero, one) = (self.number(width, 0), self.number(width, 1));
@@ -294,7 +298,7 @@ impl Lower<'_> {
     }
 
     /// Counts of bits, an `i32`; the instructions take 32 bits only.
-    fn count_bits(&mut self, op: Op, scalar: Scalar, value: Id) -> Id {
+    fn count_bits(&mut self, op: Op, scalar: ScalarType, value: Id) -> Id {
         let u32_ty = self.uint(32);
         let width = scalar.width();
         if width == 64 {
@@ -364,7 +368,7 @@ impl Lower<'_> {
         (low, high)
     }
 
-    pub(super) fn mul_hi(&mut self, signed: bool, scalar: Scalar, args: &[Id]) -> Id {
+    pub(super) fn mul_hi(&mut self, signed: bool, scalar: ScalarType, args: &[Id]) -> Id {
         let ty = self.ty(scalar);
         let width = scalar.width();
         if width == 64 {
@@ -424,15 +428,15 @@ impl Lower<'_> {
     }
 
     /// Operators on floating-point numbers that no single instruction is at every width.
-    fn real(&mut self, operator: Operator, args: &[Id]) -> Result<Id, Diagnostic> {
+    fn real(&mut self, operator: ScalarOperator, args: &[Id]) -> Result<Id, SourceDiagnostic> {
         let scalar = operator.from;
         let ty = self.ty(scalar);
-        if scalar == Scalar::F32
+        if scalar == ScalarType::F32
             && let Some(number) = row(NARROW, operator.op)
         {
             return Ok(self.glsl(number, ty, args));
         }
-        if scalar != Scalar::F16
+        if scalar != ScalarType::F16
             && let Some(number) = row(WIDE, operator.op)
         {
             return Ok(self.glsl(number, ty, args));
@@ -455,7 +459,7 @@ impl Lower<'_> {
                 self.value(S::FAdd, ty, &[product, args[2]])
             }
             Op::CopySign => self.copy_sign(scalar, args[0], args[1]),
-            Op::FPow if scalar == Scalar::F32 => {
+            Op::FPow if scalar == ScalarType::F32 => {
                 let magnitude = self.glsl(glsl::F_ABS, ty, &args[..1]);
                 let power = self.glsl(glsl::POW, ty, &[magnitude, args[1]]);
                 self.whole_power(scalar, args, power)
@@ -465,11 +469,11 @@ impl Lower<'_> {
     }
 
     /// Truncates; what is no number, or infinite, gives 0.
-    fn real_to_int(&mut self, operator: Operator, value: Id) -> Id {
+    fn real_to_int(&mut self, operator: ScalarOperator, value: Id) -> Id {
         let to = self.ty(operator.to);
         let from = self.ty(operator.from);
         let zero = self.number(operator.to.width(), 0);
-        let real_zero = self.literal(Literal::new(operator.from, 0));
+        let real_zero = self.literal(ScalarLiteral::new(operator.from, 0));
         let nan = self.is_nan(operator.from, value);
         let infinite = self.is_infinite(operator.from, value);
         let none = self.test(S::LogicalOr, &[nan, infinite]);
@@ -486,7 +490,7 @@ impl Lower<'_> {
         self.select(to, none, zero, result)
     }
 
-    pub(super) fn copy_sign(&mut self, scalar: Scalar, value: Id, sign: Id) -> Id {
+    pub(super) fn copy_sign(&mut self, scalar: ScalarType, value: Id, sign: Id) -> Id {
         let width = scalar.width();
         let (ty, bits) = (self.ty(scalar), self.uint(width));
         let mask = self.number(width, 1 << (width - 1));

@@ -6,15 +6,15 @@
 //! (1971): the quotient of its series and the sum are exact to twice the digits, only the terms behind
 //! the first, which are less than a hundredth of it, are rounded.
 
-use super::Lower;
+use super::KernelLowering;
 use super::functions::{LOG, LOG_2};
-use spirula_program::{Op, Scalar};
+use spirula_program::{Op, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
-const F64: Scalar = Scalar::F64;
+const F64: ScalarType = ScalarType::F64;
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// A base of `f64` to an exponent.
     pub(super) fn power_of_real(&mut self, args: &[Id]) -> Id {
         let magnitude = self.operator_or(Op::FAbs, &args[..1], args[0]);
@@ -36,7 +36,7 @@ impl Lower<'_> {
 
     /// The power of any base to any exponent, by the rules of C's `pow`, from the power of the base's
     /// magnitude; that need only be right where both are finite and the magnitude is not zero.
-    pub(super) fn whole_power(&mut self, s: Scalar, args: &[Id], power: Id) -> Id {
+    pub(super) fn whole_power(&mut self, s: ScalarType, args: &[Id], power: Id) -> Id {
         let (base, exponent) = (args[0], args[1]);
         let [zero, half, one] = [0.0, 0.5, 1.0].map(|number| self.number_of(s, number));
         let [infinity, nan] = [f64::INFINITY, f64::NAN].map(|number| self.number_of(s, number));
@@ -77,12 +77,12 @@ impl Lower<'_> {
         self.pick(s, is_one, one, power)
     }
 
-    fn is_whole(&mut self, s: Scalar, value: Id) -> Id {
+    fn is_whole(&mut self, s: ScalarType, value: Id) -> Id {
         let floor = self.apply(Op::Floor, s, &[value]).unwrap_or(value);
         self.test(S::FOrdEqual, &[floor, value])
     }
 
-    fn magnitude(&mut self, s: Scalar, value: Id) -> Id {
+    fn magnitude(&mut self, s: ScalarType, value: Id) -> Id {
         self.apply(Op::FAbs, s, &[value]).unwrap_or(value)
     }
 

@@ -3,9 +3,9 @@
 
 use super::fragments::NON_PRIVATE;
 use super::vectors::WIDEST;
-use super::{Lower, SpecValue, refusal};
-use crate::ir::{Expr, Var};
-use spirula_diagnostics::Diagnostic;
+use super::{KernelLowering, SpecValue, refusal};
+use crate::ir::{ExprId, VarId};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -15,13 +15,13 @@ const RELAXED: u32 = 0;
 
 /// Shared memory that was laid out.
 #[derive(Clone, Copy)]
-pub(super) struct Shared {
+pub(super) struct SharedVariable {
     pub variable: Id,
     /// Bytes of an element.
     pub size: u64,
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
     pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
         match self.survey.has_fragments {
@@ -56,7 +56,7 @@ impl Lower<'_> {
     }
 
     /// Lays out the shared memory of a class when it is first needed.
-    pub(super) fn shared(&mut self, class: usize) -> Result<Shared, Diagnostic> {
+    pub(super) fn shared(&mut self, class: usize) -> Result<SharedVariable, SourceDiagnostic> {
         if let Some(shared) = self.shared[class] {
             return Ok(shared);
         }
@@ -84,13 +84,13 @@ impl Lower<'_> {
         });
         let array = self.b.array(element, length);
         let variable = self.global(StorageClass::Workgroup, array);
-        let shared = Shared { variable, size };
+        let shared = SharedVariable { variable, size };
         self.shared[class] = Some(shared);
         Ok(shared)
     }
 
     /// Makes a variable refer to the shared memory that a statement makes.
-    pub(super) fn allocate(&mut self, to: Var, bytes: Expr) -> Result<(), Diagnostic> {
+    pub(super) fn allocate(&mut self, to: VarId, bytes: ExprId) -> Result<(), SourceDiagnostic> {
         let class = self.class_of(to)?;
         if !self.varies(class) {
             return Ok(());
@@ -104,7 +104,7 @@ impl Lower<'_> {
         let shared = self.shared(class)?;
         let all = self.survey.classes[class].allocations.clone();
         let before = all.iter().take_while(|made| **made != (to, bytes));
-        let before: Vec<Expr> = before.map(|(_, bytes)| *bytes).collect();
+        let before: Vec<ExprId> = before.map(|(_, bytes)| *bytes).collect();
         let first = match before.is_empty() {
             true => self.u32(0),
             false => self.spec_u32(SpecValue::Shared {
@@ -120,7 +120,7 @@ impl Lower<'_> {
     }
 
     /// A pointer to an element of shared memory, counted in the class' own elements.
-    pub(super) fn shared_pointer(&mut self, var: Var, index: Id) -> Result<Id, Diagnostic> {
+    pub(super) fn shared_pointer(&mut self, var: VarId, index: Id) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
         let shared = self.shared(class)?;
         let u32_ty = self.uint(32);
@@ -145,11 +145,11 @@ impl Lower<'_> {
 
     pub(super) fn read_shared(
         &mut self,
-        var: Var,
+        var: VarId,
         size: u64,
         index: Id,
         volatile: bool,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
         let ty = self.uint(size as u32 * 8);
         if self.layout.is_some() {
@@ -185,12 +185,12 @@ impl Lower<'_> {
 
     pub(super) fn write_shared(
         &mut self,
-        var: Var,
+        var: VarId,
         size: u64,
         index: Id,
         bits: Id,
         volatile: bool,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let class = self.class_of(var)?;
         if self.layout.is_some() {
             let pointer = self.laid_out_pointer(var, size, index)?;
@@ -227,11 +227,11 @@ impl Lower<'_> {
     /// The element that holds a part of its size, and by how much the part is shifted in it.
     pub(super) fn part(
         &mut self,
-        var: Var,
+        var: VarId,
         count: u64,
         size: u64,
         index: Id,
-    ) -> Result<(Id, Id), Diagnostic> {
+    ) -> Result<(Id, Id), SourceDiagnostic> {
         let (word, shift) = self.split_index(index, count, size);
         Ok((self.shared_pointer(var, word)?, shift))
     }
@@ -248,7 +248,13 @@ impl Lower<'_> {
     }
 
     /// One of the elements that an access takes `count` of.
-    fn piece(&mut self, var: Var, count: u64, piece: u64, index: Id) -> Result<Id, Diagnostic> {
+    fn piece(
+        &mut self,
+        var: VarId,
+        count: u64,
+        piece: u64,
+        index: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         let ty = self.uint(32);
         let (count, piece) = (self.u32(count as u32), self.u32(piece as u32));
         let first = self.value(Op::IMul, ty, &[index, count]);

@@ -1,25 +1,25 @@
 //! Numbers that drivers treat in ways of their own: NaN, infinities, and what has their sign.
 
-use super::Lower;
-use spirula_program::Scalar;
+use super::KernelLowering;
+use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// Whether a value is no number.
-    pub(super) fn is_nan(&mut self, scalar: Scalar, value: Id) -> Id {
+    pub(super) fn is_nan(&mut self, scalar: ScalarType, value: Id) -> Id {
         self.is_special(scalar, value, S::IsNan, S::UGreaterThan)
     }
 
     /// Whether a value is an infinity.
-    pub(super) fn is_infinite(&mut self, scalar: Scalar, value: Id) -> Id {
+    pub(super) fn is_infinite(&mut self, scalar: ScalarType, value: Id) -> Id {
         self.is_special(scalar, value, S::IsInf, S::IEqual)
     }
 
     /// A test of a value; at 16 bits, where drivers take NaN for impossible whatever is asked for, a comparison of
     /// its magnitude's bits with those of infinity.
-    fn is_special(&mut self, scalar: Scalar, value: Id, test: S, compared: S) -> Id {
-        if scalar != Scalar::F16 {
+    fn is_special(&mut self, scalar: ScalarType, value: Id, test: S, compared: S) -> Id {
+        if scalar != ScalarType::F16 {
             return self.test(test, &[value]);
         }
         let bits = self.uint(16);
@@ -30,7 +30,7 @@ impl Lower<'_> {
     }
 
     /// 1 with the sign of a number; zeros and NaN stay, which `FSign` does not promise.
-    pub(super) fn sign(&mut self, scalar: Scalar, value: Id) -> Id {
+    pub(super) fn sign(&mut self, scalar: ScalarType, value: Id) -> Id {
         let ty = self.ty(scalar);
         let [zero, one, less] = [0.0, 1.0, -1.0].map(|number| self.number_of(scalar, number));
         let is_negative = self.test(S::FOrdLessThan, &[value, zero]);

@@ -4,17 +4,15 @@
 //! everything up to the next error synchronisation: until there, statements stand under the condition
 //! that nothing failed, apart from those in which the workgroup waits for itself.
 
-use super::{Lower, refusal};
+use super::{KernelLowering, refusal};
 use crate::ir::{
-    Argument, Block, Call, Copy, Element, Expr, ExprData, Index, Scope, Side, Stmt, StmtKind, Sync,
-    Type, Var,
+    CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, KernelStmt, KernelSyncScope,
+    LaunchIndex, MemoryElement, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::BuiltIn;
-
-type Done = Result<(), Diagnostic>;
 
 /// Acquire and release, of workgroup memory.
 const SHARED_SEMANTICS: u32 = 0x108;
@@ -29,8 +27,8 @@ const WORKGROUP: u32 = 2;
 /// The widest scope that every device with Vulkan's memory model has.
 const QUEUE_FAMILY: u32 = 5;
 
-impl Lower<'_> {
-    pub(super) fn block(&mut self, block: Block) -> Done {
+impl KernelLowering<'_> {
+    pub(super) fn block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
         let program = self.p;
         let stmts = program.block(block);
         let mut at = 0;
@@ -61,11 +59,16 @@ impl Lower<'_> {
     }
 
     /// Whether a barrier stands right before another that does as much, or at the kernel's end.
-    fn waits_for_nothing(&self, stmt: &Stmt, next: Option<&Stmt>, block: Block) -> bool {
-        let barrier = |stmt: &Stmt| match stmt.kind {
+    fn waits_for_nothing(
+        &self,
+        stmt: &KernelStmt,
+        next: Option<&KernelStmt>,
+        block: StmtBlock,
+    ) -> bool {
+        let barrier = |stmt: &KernelStmt| match stmt.kind {
             StmtKind::Sync { kind, scope } => {
-                let leaves = kind == Sync::Error && self.shares_failure();
-                (kind != Sync::Fence).then_some((leaves, scope))
+                let leaves = kind == SyncKind::Error && self.shares_failure();
+                (kind != SyncKind::Fence).then_some((leaves, scope))
             }
             _ => None,
         };
@@ -73,7 +76,9 @@ impl Lower<'_> {
             return false;
         };
         match next {
-            Some(next) => barrier(next).is_some_and(|(_, n)| n == first || n == Scope::Device),
+            Some(next) => {
+                barrier(next).is_some_and(|(_, n)| n == first || n == KernelSyncScope::Device)
+            }
             None => block == self.data.body,
         }
     }
@@ -86,9 +91,9 @@ impl Lower<'_> {
         self.not(failed)
     }
 
-    fn waits(&self, stmt: &Stmt) -> bool {
+    fn waits(&self, stmt: &KernelStmt) -> bool {
         match &stmt.kind {
-            StmtKind::Sync { kind, .. } => *kind != Sync::Fence,
+            StmtKind::Sync { kind, .. } => *kind != SyncKind::Fence,
             StmtKind::Call(call) => self
                 .body_of(call)
                 .is_some_and(|b| self.survey.waits[b.index()]),
@@ -96,7 +101,7 @@ impl Lower<'_> {
         }
     }
 
-    fn may_fail(&self, stmt: &Stmt) -> bool {
+    fn may_fail(&self, stmt: &KernelStmt) -> bool {
         match &stmt.kind {
             StmtKind::Assert { .. } => true,
             StmtKind::Call(call) => self.body_of(call).is_some_and(|b| self.may_fail_in(b)),
@@ -105,16 +110,16 @@ impl Lower<'_> {
         }
     }
 
-    fn may_fail_in(&self, block: Block) -> bool {
+    fn may_fail_in(&self, block: StmtBlock) -> bool {
         let at = block.index();
         self.survey.fails[at] || self.survey.awaits[at] && self.can_fail()
     }
 
-    fn body_of(&self, call: &Call) -> Option<Block> {
+    fn body_of(&self, call: &CallStmt) -> Option<StmtBlock> {
         self.p.function(call.function).body
     }
 
-    fn statement(&mut self, stmt: &Stmt) -> Done {
+    fn statement(&mut self, stmt: &KernelStmt) -> Result<(), SourceDiagnostic> {
         self.place = stmt.place;
         match &stmt.kind {
             StmtKind::Declare(var) => self.declare(*var)?,
@@ -150,12 +155,12 @@ impl Lower<'_> {
                 dimension,
             } => {
                 let value = match what {
-                    Index::Group => self.group_id[usize::from(*dimension)],
-                    Index::Local => self.local_id[usize::from(*dimension)],
-                    Index::LocalSize => self.local_size[usize::from(*dimension)],
-                    Index::LockstepWidth => self.u32(1),
-                    Index::Subgroup => self.subgroup(BuiltIn::SubgroupId),
-                    Index::Lane => self.subgroup(BuiltIn::SubgroupLocalInvocationId),
+                    LaunchIndex::Group => self.group_id[usize::from(*dimension)],
+                    LaunchIndex::Local => self.local_id[usize::from(*dimension)],
+                    LaunchIndex::LocalSize => self.local_size[usize::from(*dimension)],
+                    LaunchIndex::LockstepWidth => self.u32(1),
+                    LaunchIndex::Subgroup => self.subgroup(BuiltIn::SubgroupId),
+                    LaunchIndex::Lane => self.subgroup(BuiltIn::SubgroupLocalInvocationId),
                 };
                 self.assign(*to, value);
             }
@@ -167,7 +172,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn control(&mut self, kind: &StmtKind) -> Done {
+    fn control(&mut self, kind: &StmtKind) -> Result<(), SourceDiagnostic> {
         match *kind {
             StmtKind::If {
                 condition,
@@ -184,7 +189,12 @@ impl Lower<'_> {
         }
     }
 
-    fn conditional(&mut self, condition: Expr, then: Block, otherwise: Block) -> Done {
+    fn conditional(
+        &mut self,
+        condition: ExprId,
+        then: StmtBlock,
+        otherwise: StmtBlock,
+    ) -> Result<(), SourceDiagnostic> {
         let condition = self.expr(condition)?;
         let before = self.pending;
         if self.p.block(otherwise).is_empty() {
@@ -199,7 +209,7 @@ impl Lower<'_> {
             |l| {
                 l.block(then)?;
                 *first = std::mem::replace(&mut l.pending, before);
-                Ok::<(), Diagnostic>(())
+                Ok::<(), SourceDiagnostic>(())
             },
             |l| {
                 l.block(otherwise)?;
@@ -211,7 +221,12 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn counted(&mut self, counter: Var, bound: Expr, body: Block) -> Done {
+    fn counted(
+        &mut self,
+        counter: VarId,
+        bound: ExprId,
+        body: StmtBlock,
+    ) -> Result<(), SourceDiagnostic> {
         let ty = self.p.scalar(counter);
         let ty = ty.ok_or_else(|| refusal(self.place, "a counter that is no scalar"))?;
         let bound = self.expr(bound)?;
@@ -233,7 +248,7 @@ impl Lower<'_> {
         )
     }
 
-    fn repeated(&mut self, condition: Expr, body: Block) -> Done {
+    fn repeated(&mut self, condition: ExprId, body: StmtBlock) -> Result<(), SourceDiagnostic> {
         if !self.awaits_others(body) {
             return self.looped(body, |l| l.expr(condition), |_| {});
         }
@@ -253,10 +268,10 @@ impl Lower<'_> {
     /// A loop, which an invocation that failed leaves where none wait for it.
     fn looped(
         &mut self,
-        body: Block,
-        more: impl FnOnce(&mut Self) -> Result<Id, Diagnostic>,
+        body: StmtBlock,
+        more: impl FnOnce(&mut Self) -> Result<Id, SourceDiagnostic>,
         next: impl FnOnce(&mut Self),
-    ) -> Done {
+    ) -> Result<(), SourceDiagnostic> {
         let fails = self.survey.fails[body.index()] && self.waits_for_others();
         self.pending |= fails;
         let stop = fails && !self.survey.waits[body.index()];
@@ -280,32 +295,35 @@ impl Lower<'_> {
         self.test(Op::LogicalAnd, &[more, going])
     }
 
-    fn declare(&mut self, var: Var) -> Done {
-        if let Type::Array(_) = self.p.var(var).ty {
+    fn declare(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
+        if let VariableType::Array(_) = self.p.var(var).ty {
             self.private(var)?;
         }
         Ok(())
     }
 
     /// The variable of a scalar.
-    pub(super) fn scalar_slot(&mut self, var: Var) -> Id {
+    pub(super) fn scalar_slot(&mut self, var: VarId) -> Id {
         if let Some(variable) = self.slots[var.index()] {
             return variable;
         }
-        let ty = self.p.scalar(var).unwrap_or(spirula_program::Scalar::Unit);
+        let ty = self
+            .p
+            .scalar(var)
+            .unwrap_or(spirula_program::ScalarType::Unit);
         let ty = self.ty(ty);
         let variable = self.variable(ty);
         self.slots[var.index()] = Some(variable);
         variable
     }
 
-    pub(super) fn assign(&mut self, to: Var, value: Id) {
+    pub(super) fn assign(&mut self, to: VarId, value: Id) {
         let variable = self.scalar_slot(to);
         self.store(variable, value);
     }
 
     /// The value of an expression.
-    pub(super) fn expr(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
+    pub(super) fn expr(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         let program = self.p;
         match program.expr(expr) {
             ExprData::Literal(literal) => Ok(self.literal(literal)),
@@ -333,8 +351,8 @@ impl Lower<'_> {
         }
     }
 
-    fn alias(&mut self, to: Var, from: Var) -> Done {
-        if let Type::Array(_) = self.p.var(to).ty {
+    fn alias(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
+        if let VariableType::Array(_) = self.p.var(to).ty {
             return self.copy_private(to, from);
         }
         let class = self.class_of(to)?;
@@ -349,8 +367,8 @@ impl Lower<'_> {
     }
 
     /// Copies as many elements as the source has.
-    fn copy_private(&mut self, to: Var, from: Var) -> Done {
-        let Type::Array(array) = self.p.var(from).ty else {
+    fn copy_private(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
+        let VariableType::Array(array) = self.p.var(from).ty else {
             return Err(refusal(self.place, "a copy of what is no private array"));
         };
         let element = self.p.array(array).element;
@@ -371,7 +389,7 @@ impl Lower<'_> {
     }
 
     /// A strided copy, element by element.
-    fn copy(&mut self, copy: &Copy) -> Done {
+    fn copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
         let shape: Vec<Id> = copy
             .shape
             .iter()
@@ -379,7 +397,7 @@ impl Lower<'_> {
             .collect::<Result<_, _>>()?;
         let to = self.side(&copy.to)?;
         let from = self.side(&copy.from)?;
-        let element = |side: &Side| Element {
+        let element = |side: &CopyOperand| MemoryElement {
             memory: side.memory,
             ty: copy.ty,
             index: side.offset,
@@ -390,7 +408,7 @@ impl Lower<'_> {
     }
 
     /// Offset and strides of a side.
-    fn side(&mut self, side: &Side) -> Result<(Id, Vec<Id>), Diagnostic> {
+    fn side(&mut self, side: &CopyOperand) -> Result<(Id, Vec<Id>), SourceDiagnostic> {
         let offset = self.index(side.offset)?;
         let strides = side.strides.iter().map(|stride| self.index(*stride));
         Ok((offset, strides.collect::<Result<_, _>>()?))
@@ -399,9 +417,9 @@ impl Lower<'_> {
     fn copy_dimension(
         &mut self,
         shape: &[Id],
-        to: (&Element, Id, &[Id]),
-        from: (&Element, Id, &[Id]),
-    ) -> Done {
+        to: (&MemoryElement, Id, &[Id]),
+        from: (&MemoryElement, Id, &[Id]),
+    ) -> Result<(), SourceDiagnostic> {
         let Some((size, inner)) = shape.split_first() else {
             let value = self.read(from.0, from.1)?;
             return self.write(to.0, to.1, value);
@@ -421,7 +439,7 @@ impl Lower<'_> {
     }
 
     /// A call, in place.
-    fn call(&mut self, call: &Call) -> Done {
+    fn call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         self.calls += 1;
         if self.calls > super::CALLS {
             return Err(refusal(
@@ -434,8 +452,8 @@ impl Lower<'_> {
         let mut inputs = Vec::new();
         for input in &call.inputs {
             match input {
-                Argument::Scalar(expr) => inputs.push(self.expr(*expr)?),
-                Argument::Memory(_) => {
+                FuncArgument::Scalar(expr) => inputs.push(self.expr(*expr)?),
+                FuncArgument::Memory(_) => {
                     return Err(refusal(
                         self.place,
                         "memory handed to a function in a kernel",
@@ -460,11 +478,11 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn sync(&mut self, kind: Sync, scope: Scope) {
+    fn sync(&mut self, kind: SyncKind, scope: KernelSyncScope) {
         match kind {
-            Sync::Fence => self.fence(scope == Scope::Shared),
-            Sync::Barrier => self.barrier(scope),
-            Sync::Error => {
+            SyncKind::Fence => self.fence(scope == KernelSyncScope::Shared),
+            SyncKind::Barrier => self.barrier(scope),
+            SyncKind::Error => {
                 self.barrier(scope);
                 self.leave_if_failed();
                 self.pending = false;
@@ -474,17 +492,17 @@ impl Lower<'_> {
 
     /// Has the workgroup wait for itself. What its invocations did before is visible to it alone; only fences
     /// reach further.
-    pub(super) fn barrier(&mut self, scope: Scope) {
+    pub(super) fn barrier(&mut self, scope: KernelSyncScope) {
         let semantics = self.semantics(scope);
         let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.u32(word));
         self.effect(Op::ControlBarrier, &operands);
     }
 
     /// Of which memory accesses before are made visible, and how.
-    fn semantics(&self, scope: Scope) -> u32 {
+    fn semantics(&self, scope: KernelSyncScope) -> u32 {
         let memory = match scope {
-            Scope::Shared => SHARED_SEMANTICS,
-            Scope::Device => DEVICE_SEMANTICS,
+            KernelSyncScope::Shared => SHARED_SEMANTICS,
+            KernelSyncScope::Device => DEVICE_SEMANTICS,
         };
         match self.survey.has_fragments {
             true => memory | MADE_VISIBLE,
@@ -494,9 +512,9 @@ impl Lower<'_> {
 
     pub(super) fn fence(&mut self, is_shared: bool) {
         let (reach, scope) = match (is_shared, self.survey.has_fragments) {
-            (true, _) => (WORKGROUP, Scope::Shared),
-            (false, true) => (QUEUE_FAMILY, Scope::Device),
-            (false, false) => (DEVICE, Scope::Device),
+            (true, _) => (WORKGROUP, KernelSyncScope::Shared),
+            (false, true) => (QUEUE_FAMILY, KernelSyncScope::Device),
+            (false, false) => (DEVICE, KernelSyncScope::Device),
         };
         let semantics = self.semantics(scope);
         let operands = [reach, semantics].map(|word| self.u32(word));

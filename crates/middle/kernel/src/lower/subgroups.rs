@@ -1,17 +1,22 @@
 //! What the invocations of a subgroup do together.
 
-use super::{Lower, refusal};
-use crate::ir::{Expr, Var};
-use spirula_diagnostics::Diagnostic;
+use super::{KernelLowering, refusal};
+use crate::ir::{ExprId, VarId};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
 
 /// The scope of a subgroup.
 pub(super) const SUBGROUP: u32 = 3;
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// Takes the value of the invocation whose number in the subgroup differs by a mask.
-    pub(super) fn shuffle(&mut self, to: Var, value: Expr, mask: u32) -> Result<(), Diagnostic> {
+    pub(super) fn shuffle(
+        &mut self,
+        to: VarId,
+        value: ExprId,
+        mask: u32,
+    ) -> Result<(), SourceDiagnostic> {
         self.b.capability(Capability::GroupNonUniformShuffle);
         let ty = self.p.type_of(value);
         let ty = ty.ok_or_else(|| refusal(self.place, "memory as a value"))?;

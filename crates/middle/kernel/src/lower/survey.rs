@@ -2,20 +2,20 @@
 
 use crate::calls;
 use crate::ir::{
-    Atomic, AtomicOp, Block, Element, Expr, FragmentOp, Kernel, Program, Space, StmtKind, Sync,
-    Type, Use, Var,
+    AtomicOp, AtomicStmt, ExprId, FragmentOp, KernelCapture, KernelId, KernelProgram,
+    MemoryElement, MemorySpace, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::Scalar;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::ScalarType;
 
 /// Blocks that are the same memory as far as is known: joined by references.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Class {
+pub(super) struct AliasClass {
     /// Blocks of the device that it may be, as bindings.
     pub bindings: Vec<u32>,
     /// Places where shared memory is made: the variable that gets it and its bytes.
-    pub allocations: Vec<(Var, Expr)>,
+    pub allocations: Vec<(VarId, ExprId)>,
     /// Bytes of what is accessed, as a set of bits: elements of 1, 2, 4, 8, vectors of 16.
     pub sizes: u32,
     /// Bytes of the elements changed atomically, likewise.
@@ -27,11 +27,11 @@ pub(super) struct Class {
 }
 
 /// What is known of a kernel.
-pub(super) struct Survey {
+pub(super) struct KernelMemoryUse {
     /// The class of each memory variable.
-    pub class_of: FxHashMap<Var, usize>,
+    pub class_of: FxHashMap<VarId, usize>,
     /// Classes; those joined into others are empty.
-    pub classes: Vec<Class>,
+    pub classes: Vec<AliasClass>,
     /// Variables that statements change.
     pub changed: Vec<bool>,
     /// Blocks in which something may fail, functions included.
@@ -49,15 +49,15 @@ pub(super) struct Survey {
 
 /// What happens in a block.
 #[derive(Clone, Copy, Default)]
-struct Deeds {
+struct BlockEffects {
     fails: bool,
     waits: bool,
     asks: bool,
     awaits: bool,
 }
 
-impl Deeds {
-    fn add(&mut self, other: Deeds) {
+impl BlockEffects {
+    fn add(&mut self, other: BlockEffects) {
         self.fails |= other.fails;
         self.waits |= other.waits;
         self.asks |= other.asks;
@@ -65,10 +65,10 @@ impl Deeds {
     }
 }
 
-impl Survey {
-    fn deeds(&self, block: Block) -> Deeds {
+impl KernelMemoryUse {
+    fn deeds(&self, block: StmtBlock) -> BlockEffects {
         let at = block.index();
-        Deeds {
+        BlockEffects {
             fails: self.fails[at],
             waits: self.waits[at],
             asks: self.asks[at],
@@ -76,7 +76,7 @@ impl Survey {
         }
     }
 
-    fn note(&mut self, block: Block, deeds: Deeds) {
+    fn note(&mut self, block: StmtBlock, deeds: BlockEffects) {
         let at = block.index();
         self.fails[at] = deeds.fails;
         self.waits[at] = deeds.waits;
@@ -87,7 +87,7 @@ impl Survey {
     /// Whether shared memory is accessed in elements of several sizes, which an explicit layout makes
     /// simple.
     pub fn mixes_shared(&self) -> bool {
-        let is_mixed = |class: &Class| {
+        let is_mixed = |class: &AliasClass| {
             let sizes = (class.sizes | class.atomic_sizes) & !16;
             !class.allocations.is_empty() && sizes.count_ones() > 1
         };
@@ -95,19 +95,22 @@ impl Survey {
     }
 }
 
-struct Surveyor<'a> {
-    program: &'a Program,
-    survey: Survey,
+struct MemoryUseAnalysis<'a> {
+    program: &'a KernelProgram,
+    survey: KernelMemoryUse,
     parents: Vec<usize>,
-    place: Place,
+    place: SourceLocation,
 }
 
 /// Surveys a kernel and the functions that it calls.
-pub(super) fn survey(program: &Program, kernel: Kernel) -> Result<Survey, Diagnostic> {
+pub(super) fn survey(
+    program: &KernelProgram,
+    kernel: KernelId,
+) -> Result<KernelMemoryUse, SourceDiagnostic> {
     let data = program.kernel(kernel);
-    let mut surveyor = Surveyor {
+    let mut surveyor = MemoryUseAnalysis {
         program,
-        survey: Survey {
+        survey: KernelMemoryUse {
             class_of: FxHashMap::default(),
             classes: Vec::new(),
             changed: vec![false; program.vars.len()],
@@ -122,7 +125,7 @@ pub(super) fn survey(program: &Program, kernel: Kernel) -> Result<Survey, Diagno
     };
     let mut binding = 0;
     for used in &data.uses {
-        if let Use::Memory(var) = used {
+        if let KernelCapture::Memory(var) = used {
             let class = surveyor.class(*var);
             surveyor.survey.classes[class].bindings.push(binding);
             binding += 1;
@@ -132,12 +135,12 @@ pub(super) fn survey(program: &Program, kernel: Kernel) -> Result<Survey, Diagno
     Ok(surveyor.finish())
 }
 
-impl Surveyor<'_> {
-    fn class(&mut self, var: Var) -> usize {
+impl MemoryUseAnalysis<'_> {
+    fn class(&mut self, var: VarId) -> usize {
         let next = self.survey.classes.len();
         let class = *self.survey.class_of.entry(var).or_insert(next);
         if class == next {
-            self.survey.classes.push(Class::default());
+            self.survey.classes.push(AliasClass::default());
             self.parents.push(next);
         }
         self.root(class)
@@ -151,7 +154,7 @@ impl Surveyor<'_> {
         class
     }
 
-    fn join(&mut self, a: Var, b: Var) {
+    fn join(&mut self, a: VarId, b: VarId) {
         let (a, b) = (self.class(a), self.class(b));
         if a != b {
             self.parents[b] = a;
@@ -166,8 +169,9 @@ impl Surveyor<'_> {
         }
     }
 
-    fn finish(mut self) -> Survey {
-        let vars: Vec<(Var, usize)> = self.survey.class_of.iter().map(|(v, c)| (*v, *c)).collect();
+    fn finish(mut self) -> KernelMemoryUse {
+        let vars: Vec<(VarId, usize)> =
+            self.survey.class_of.iter().map(|(v, c)| (*v, *c)).collect();
         for (var, class) in vars {
             let root = self.root(class);
             self.survey.class_of.insert(var, root);
@@ -175,12 +179,12 @@ impl Surveyor<'_> {
         self.survey
     }
 
-    fn access(&mut self, element: &Element) {
+    fn access(&mut self, element: &MemoryElement) {
         self.touch(element.memory, element.ty, element.volatile);
     }
 
-    fn vector(&mut self, first: &Element, count: usize) {
-        if matches!(self.program.var(first.memory).ty, Type::Memory(_)) {
+    fn vector(&mut self, first: &MemoryElement, count: usize) {
+        if matches!(self.program.var(first.memory).ty, VariableType::Memory(_)) {
             let class = self.class(first.memory);
             let bytes = first.ty.size() * count as u64;
             let class = &mut self.survey.classes[class];
@@ -192,8 +196,8 @@ impl Surveyor<'_> {
         }
     }
 
-    fn touch(&mut self, memory: Var, ty: Scalar, volatile: bool) {
-        if matches!(self.program.var(memory).ty, Type::Memory(_)) {
+    fn touch(&mut self, memory: VarId, ty: ScalarType, volatile: bool) {
+        if matches!(self.program.var(memory).ty, VariableType::Memory(_)) {
             let class = self.class(memory);
             let class = &mut self.survey.classes[class];
             class.sizes |= ty.size() as u32;
@@ -201,14 +205,14 @@ impl Surveyor<'_> {
         }
     }
 
-    fn writes(&mut self, memory: Var) {
-        if matches!(self.program.var(memory).ty, Type::Memory(_)) {
+    fn writes(&mut self, memory: VarId) {
+        if matches!(self.program.var(memory).ty, VariableType::Memory(_)) {
             let class = self.class(memory);
             self.survey.classes[class].written = true;
         }
     }
 
-    fn atomic(&mut self, atomic: &Atomic) {
+    fn atomic(&mut self, atomic: &AtomicStmt) {
         self.access(&atomic.element);
         self.writes(atomic.element.memory);
         let class = self.class(atomic.element.memory);
@@ -223,8 +227,12 @@ impl Surveyor<'_> {
     }
 
     /// A block with the blocks within and the functions called.
-    fn block(&mut self, block: Block, called: &mut Vec<Block>) -> Result<Deeds, Diagnostic> {
-        let mut deeds = Deeds::default();
+    fn block(
+        &mut self,
+        block: StmtBlock,
+        called: &mut Vec<StmtBlock>,
+    ) -> Result<BlockEffects, SourceDiagnostic> {
+        let mut deeds = BlockEffects::default();
         let program = self.program;
         for stmt in program.block(block) {
             self.place = stmt.place;
@@ -233,7 +241,7 @@ impl Surveyor<'_> {
             }
             match &stmt.kind {
                 StmtKind::Assert { .. } => deeds.fails = true,
-                StmtKind::Sync { kind, .. } => deeds.waits |= *kind != Sync::Fence,
+                StmtKind::Sync { kind, .. } => deeds.waits |= *kind != SyncKind::Fence,
                 StmtKind::While { body, .. } => {
                     let inner = self.survey.deeds(*body);
                     deeds.awaits |= inner.asks && !inner.waits;
@@ -248,7 +256,7 @@ impl Surveyor<'_> {
                     self.survey.changed[to.index()] = true;
                     self.access(from);
                     let ty = program.var(from.memory).ty;
-                    deeds.asks |= from.volatile && ty == Type::Memory(Space::Device);
+                    deeds.asks |= from.volatile && ty == VariableType::Memory(MemorySpace::Device);
                 }
                 StmtKind::Write { to, .. } => {
                     self.access(to);
@@ -286,12 +294,12 @@ impl Surveyor<'_> {
                     deeds.asks = true;
                 }
                 StmtKind::Alias { to, from } => {
-                    if matches!(program.var(*to).ty, Type::Memory(_)) {
+                    if matches!(program.var(*to).ty, VariableType::Memory(_)) {
                         self.join(*to, *from);
                     }
                 }
                 StmtKind::Alloc { to, bytes } => {
-                    if program.var(*to).ty != Type::Memory(Space::Shared) {
+                    if program.var(*to).ty != VariableType::Memory(MemorySpace::Shared) {
                         return Err(self.refusal("device memory made in a kernel"));
                     }
                     let class = self.class(*to);
@@ -312,9 +320,9 @@ impl Surveyor<'_> {
 
     fn function(
         &mut self,
-        function: crate::ir::Func,
-        called: &mut Vec<Block>,
-    ) -> Result<Deeds, Diagnostic> {
+        function: crate::ir::FuncId,
+        called: &mut Vec<StmtBlock>,
+    ) -> Result<BlockEffects, SourceDiagnostic> {
         if calls::is_host_only(self.program, function) {
             return Err(self.refusal("a function that has device memory, called in a kernel"));
         }
@@ -323,7 +331,7 @@ impl Surveyor<'_> {
             self.survey.changed[var.index()] = true;
         }
         let Some(body) = data.body else {
-            return Ok(Deeds::default());
+            return Ok(BlockEffects::default());
         };
         if called.contains(&body) {
             return Ok(self.survey.deeds(body));
@@ -335,7 +343,7 @@ impl Surveyor<'_> {
         found
     }
 
-    fn refusal(&self, what: &str) -> Diagnostic {
+    fn refusal(&self, what: &str) -> SourceDiagnostic {
         super::refusal(self.place, what)
     }
 }

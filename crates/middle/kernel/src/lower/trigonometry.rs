@@ -4,10 +4,10 @@
 //! The inverses are right to about four units in the last place.
 //! `sin`, `cos` and `tan` of `f64` are right to a few units in the last place for all arguments.
 
-use super::Lower;
+use super::KernelLowering;
 use super::angles::ReducedAngle;
-use super::functions::Result1;
-use spirula_program::{Op, Scalar};
+use super::functions::LoweredIdResult;
+use spirula_program::{Op, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -37,10 +37,10 @@ const COS: &[f64] = &[
     1.0,
 ];
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// Sine or cosine of a reduced angle.
     pub(super) fn sine_at(&mut self, angle: ReducedAngle, is_cos: bool) -> Id {
-        let s = Scalar::F64;
+        let s = ScalarType::F64;
         let word = self.uint(32);
         let ReducedAngle { quarters, rest } = angle;
         let z = self.f(S::FMul, s, &[rest, rest]);
@@ -64,12 +64,12 @@ impl Lower<'_> {
     /// The tangent of a reduced angle.
     pub(super) fn tangent_at(&mut self, angle: ReducedAngle) -> Id {
         let [sin, cos] = [false, true].map(|is_cos| self.sine_at(angle, is_cos));
-        self.f(S::FDiv, Scalar::F64, &[sin, cos])
+        self.f(S::FDiv, ScalarType::F64, &[sin, cos])
     }
 
     /// The angle between 0 and π/2 whose tangent is the quotient of two numbers that are not
     /// negative and not both 0; either may be infinite. Nothing is divided by 0.
-    fn angle(&mut self, s: Scalar, opposite: Id, adjacent: Id) -> Id {
+    fn angle(&mut self, s: ScalarType, opposite: Id, adjacent: Id) -> Id {
         let zero = self.number_of(s, 0.0);
         let steep = self.less(adjacent, opposite);
         let small = self.pick(s, steep, adjacent, opposite);
@@ -87,7 +87,7 @@ impl Lower<'_> {
         let t = self.pick(s, beyond, turned, t);
         let z = self.f(S::FMul, s, &[t, t]);
         // As many terms as the square of the limit makes a difference.
-        let terms = if s == Scalar::F64 { 24 } else { 10 };
+        let terms = if s == ScalarType::F64 { 24 } else { 10 };
         let coefficients: Vec<f64> = (1..terms)
             .rev()
             .map(|n| f64::from(1 - n % 2 * 2) / f64::from(2 * n + 1))
@@ -104,14 +104,14 @@ impl Lower<'_> {
         self.pick(s, steep, rest, p)
     }
 
-    pub(super) fn atan(&mut self, s: Scalar, a: Id) -> Result1 {
+    pub(super) fn atan(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let size = self.apply(Op::FAbs, s, &[a])?;
         let angle = self.angle(s, size, one);
         Ok(self.copy_sign(s, angle, a))
     }
 
-    pub(super) fn atan2(&mut self, s: Scalar, args: &[Id]) -> Result1 {
+    pub(super) fn atan2(&mut self, s: ScalarType, args: &[Id]) -> LoweredIdResult {
         let (y, x) = (args[0], args[1]);
         let zero = self.number_of(s, 0.0);
         let pi = self.number_of(s, std::f64::consts::PI);
@@ -132,7 +132,7 @@ impl Lower<'_> {
         Ok(self.copy_sign(s, angle, y))
     }
 
-    pub(super) fn arc(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+    pub(super) fn arc(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let below = self.f(S::FSub, s, &[one, a]);
         let above = self.f(S::FAdd, s, &[one, a]);

@@ -3,10 +3,10 @@
 //! The device's memory is seen as vectors of 32-bit words, as shared memory is that nothing accesses
 //! otherwise; other shared memory is accessed element by element.
 
-use super::{Lower, refusal};
-use crate::ir::{Element, Expr, Space, Type, Var};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::Scalar;
+use super::{KernelLowering, refusal};
+use crate::ir::{ExprId, MemoryElement, MemorySpace, VarId, VariableType};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -15,13 +15,13 @@ pub(super) const WIDEST: u64 = 16;
 
 /// How a vector lies in words.
 #[derive(Clone, Copy)]
-struct Vector {
-    ty: Scalar,
+struct WordVector {
+    ty: ScalarType,
     /// Elements.
     count: u64,
 }
 
-impl Vector {
+impl WordVector {
     fn bytes(self) -> u64 {
         self.ty.size() * self.count
     }
@@ -31,8 +31,12 @@ impl Vector {
     }
 }
 
-impl Lower<'_> {
-    pub(super) fn read_vector(&mut self, to: &[Var], from: &Element) -> Result<(), Diagnostic> {
+impl KernelLowering<'_> {
+    pub(super) fn read_vector(
+        &mut self,
+        to: &[VarId],
+        from: &MemoryElement,
+    ) -> Result<(), SourceDiagnostic> {
         let vector = self.vector(from, to.len())?;
         let index = self.index(from.index)?;
         let values = match self.in_pieces(from, vector)? {
@@ -41,7 +45,7 @@ impl Lower<'_> {
                 let whole = self.whole(index, vector.count);
                 let ty = self.word_type(vector.words());
                 let read = match self.p.var(from.memory).ty {
-                    Type::Memory(Space::Shared) => {
+                    VariableType::Memory(MemorySpace::Shared) => {
                         let pointer = self.shared_pointer(from.memory, whole)?;
                         Some(self.load_shared(ty, pointer))
                     }
@@ -60,7 +64,11 @@ impl Lower<'_> {
         Ok(())
     }
 
-    pub(super) fn write_vector(&mut self, to: &Element, values: &[Expr]) -> Result<(), Diagnostic> {
+    pub(super) fn write_vector(
+        &mut self,
+        to: &MemoryElement,
+        values: &[ExprId],
+    ) -> Result<(), SourceDiagnostic> {
         let vector = self.vector(to, values.len())?;
         let index = self.index(to.index)?;
         let values: Result<Vec<Id>, _> = values.iter().map(|value| self.expr(*value)).collect();
@@ -71,7 +79,7 @@ impl Lower<'_> {
         let whole = self.whole(index, vector.count);
         let words = self.joined_words(vector, &values);
         match self.p.var(to.memory).ty {
-            Type::Memory(Space::Shared) => {
+            VariableType::Memory(MemorySpace::Shared) => {
                 let pointer = self.shared_pointer(to.memory, whole)?;
                 self.store_shared(pointer, words);
             }
@@ -86,8 +94,12 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn vector(&self, element: &Element, count: usize) -> Result<Vector, Diagnostic> {
-        let vector = Vector {
+    fn vector(
+        &self,
+        element: &MemoryElement,
+        count: usize,
+    ) -> Result<WordVector, SourceDiagnostic> {
+        let vector = WordVector {
             ty: element.ty,
             count: count as u64,
         };
@@ -98,8 +110,12 @@ impl Lower<'_> {
     }
 
     /// Whether a vector has to be accessed element by element.
-    fn in_pieces(&mut self, element: &Element, vector: Vector) -> Result<bool, Diagnostic> {
-        if self.p.var(element.memory).ty != Type::Memory(Space::Shared) {
+    fn in_pieces(
+        &mut self,
+        element: &MemoryElement,
+        vector: WordVector,
+    ) -> Result<bool, SourceDiagnostic> {
+        if self.p.var(element.memory).ty != VariableType::Memory(MemorySpace::Shared) {
             return Ok(false);
         }
         if self.layout.is_some() {
@@ -125,10 +141,10 @@ impl Lower<'_> {
 
     fn read_pieces(
         &mut self,
-        from: &Element,
-        vector: Vector,
+        from: &MemoryElement,
+        vector: WordVector,
         index: Id,
-    ) -> Result<Vec<Id>, Diagnostic> {
+    ) -> Result<Vec<Id>, SourceDiagnostic> {
         let pieces = 0..vector.count as usize;
         let pieces = pieces.map(|at| {
             let index = self.next(index, at);
@@ -137,7 +153,12 @@ impl Lower<'_> {
         pieces.collect()
     }
 
-    fn write_pieces(&mut self, to: &Element, index: Id, values: &[Id]) -> Result<(), Diagnostic> {
+    fn write_pieces(
+        &mut self,
+        to: &MemoryElement,
+        index: Id,
+        values: &[Id],
+    ) -> Result<(), SourceDiagnostic> {
         for (at, value) in values.iter().enumerate() {
             let index = self.next(index, at);
             self.write(to, index, *value)?;
@@ -155,7 +176,7 @@ impl Lower<'_> {
     }
 
     /// The elements that lie in words.
-    fn elements(&mut self, vector: Vector, read: Id) -> Vec<Id> {
+    fn elements(&mut self, vector: WordVector, read: Id) -> Vec<Id> {
         let word = self.uint(32);
         let words: Vec<Id> = match vector.words() {
             1 => vec![read],
@@ -195,7 +216,7 @@ impl Lower<'_> {
     }
 
     /// Elements as words.
-    fn joined_words(&mut self, vector: Vector, values: &[Id]) -> Id {
+    fn joined_words(&mut self, vector: WordVector, values: &[Id]) -> Id {
         let word = self.uint(32);
         let size = vector.ty.size();
         let bits: Vec<Id> = values

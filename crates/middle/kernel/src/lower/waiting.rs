@@ -3,9 +3,9 @@
 //! A workgroup of which an invocation fails ends, and never tells what others ask for. These look at the block for
 //! failures now and then, and end as if they had failed themselves.
 
-use super::Lower;
-use crate::ir::Block;
-use spirula_diagnostics::Diagnostic;
+use super::KernelLowering;
+use crate::ir::StmtBlock;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -14,32 +14,32 @@ const ROUNDS: u32 = 256;
 
 /// What a loop that waits knows.
 #[derive(Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct SpinLoop {
     /// The variable of how many rounds there were.
     rounds: Id,
     /// The variable that says whether the program has failed.
     stopped: Id,
 }
 
-impl Lower<'_> {
+impl KernelLowering<'_> {
     /// Whether a loop with this body may wait for an invocation that fails.
-    pub(super) fn awaits_others(&self, body: Block) -> bool {
+    pub(super) fn awaits_others(&self, body: StmtBlock) -> bool {
         let at = body.index();
         self.can_fail() && self.survey.asks[at] && !self.survey.waits[at]
     }
 
     /// What stands before a loop that waits.
-    pub(super) fn begin_waiting(&mut self) -> Waiting {
+    pub(super) fn begin_waiting(&mut self) -> SpinLoop {
         let (word, flag) = (self.uint(32), self.b.bool());
         let (rounds, stopped) = (self.variable(word), self.variable(flag));
         let (zero, no) = (self.u32(0), self.b.constant_bool(false));
         self.store(rounds, zero);
         self.store(stopped, no);
-        Waiting { rounds, stopped }
+        SpinLoop { rounds, stopped }
     }
 
     /// Whether a loop goes on that would for itself.
-    pub(super) fn unless_stopped(&mut self, waiting: Waiting, more: Id) -> Id {
+    pub(super) fn unless_stopped(&mut self, waiting: SpinLoop, more: Id) -> Id {
         let (word, flag) = (self.uint(32), self.b.bool());
         let [zero, one, last] = [0, 1, ROUNDS - 1].map(|n| self.u32(n));
         let rounds = self.load(word, waiting.rounds);
@@ -47,7 +47,7 @@ impl Lower<'_> {
         self.store(waiting.rounds, rounds);
         let rest = self.value(Op::BitwiseAnd, word, &[rounds, last]);
         let is_due = self.test(Op::IEqual, &[rest, zero]);
-        let done: Result<(), Diagnostic> = self.when(is_due, |l| {
+        let done: Result<(), SourceDiagnostic> = self.when(is_due, |l| {
             let code = l.failure_code();
             let has_failed = l.test(Op::INotEqual, &[code, zero]);
             l.store(waiting.stopped, has_failed);
@@ -60,14 +60,14 @@ impl Lower<'_> {
     }
 
     /// Has the invocation fail where the loop ended because another did.
-    pub(super) fn end_waiting(&mut self, waiting: Waiting) {
+    pub(super) fn end_waiting(&mut self, waiting: SpinLoop) {
         let flag = self.b.bool();
         let stopped = self.load(flag, waiting.stopped);
         if !self.shares_failure() {
             self.return_when(stopped);
             return;
         }
-        let done: Result<(), Diagnostic> = self.when(stopped, |l| {
+        let done: Result<(), SourceDiagnostic> = self.when(stopped, |l| {
             l.fail();
             Ok(())
         });

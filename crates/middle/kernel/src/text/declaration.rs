@@ -1,17 +1,18 @@
 //! The parser: what stands outside of functions, and types.
 
-use super::lexer::Token;
-use super::parse::Parser;
+use super::lexer::KernelToken;
+use super::parse::KernelParser;
 use crate::ir::{
-    Dimension, Entry, EntryKind, EntryParameter, EntryValue, Func, PlainValue, Space, Type, Var,
+    ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId, MemorySpace,
+    PlainValue, VarId, VariableType,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
-impl Parser {
-    pub(super) fn program(&mut self) -> Result<(), Diagnostic> {
+impl KernelParser {
+    pub(super) fn program(&mut self) -> Result<(), SourceDiagnostic> {
         self.functions_in_order();
         let mut opaque_types = Vec::new();
-        while *self.peek() != Token::End {
+        while *self.peek() != KernelToken::End {
             self.builder.at(self.place());
             if self.eat_word("opaque") {
                 opaque_types.push(self.text()?);
@@ -43,17 +44,17 @@ impl Parser {
         let mut is_definition = false;
         for token in self.all() {
             match token {
-                Token::Function(name) if is_definition => names.push(name.clone()),
+                KernelToken::Function(name) if is_definition => names.push(name.clone()),
                 _ => {}
             }
-            is_definition = matches!(token, Token::Word(word) if word == "function");
+            is_definition = matches!(token, KernelToken::Word(word) if word == "function");
         }
         for name in names {
             self.builder.function(&name);
         }
     }
 
-    fn function(&mut self) -> Result<(), Diagnostic> {
+    fn function(&mut self) -> Result<(), SourceDiagnostic> {
         let fault = self.fault("this function is defined already");
         let name = self.function_name()?;
         let function = self.builder.function(&name);
@@ -72,7 +73,7 @@ impl Parser {
         Ok(())
     }
 
-    fn parameter(&mut self, function: Func, is_input: bool) -> Result<Var, Diagnostic> {
+    fn parameter(&mut self, function: FuncId, is_input: bool) -> Result<VarId, SourceDiagnostic> {
         let name = self.new_name()?;
         self.expect(":")?;
         let ty = self.ty()?;
@@ -85,22 +86,22 @@ impl Parser {
     }
 
     /// A type of variables.
-    pub(super) fn ty(&mut self) -> Result<Type, Diagnostic> {
-        if let Some(space) = self.one_of(&Space::NAMES) {
-            return Ok(Type::Memory(space));
+    pub(super) fn ty(&mut self) -> Result<VariableType, SourceDiagnostic> {
+        if let Some(space) = self.one_of(&MemorySpace::NAMES) {
+            return Ok(VariableType::Memory(space));
         }
         if self.eat_word("private") {
             let element = self.scalar()?;
             let shape = self.exprs()?;
-            return Ok(Type::Array(self.builder.array(element, shape)));
+            return Ok(VariableType::Array(self.builder.array(element, shape)));
         }
         if self.eat_word("fragment") {
             return self.fragment_type();
         }
-        Ok(Type::Scalar(self.scalar()?))
+        Ok(VariableType::Scalar(self.scalar()?))
     }
 
-    fn entry(&mut self) -> Result<(), Diagnostic> {
+    fn entry(&mut self) -> Result<(), SourceDiagnostic> {
         let name = self.text()?;
         self.expect("=")?;
         let function_name = self.function_name()?;
@@ -113,13 +114,13 @@ impl Parser {
                 let name = self.text()?;
                 self.expect(":")?;
                 let value = self.entry_value()?;
-                parameters.push(EntryParameter { name, value });
+                parameters.push(EntryDeclParameter { name, value });
             } else {
                 self.expect_word("result")?;
                 results.push(self.entry_value()?);
             }
         }
-        self.builder.entry(Entry {
+        self.builder.entry(EntryDecl {
             name,
             function,
             parameters,
@@ -129,7 +130,7 @@ impl Parser {
     }
 
     /// Makes the inputs and outputs of a function known by their names.
-    fn names_of(&mut self, function: Func) {
+    fn names_of(&mut self, function: FuncId) {
         self.locals.clear();
         let program = self.builder.program();
         let data = program.function(function);
@@ -138,7 +139,7 @@ impl Parser {
         }
     }
 
-    fn entry_value(&mut self) -> Result<EntryValue, Diagnostic> {
+    fn entry_value(&mut self) -> Result<EntryDeclValue, SourceDiagnostic> {
         let unique = self.eat_word("unique");
         let kind = if self.eat_word("opaque") {
             let name = self.text()?;
@@ -147,17 +148,17 @@ impl Parser {
         } else {
             EntryKind::Plain(self.plain_value()?)
         };
-        Ok(EntryValue { unique, kind })
+        Ok(EntryDeclValue { unique, kind })
     }
 
-    fn plain_value(&mut self) -> Result<PlainValue, Diagnostic> {
+    fn plain_value(&mut self) -> Result<PlainValue, SourceDiagnostic> {
         let unsigned = self.eat_word("unsigned");
         let element = self.scalar()?;
         let mut shape = None;
         if self.eat("[") {
             shape = Some(self.list("]", |parser| match parser.peek() {
-                Token::Var(_) => Ok(Dimension::Var(parser.var()?)),
-                _ => Ok(Dimension::Literal(parser.literal()?.signed())),
+                KernelToken::Var(_) => Ok(ArrayDimension::Var(parser.var()?)),
+                _ => Ok(ArrayDimension::Literal(parser.literal()?.signed())),
             })?);
         }
         let var = self.var()?;

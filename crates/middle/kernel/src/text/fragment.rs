@@ -10,29 +10,30 @@
 //! %c = accumulate %a, %b
 //! ```
 
-use super::parse::Parser;
-use super::print::{Printer, name_of, put};
+use super::parse::KernelParser;
+use super::print::{KernelPrinter, name_of, put};
 use crate::ir::{
-    Element, Expr, Fragment, FragmentOp, Number, Order, Patch, Role, StmtKind, Type, Var,
+    ExprId, FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole,
+    FragmentType, MemoryElement, StmtKind, VarId, VariableType,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
-impl Printer<'_> {
-    pub(super) fn fragment_type(&mut self, fragment: Fragment) {
-        let number = name_of(&Number::NAMES, fragment.number);
-        let role = name_of(&Role::NAMES, fragment.role);
-        let Fragment { rows, columns, .. } = fragment;
+impl KernelPrinter<'_> {
+    pub(super) fn fragment_type(&mut self, fragment: FragmentType) {
+        let number = name_of(&FragmentElement::NAMES, fragment.number);
+        let role = name_of(&FragmentRole::NAMES, fragment.role);
+        let FragmentType { rows, columns, .. } = fragment;
         put!(self, "fragment {number} {role} {rows} {columns}");
     }
 
-    pub(super) fn read_vector(&mut self, to: &[Var], from: &Element) {
+    pub(super) fn read_vector(&mut self, to: &[VarId], from: &MemoryElement) {
         self.out.push('(');
         self.list(to, |printer, var| printer.var(*var));
         self.out.push_str(") = load vector ");
         self.element(from);
     }
 
-    pub(super) fn write_vector(&mut self, to: &Element, values: &[Expr]) {
+    pub(super) fn write_vector(&mut self, to: &MemoryElement, values: &[ExprId]) {
         self.out.push_str("store vector ");
         self.element(to);
         for value in values {
@@ -68,20 +69,20 @@ impl Printer<'_> {
         }
     }
 
-    fn patch(&mut self, patch: &Patch) {
+    fn patch(&mut self, patch: &FragmentAddress) {
         self.element(&patch.first);
-        put!(self, ", {} ", name_of(&Order::NAMES, patch.order));
+        put!(self, ", {} ", name_of(&FragmentOrder::NAMES, patch.order));
         self.expr(patch.stride);
     }
 }
 
-impl Parser {
-    pub(super) fn fragment_type(&mut self) -> Result<Type, Diagnostic> {
+impl KernelParser {
+    pub(super) fn fragment_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
         let fault = self.fault("expected f16, bf16, f32, i8, u8 or i32");
-        let number = self.one_of(&Number::NAMES).ok_or(fault)?;
+        let number = self.one_of(&FragmentElement::NAMES).ok_or(fault)?;
         let fault = self.fault("expected left, right or sum");
-        let role = self.one_of(&Role::NAMES).ok_or(fault)?;
-        Ok(Type::Fragment(Fragment {
+        let role = self.one_of(&FragmentRole::NAMES).ok_or(fault)?;
+        Ok(VariableType::Fragment(FragmentType {
             number,
             role,
             rows: self.number()?,
@@ -90,7 +91,7 @@ impl Parser {
     }
 
     /// What stands after `(%x, %y) = load vector`.
-    pub(super) fn read_vector(&mut self, to: Vec<Var>) -> Result<(), Diagnostic> {
+    pub(super) fn read_vector(&mut self, to: Vec<VarId>) -> Result<(), SourceDiagnostic> {
         let from = self.element()?;
         let to = to.into_boxed_slice();
         self.builder.push(StmtKind::ReadVector { to, from });
@@ -98,7 +99,7 @@ impl Parser {
     }
 
     /// What stands after `store vector`.
-    pub(super) fn write_vector(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn write_vector(&mut self) -> Result<(), SourceDiagnostic> {
         let to = self.element()?;
         let mut values = Vec::new();
         while self.eat(",") {
@@ -110,21 +111,21 @@ impl Parser {
     }
 
     /// What stands after `clear`.
-    pub(super) fn clear(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn clear(&mut self) -> Result<(), SourceDiagnostic> {
         let var = self.var()?;
         self.push_fragment(FragmentOp::Clear(var));
         Ok(())
     }
 
     /// What stands after `%a = load fragment`.
-    pub(super) fn load_fragment(&mut self, to: Var) -> Result<(), Diagnostic> {
+    pub(super) fn load_fragment(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let from = self.patch()?;
         self.push_fragment(FragmentOp::Load { to, from });
         Ok(())
     }
 
     /// What stands after `store fragment`.
-    pub(super) fn store_fragment(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn store_fragment(&mut self) -> Result<(), SourceDiagnostic> {
         let to = self.patch()?;
         self.expect(",")?;
         let from = self.var()?;
@@ -133,7 +134,7 @@ impl Parser {
     }
 
     /// What stands after `%c = accumulate`.
-    pub(super) fn accumulate(&mut self, to: Var) -> Result<(), Diagnostic> {
+    pub(super) fn accumulate(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let left = self.var()?;
         self.expect(",")?;
         let factors = [left, self.var()?];
@@ -145,13 +146,13 @@ impl Parser {
         self.builder.push(StmtKind::Fragment(Box::new(op)));
     }
 
-    fn patch(&mut self) -> Result<Patch, Diagnostic> {
+    fn patch(&mut self) -> Result<FragmentAddress, SourceDiagnostic> {
         let first = self.element()?;
         self.expect(",")?;
         let fault = self.fault("expected rows or columns");
-        let order = self.one_of(&Order::NAMES).ok_or(fault)?;
+        let order = self.one_of(&FragmentOrder::NAMES).ok_or(fault)?;
         let stride = self.expr()?;
-        Ok(Patch {
+        Ok(FragmentAddress {
             first,
             order,
             stride,

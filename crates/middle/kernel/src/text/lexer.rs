@@ -1,10 +1,10 @@
 //! Tokens.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum KernelToken {
     /// Keywords, operators and values.
     Word(String),
     /// `%name`.
@@ -29,33 +29,34 @@ pub(super) fn is_plain(c: char) -> bool {
 }
 
 /// All tokens with their places, `End` last.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Place)>, Diagnostic> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(KernelToken, SourceLocation)>, SourceDiagnostic> {
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {
         at += text[at..].len() - text[at..].trim_start().len();
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else {
-            tokens.push((Token::End, Place::text(at, at)));
+            tokens.push((KernelToken::End, SourceLocation::text(at, at)));
             return Ok(tokens);
         };
         if first == ';' {
             at += rest.find('\n').unwrap_or(rest.len());
             continue;
         }
-        let (token, length) = token(rest, first)
-            .ok_or_else(|| Diagnostic::error(Place::text(at, at + 1), "unknown token"))?;
-        tokens.push((token, Place::text(at, at + length)));
+        let (token, length) = token(rest, first).ok_or_else(|| {
+            SourceDiagnostic::error(SourceLocation::text(at, at + 1), "unknown token")
+        })?;
+        tokens.push((token, SourceLocation::text(at, at + length)));
         at += length;
     }
 }
 
-fn token(rest: &str, first: char) -> Option<(Token, usize)> {
+fn token(rest: &str, first: char) -> Option<(KernelToken, usize)> {
     if let Some(mark) = MARKS.iter().find(|m| rest.starts_with(**m)) {
-        return Some((Token::Mark(mark), mark.len()));
+        return Some((KernelToken::Mark(mark), mark.len()));
     }
     match first {
-        '"' => quoted(rest).map(|(text, length)| (Token::Text(text), length)),
+        '"' => quoted(rest).map(|(text, length)| (KernelToken::Text(text), length)),
         '%' | '@' => {
             let (name, length) = match rest[1..].starts_with('"') {
                 true => quoted(&rest[1..])?,
@@ -65,8 +66,8 @@ fn token(rest: &str, first: char) -> Option<(Token, usize)> {
                 }
             };
             let token = match first {
-                '%' => Token::Var(name),
-                _ => Token::Function(name),
+                '%' => KernelToken::Var(name),
+                _ => KernelToken::Function(name),
             };
             (length > 0).then_some((token, length + 1))
         }
@@ -79,7 +80,7 @@ fn token(rest: &str, first: char) -> Option<(Token, usize)> {
                 }
                 end = at + 1;
             }
-            (end > 0).then(|| (Token::Word(rest[..end].to_owned()), end))
+            (end > 0).then(|| (KernelToken::Word(rest[..end].to_owned()), end))
         }
     }
 }

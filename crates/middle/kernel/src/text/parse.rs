@@ -1,11 +1,11 @@
 //! The parser: tokens and expressions.
 
-use super::lexer::{Token, tokens};
-use crate::Builder;
-use crate::ir::{Expr, Program, Type, Var};
+use super::lexer::{KernelToken, tokens};
+use crate::ProgramBuilder;
+use crate::ir::{ExprId, KernelProgram, VarId, VariableType};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::{Literal, Operator, Parameter, Scalar, SizeClass};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::{ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
 
 /// Deepest nesting of blocks and expressions.
 pub(crate) const DEPTH: u32 = 200;
@@ -14,17 +14,17 @@ pub(crate) const DEPTH: u32 = 200;
 ///
 /// # Errors
 /// At the first thing that is not of this form.
-pub fn parse(text: &str) -> Result<Program, Diagnostic> {
+pub fn parse(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     if text.len() >= u32::MAX as usize {
-        return Err(Diagnostic::error(
-            Place::Unknown,
+        return Err(SourceDiagnostic::error(
+            SourceLocation::Unknown,
             "the text is larger than 4 GiB",
         ));
     }
-    let mut parser = Parser {
+    let mut parser = KernelParser {
         tokens: tokens(text)?,
         at: 0,
-        builder: Builder::new(),
+        builder: ProgramBuilder::new(),
         globals: FxHashMap::default(),
         locals: FxHashMap::default(),
         depth: 0,
@@ -33,49 +33,49 @@ pub fn parse(text: &str) -> Result<Program, Diagnostic> {
     Ok(parser.builder.finish())
 }
 
-pub(super) struct Parser {
-    tokens: Vec<(Token, Place)>,
+pub(super) struct KernelParser {
+    tokens: Vec<(KernelToken, SourceLocation)>,
     at: usize,
-    pub builder: Builder,
-    pub globals: FxHashMap<String, Var>,
-    pub locals: FxHashMap<String, Var>,
+    pub builder: ProgramBuilder,
+    pub globals: FxHashMap<String, VarId>,
+    pub locals: FxHashMap<String, VarId>,
     pub depth: u32,
 }
 
-impl Parser {
+impl KernelParser {
     /// The next token.
-    pub fn peek(&self) -> &Token {
+    pub fn peek(&self) -> &KernelToken {
         &self.tokens[self.at].0
     }
 
     /// The place of the next token.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceLocation {
         self.tokens[self.at].1
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Token> {
+    pub fn all(&self) -> impl Iterator<Item = &KernelToken> {
         self.tokens.iter().map(|(token, _)| token)
     }
 
-    pub fn next(&mut self) -> Token {
+    pub fn next(&mut self) -> KernelToken {
         let token = self.peek().clone();
-        if token != Token::End {
+        if token != KernelToken::End {
             self.at += 1;
         }
         token
     }
 
-    pub fn fault(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(self.place(), message)
+    pub fn fault(&self, message: impl Into<String>) -> SourceDiagnostic {
+        SourceDiagnostic::error(self.place(), message)
     }
 
     pub fn eat(&mut self, mark: &str) -> bool {
-        let found = matches!(self.peek(), Token::Mark(m) if *m == mark);
+        let found = matches!(self.peek(), KernelToken::Mark(m) if *m == mark);
         self.at += usize::from(found);
         found
     }
 
-    pub fn expect(&mut self, mark: &str) -> Result<(), Diagnostic> {
+    pub fn expect(&mut self, mark: &str) -> Result<(), SourceDiagnostic> {
         match self.eat(mark) {
             true => Ok(()),
             false => Err(self.fault(format!("expected {mark:?}"))),
@@ -83,37 +83,37 @@ impl Parser {
     }
 
     pub fn eat_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Token::Word(w) if w == word);
+        let found = matches!(self.peek(), KernelToken::Word(w) if w == word);
         self.at += usize::from(found);
         found
     }
 
-    pub fn expect_word(&mut self, word: &str) -> Result<(), Diagnostic> {
+    pub fn expect_word(&mut self, word: &str) -> Result<(), SourceDiagnostic> {
         match self.eat_word(word) {
             true => Ok(()),
             false => Err(self.fault(format!("expected {word}"))),
         }
     }
 
-    pub fn text(&mut self) -> Result<String, Diagnostic> {
+    pub fn text(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault("expected a string");
         match self.next() {
-            Token::Text(text) => Ok(text),
+            KernelToken::Text(text) => Ok(text),
             _ => Err(fault),
         }
     }
 
-    pub fn function_name(&mut self) -> Result<String, Diagnostic> {
+    pub fn function_name(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault("expected the name of a function");
         match self.next() {
-            Token::Function(name) => Ok(name),
+            KernelToken::Function(name) => Ok(name),
             _ => Err(fault),
         }
     }
 
     /// A word that means one of the rows of a table.
     pub fn one_of<T: Copy>(&mut self, rows: &[(&str, T)]) -> Option<T> {
-        let Token::Word(word) = self.peek() else {
+        let KernelToken::Word(word) = self.peek() else {
             return None;
         };
         let found = rows.iter().find(|(name, _)| name == word)?.1;
@@ -121,22 +121,22 @@ impl Parser {
         Some(found)
     }
 
-    pub fn scalar(&mut self) -> Result<Scalar, Diagnostic> {
+    pub fn scalar(&mut self) -> Result<ScalarType, SourceDiagnostic> {
         let fault = self.fault("expected a scalar type");
         match self.next() {
-            Token::Word(word) => Scalar::from_name(&word).ok_or(fault),
+            KernelToken::Word(word) => ScalarType::from_name(&word).ok_or(fault),
             _ => Err(fault),
         }
     }
 
     /// A name that is not in use yet.
-    pub fn new_name(&mut self) -> Result<String, Diagnostic> {
+    pub fn new_name(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault("expected a new variable");
-        let Token::Var(name) = self.next() else {
+        let KernelToken::Var(name) = self.next() else {
             return Err(fault);
         };
         if self.globals.contains_key(&name) || self.locals.contains_key(&name) {
-            return Err(Diagnostic::error(
+            return Err(SourceDiagnostic::error(
                 fault.place,
                 format!("%{name} is the name of another variable"),
             ));
@@ -145,24 +145,24 @@ impl Parser {
     }
 
     /// A variable that there is.
-    pub fn var(&mut self) -> Result<Var, Diagnostic> {
+    pub fn var(&mut self) -> Result<VarId, SourceDiagnostic> {
         let fault = self.fault("expected a variable");
-        let Token::Var(name) = self.next() else {
+        let KernelToken::Var(name) = self.next() else {
             return Err(fault);
         };
         let found = self.locals.get(&name).or_else(|| self.globals.get(&name));
         let unknown = format!("there is no variable %{name}");
         found
             .copied()
-            .ok_or_else(|| Diagnostic::error(fault.place, unknown))
+            .ok_or_else(|| SourceDiagnostic::error(fault.place, unknown))
     }
 
     /// Items between commas up to a closing mark.
     pub fn list<T>(
         &mut self,
         close: &str,
-        mut each: impl FnMut(&mut Self) -> Result<T, Diagnostic>,
-    ) -> Result<Vec<T>, Diagnostic> {
+        mut each: impl FnMut(&mut Self) -> Result<T, SourceDiagnostic>,
+    ) -> Result<Vec<T>, SourceDiagnostic> {
         let mut items = Vec::new();
         while !self.eat(close) {
             if !items.is_empty() {
@@ -173,25 +173,25 @@ impl Parser {
         Ok(items)
     }
 
-    pub fn exprs(&mut self) -> Result<Vec<Expr>, Diagnostic> {
+    pub fn exprs(&mut self) -> Result<Vec<ExprId>, SourceDiagnostic> {
         self.expect("[")?;
         self.list("]", Self::expr)
     }
 
-    pub fn literal(&mut self) -> Result<Literal, Diagnostic> {
+    pub fn literal(&mut self) -> Result<ScalarLiteral, SourceDiagnostic> {
         let fault = self.fault("expected a value");
         if self.eat("(") {
             self.expect(")")?;
-            return Ok(Literal::new(Scalar::Unit, 0));
+            return Ok(ScalarLiteral::new(ScalarType::Unit, 0));
         }
         match self.next() {
-            Token::Word(word) => Literal::parse(&word).ok_or(fault),
+            KernelToken::Word(word) => ScalarLiteral::parse(&word).ok_or(fault),
             _ => Err(fault),
         }
     }
 
     /// An expression.
-    pub fn expr(&mut self) -> Result<Expr, Diagnostic> {
+    pub fn expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(self.fault("too many nested expressions"));
@@ -201,22 +201,22 @@ impl Parser {
         expr
     }
 
-    fn expr_within(&mut self) -> Result<Expr, Diagnostic> {
+    fn expr_within(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let word = match self.peek() {
-            Token::Var(_) => {
+            KernelToken::Var(_) => {
                 let var = self.var()?;
                 return match self.builder.program().var(var).ty {
-                    Type::Scalar(_) => Ok(self.builder.value(var)),
+                    VariableType::Scalar(_) => Ok(self.builder.value(var)),
                     _ => Err(self.fault("memory is no operand")),
                 };
             }
-            Token::Word(word) => word.clone(),
+            KernelToken::Word(word) => word.clone(),
             _ => {
                 let literal = self.literal()?;
                 return Ok(self.builder.literal(literal));
             }
         };
-        if let Some(operator) = Operator::parse(&word) {
+        if let Some(operator) = ScalarOperator::parse(&word) {
             self.next();
             self.expect("(")?;
             let operands = self.list(")", Self::expr)?;
@@ -232,7 +232,7 @@ impl Parser {
             self.expect(",")?;
             let class = self.class()?;
             self.expect(")")?;
-            return Ok(self.builder.parameter(Parameter { name, class }));
+            return Ok(self.builder.parameter(ProgramParameter { name, class }));
         }
         if self.eat_word("limit") {
             self.expect("(")?;
@@ -244,9 +244,9 @@ impl Parser {
         Ok(self.builder.literal(literal))
     }
 
-    fn class(&mut self) -> Result<SizeClass, Diagnostic> {
+    fn class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
         let fault = self.fault("unknown class of sizes");
-        let Token::Word(word) = self.next() else {
+        let KernelToken::Word(word) = self.next() else {
             return Err(fault);
         };
         match word.as_str() {
@@ -274,10 +274,10 @@ impl Parser {
     }
 
     /// A number without a type.
-    pub fn number<T: std::str::FromStr>(&mut self) -> Result<T, Diagnostic> {
+    pub fn number<T: std::str::FromStr>(&mut self) -> Result<T, SourceDiagnostic> {
         let fault = self.fault("expected a number");
         match self.next() {
-            Token::Word(word) => word.parse().map_err(|_| fault),
+            KernelToken::Word(word) => word.parse().map_err(|_| fault),
             _ => Err(fault),
         }
     }

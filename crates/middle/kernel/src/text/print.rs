@@ -2,14 +2,15 @@
 
 use super::lexer::is_plain;
 use crate::ir::{
-    Argument, Atomic, AtomicOp, Block, BlockSize, Call, Copy, Dimension, Element, Entry, EntryKind,
-    EntryValue, Expr, ExprData, Func, Index, Kernel, Message, Part, PlainValue, Program, Scope,
-    Side, Space, StmtKind, Sync, Type, Use, Var,
+    ArrayDimension, AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, EntryDecl,
+    EntryDeclValue, EntryKind, ExprData, ExprId, FuncArgument, FuncId, KernelCapture, KernelId,
+    KernelProgram, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace, MessageId,
+    MessageSegment, PlainValue, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
 
 /// A program as text.
-pub fn print(program: &Program) -> String {
-    let mut printer = Printer {
+pub fn print(program: &KernelProgram) -> String {
+    let mut printer = KernelPrinter {
         program,
         out: String::new(),
         depth: 0,
@@ -18,8 +19,8 @@ pub fn print(program: &Program) -> String {
     printer.out
 }
 
-pub(super) struct Printer<'a> {
-    program: &'a Program,
+pub(super) struct KernelPrinter<'a> {
+    program: &'a KernelProgram,
     pub(super) out: String,
     depth: usize,
 }
@@ -39,7 +40,7 @@ macro_rules! put {
 }
 pub(super) use put;
 
-impl Printer<'_> {
+impl KernelPrinter<'_> {
     fn program(&mut self) {
         let program = self.program;
         for line in &program.opaque_types {
@@ -63,7 +64,7 @@ impl Printer<'_> {
         }
     }
 
-    fn function(&mut self, id: Func) {
+    fn function(&mut self, id: FuncId) {
         let function = self.program.function(id);
         let Some(body) = function.body else {
             return;
@@ -79,7 +80,7 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    fn bindings(&mut self, vars: &[Var]) {
+    fn bindings(&mut self, vars: &[VarId]) {
         self.list(vars, |printer, var| printer.binding(*var));
     }
 
@@ -92,7 +93,7 @@ impl Printer<'_> {
         }
     }
 
-    fn binding(&mut self, var: Var) {
+    fn binding(&mut self, var: VarId) {
         self.var(var);
         self.out.push_str(": ");
         let data = self.program.var(var);
@@ -100,10 +101,10 @@ impl Printer<'_> {
             self.out.push_str("volatile ");
         }
         match data.ty {
-            Type::Scalar(ty) => put!(self, "{ty}"),
-            Type::Memory(space) => self.out.push_str(name_of(&Space::NAMES, space)),
-            Type::Fragment(fragment) => self.fragment_type(fragment),
-            Type::Array(array) => {
+            VariableType::Scalar(ty) => put!(self, "{ty}"),
+            VariableType::Memory(space) => self.out.push_str(name_of(&MemorySpace::NAMES, space)),
+            VariableType::Fragment(fragment) => self.fragment_type(fragment),
+            VariableType::Array(array) => {
                 let array = self.program.array(array);
                 put!(self, "private {}[", array.element);
                 self.exprs(&array.shape);
@@ -112,12 +113,12 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn var(&mut self, var: Var) {
+    pub(super) fn var(&mut self, var: VarId) {
         let name = self.program.var_name(var);
         self.name('%', name);
     }
 
-    fn function_name(&mut self, function: Func) {
+    fn function_name(&mut self, function: FuncId) {
         let name = self
             .program
             .names
@@ -132,11 +133,11 @@ impl Printer<'_> {
         }
     }
 
-    fn exprs(&mut self, exprs: &[Expr]) {
+    fn exprs(&mut self, exprs: &[ExprId]) {
         self.list(exprs, |printer, expr| printer.expr(*expr));
     }
 
-    pub(super) fn expr(&mut self, expr: Expr) {
+    pub(super) fn expr(&mut self, expr: ExprId) {
         match self.program.expr(expr) {
             ExprData::Literal(literal) => put!(self, "{literal}"),
             ExprData::Var(var) => self.var(var),
@@ -155,7 +156,7 @@ impl Printer<'_> {
         }
     }
 
-    fn block(&mut self, block: Block) {
+    fn block(&mut self, block: StmtBlock) {
         self.out.push_str("{\n");
         self.depth += 1;
         let program = self.program;
@@ -229,7 +230,7 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn target(&mut self, var: Var) {
+    pub(super) fn target(&mut self, var: VarId) {
         self.var(var);
         self.out.push_str(" = ");
     }
@@ -285,7 +286,7 @@ impl Printer<'_> {
                 dimension,
             } => {
                 self.target(*to);
-                put!(self, "{} {dimension}", name_of(&Index::NAMES, *what));
+                put!(self, "{} {dimension}", name_of(&LaunchIndex::NAMES, *what));
             }
             StmtKind::Shuffle { to, value, mask } => {
                 self.target(*to);
@@ -295,17 +296,20 @@ impl Printer<'_> {
             }
             StmtKind::Sync { kind, scope } => {
                 let scope = match scope {
-                    Scope::Shared => Space::Shared,
-                    Scope::Device => Space::Device,
+                    KernelSyncScope::Shared => MemorySpace::Shared,
+                    KernelSyncScope::Device => MemorySpace::Device,
                 };
-                let (kind, scope) = (name_of(&Sync::NAMES, *kind), name_of(&Space::NAMES, scope));
+                let (kind, scope) = (
+                    name_of(&SyncKind::NAMES, *kind),
+                    name_of(&MemorySpace::NAMES, scope),
+                );
                 put!(self, "{kind} {scope}");
             }
             _ => {}
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &CallStmt) {
         if !call.outputs.is_empty() {
             self.out.push('(');
             self.list(&call.outputs, |printer, var| printer.var(*var));
@@ -315,8 +319,8 @@ impl Printer<'_> {
         self.function_name(call.function);
         self.out.push('(');
         self.list(&call.inputs, |printer, input| match input {
-            Argument::Scalar(expr) => printer.expr(*expr),
-            Argument::Memory(var) => {
+            FuncArgument::Scalar(expr) => printer.expr(*expr),
+            FuncArgument::Memory(var) => {
                 printer.out.push_str("memory ");
                 printer.var(*var);
             }
@@ -324,7 +328,7 @@ impl Printer<'_> {
         self.out.push(')');
     }
 
-    pub(super) fn element(&mut self, element: &Element) {
+    pub(super) fn element(&mut self, element: &MemoryElement) {
         if element.volatile {
             self.out.push_str("volatile ");
         }
@@ -335,7 +339,7 @@ impl Printer<'_> {
         self.out.push(']');
     }
 
-    fn copy(&mut self, copy: &Copy) {
+    fn copy(&mut self, copy: &CopyStmt) {
         put!(self, "copy {} [", copy.ty);
         self.exprs(&copy.shape);
         self.out.push_str("] ");
@@ -344,7 +348,7 @@ impl Printer<'_> {
         self.side(&copy.from);
     }
 
-    fn side(&mut self, side: &Side) {
+    fn side(&mut self, side: &CopyOperand) {
         self.var(side.memory);
         self.out.push_str(" + ");
         self.expr(side.offset);
@@ -353,12 +357,12 @@ impl Printer<'_> {
         self.out.push(']');
     }
 
-    fn message(&mut self, message: Message) {
+    fn message(&mut self, message: MessageId) {
         let message = self.program.message(message);
         self.out.push('{');
         self.list(&message.parts, |printer, part| match part {
-            Part::Text(text) => put!(printer, "{text:?}"),
-            Part::Value(expr) => printer.expr(*expr),
+            MessageSegment::Text(text) => put!(printer, "{text:?}"),
+            MessageSegment::Value(expr) => printer.expr(*expr),
         });
         self.out.push('}');
         if !message.backtrace.is_empty() {
@@ -366,7 +370,7 @@ impl Printer<'_> {
         }
     }
 
-    fn atomic(&mut self, atomic: &Atomic) {
+    fn atomic(&mut self, atomic: &AtomicStmt) {
         if let Some(old) = atomic.old {
             self.target(old);
         }
@@ -378,7 +382,7 @@ impl Printer<'_> {
         }
     }
 
-    fn kernel(&mut self, kernel: Kernel) {
+    fn kernel(&mut self, kernel: KernelId) {
         let kernel = self.program.kernel(kernel);
         self.out.push_str("launch [");
         self.exprs(&kernel.blocks);
@@ -392,8 +396,8 @@ impl Printer<'_> {
         });
         self.out.push_str("] uses (");
         self.list(&kernel.uses, |printer, used| match used {
-            Use::Scalar(var) | Use::Memory(var) => printer.var(*var),
-            Use::Constant(var, value) => {
+            KernelCapture::Scalar(var) | KernelCapture::Memory(var) => printer.var(*var),
+            KernelCapture::Constant(var, value) => {
                 printer.out.push_str("constant ");
                 printer.binding(*var);
                 printer.out.push_str(" = ");
@@ -407,7 +411,7 @@ impl Printer<'_> {
         self.block(kernel.body);
     }
 
-    fn entry(&mut self, entry: &Entry) {
+    fn entry(&mut self, entry: &EntryDecl) {
         put!(self, "\nentry {:?} = ", entry.name);
         self.function_name(entry.function);
         self.out.push_str(" {\n");
@@ -422,7 +426,7 @@ impl Printer<'_> {
         self.out.push_str("}\n");
     }
 
-    fn entry_value(&mut self, value: &EntryValue) {
+    fn entry_value(&mut self, value: &EntryDeclValue) {
         if value.unique {
             self.out.push_str("unique ");
         }
@@ -445,8 +449,8 @@ impl Printer<'_> {
         if let Some(shape) = &value.shape {
             self.out.push('[');
             self.list(shape, |printer, size| match size {
-                Dimension::Var(var) => printer.var(*var),
-                Dimension::Literal(size) => put!(printer, "{size}i64"),
+                ArrayDimension::Var(var) => printer.var(*var),
+                ArrayDimension::Literal(size) => put!(printer, "{size}i64"),
             });
             self.out.push(']');
         }

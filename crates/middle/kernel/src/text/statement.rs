@@ -1,16 +1,17 @@
 //! The parser: statements.
 
-use super::lexer::Token;
-use super::parse::{DEPTH, Parser};
+use super::lexer::KernelToken;
+use super::parse::{DEPTH, KernelParser};
 use crate::ir::{
-    Argument, Atomic, AtomicOp, Block, BlockSize, Call, Copy, Element, Index, KernelData, Message,
-    MessageData, Part, Scope, Side, Space, StaticData, StmtKind, Sync, Type, Use, Var,
+    AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, FuncArgument, KernelCapture,
+    KernelData, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace, MessageData, MessageId,
+    MessageSegment, StaticData, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
-impl Parser {
+impl KernelParser {
     /// `{ statements }`.
-    pub(super) fn block(&mut self) -> Result<Block, Diagnostic> {
+    pub(super) fn block(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(self.fault("too many nested blocks"));
@@ -19,7 +20,7 @@ impl Parser {
         let outer = self.builder.place();
         self.builder.begin_block();
         while !self.eat("}") {
-            if *self.peek() == Token::End {
+            if *self.peek() == KernelToken::End {
                 return Err(self.fault("expected \"}\""));
             }
             self.builder.at(self.place());
@@ -30,14 +31,14 @@ impl Parser {
         Ok(self.builder.end_block())
     }
 
-    fn statement(&mut self) -> Result<(), Diagnostic> {
+    fn statement(&mut self) -> Result<(), SourceDiagnostic> {
         match self.peek() {
-            Token::Var(_) => {
+            KernelToken::Var(_) => {
                 let to = self.var()?;
                 self.expect("=")?;
                 return self.change(to);
             }
-            Token::Mark("(") => {
+            KernelToken::Mark("(") => {
                 self.next();
                 let outputs = self.list(")", Self::var)?;
                 self.expect("=")?;
@@ -87,7 +88,7 @@ impl Parser {
         Ok(())
     }
 
-    fn control(&mut self) -> Result<(), Diagnostic> {
+    fn control(&mut self) -> Result<(), SourceDiagnostic> {
         if self.eat_word("if") {
             let condition = self.expr()?;
             let then = self.block()?;
@@ -129,11 +130,11 @@ impl Parser {
         } else if self.eat_word("trace") {
             let message = self.message()?;
             self.builder.push(StmtKind::Trace(message));
-        } else if let Some(kind) = self.one_of(&Sync::NAMES) {
+        } else if let Some(kind) = self.one_of(&SyncKind::NAMES) {
             let fault = self.fault("expected shared or device");
-            let scope = match self.one_of(&Space::NAMES) {
-                Some(Space::Shared) => Scope::Shared,
-                Some(Space::Device) => Scope::Device,
+            let scope = match self.one_of(&MemorySpace::NAMES) {
+                Some(MemorySpace::Shared) => KernelSyncScope::Shared,
+                Some(MemorySpace::Device) => KernelSyncScope::Device,
                 _ => return Err(fault),
             };
             self.builder.push(StmtKind::Sync { kind, scope });
@@ -144,7 +145,7 @@ impl Parser {
     }
 
     /// What stands after `%x =`.
-    fn change(&mut self, to: Var) -> Result<(), Diagnostic> {
+    fn change(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let kind = if self.eat_word("memory") {
             StmtKind::Alias {
                 to,
@@ -185,7 +186,7 @@ impl Parser {
                 value,
                 mask: self.number()?,
             }
-        } else if let Some(what) = self.one_of(&Index::NAMES) {
+        } else if let Some(what) = self.one_of(&LaunchIndex::NAMES) {
             StmtKind::Where {
                 to,
                 what,
@@ -201,14 +202,14 @@ impl Parser {
         Ok(())
     }
 
-    pub(super) fn element(&mut self) -> Result<Element, Diagnostic> {
+    pub(super) fn element(&mut self) -> Result<MemoryElement, SourceDiagnostic> {
         let volatile = self.eat_word("volatile");
         let ty = self.scalar()?;
         let memory = self.var()?;
         self.expect("[")?;
         let index = self.expr()?;
         self.expect("]")?;
-        Ok(Element {
+        Ok(MemoryElement {
             memory,
             ty,
             index,
@@ -216,13 +217,13 @@ impl Parser {
         })
     }
 
-    fn copy(&mut self) -> Result<(), Diagnostic> {
+    fn copy(&mut self) -> Result<(), SourceDiagnostic> {
         let ty = self.scalar()?;
         let shape = self.exprs()?;
         let to = self.side()?;
         self.expect(",")?;
         let from = self.side()?;
-        self.builder.push(StmtKind::Copy(Box::new(Copy {
+        self.builder.push(StmtKind::Copy(Box::new(CopyStmt {
             ty,
             shape,
             to,
@@ -231,19 +232,19 @@ impl Parser {
         Ok(())
     }
 
-    fn side(&mut self) -> Result<Side, Diagnostic> {
+    fn side(&mut self) -> Result<CopyOperand, SourceDiagnostic> {
         let memory = self.var()?;
         self.expect("+")?;
         let offset = self.expr()?;
         let strides = self.exprs()?;
-        Ok(Side {
+        Ok(CopyOperand {
             memory,
             offset,
             strides,
         })
     }
 
-    fn atomic(&mut self, old: Option<Var>) -> Result<(), Diagnostic> {
+    fn atomic(&mut self, old: Option<VarId>) -> Result<(), SourceDiagnostic> {
         let fault = self.fault("unknown atomic operation");
         let op = self.one_of(&AtomicOp::NAMES).ok_or(fault)?;
         let element = self.element()?;
@@ -255,7 +256,7 @@ impl Parser {
             expected = Some(value);
             value = self.expr()?;
         }
-        self.builder.push(StmtKind::Atomic(Box::new(Atomic {
+        self.builder.push(StmtKind::Atomic(Box::new(AtomicStmt {
             op,
             element,
             value,
@@ -265,15 +266,15 @@ impl Parser {
         Ok(())
     }
 
-    fn call(&mut self, outputs: Vec<Var>) -> Result<(), Diagnostic> {
+    fn call(&mut self, outputs: Vec<VarId>) -> Result<(), SourceDiagnostic> {
         let name = self.function_name()?;
         let function = self.builder.function(&name);
         self.expect("(")?;
         let inputs = self.list(")", |parser| match parser.eat_word("memory") {
-            true => Ok(Argument::Memory(parser.var()?)),
-            false => Ok(Argument::Scalar(parser.expr()?)),
+            true => Ok(FuncArgument::Memory(parser.var()?)),
+            false => Ok(FuncArgument::Scalar(parser.expr()?)),
         })?;
-        self.builder.push(StmtKind::Call(Box::new(Call {
+        self.builder.push(StmtKind::Call(Box::new(CallStmt {
             function,
             inputs,
             outputs,
@@ -281,11 +282,11 @@ impl Parser {
         Ok(())
     }
 
-    fn message(&mut self) -> Result<Message, Diagnostic> {
+    fn message(&mut self) -> Result<MessageId, SourceDiagnostic> {
         self.expect("{")?;
         let parts = self.list("}", |parser| match parser.peek() {
-            Token::Text(_) => Ok(Part::Text(parser.text()?)),
-            _ => Ok(Part::Value(parser.expr()?)),
+            KernelToken::Text(_) => Ok(MessageSegment::Text(parser.text()?)),
+            _ => Ok(MessageSegment::Value(parser.expr()?)),
         })?;
         let backtrace = match self.eat_word("at") {
             true => self.text()?,
@@ -294,7 +295,7 @@ impl Parser {
         Ok(self.builder.message(MessageData { parts, backtrace }))
     }
 
-    fn kernel(&mut self) -> Result<(), Diagnostic> {
+    fn kernel(&mut self) -> Result<(), SourceDiagnostic> {
         let place = self.builder.place();
         let blocks = self.exprs()?;
         self.expect_word("size")?;
@@ -323,7 +324,7 @@ impl Parser {
         Ok(())
     }
 
-    fn one_use(&mut self) -> Result<Use, Diagnostic> {
+    fn one_use(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
         if self.eat_word("constant") {
             let name = self.new_name()?;
             self.expect(":")?;
@@ -332,12 +333,12 @@ impl Parser {
             let value = self.expr()?;
             let var = self.builder.var(&name, ty);
             self.locals.insert(name, var);
-            return Ok(Use::Constant(var, value));
+            return Ok(KernelCapture::Constant(var, value));
         }
         let var = self.var()?;
         Ok(match self.builder.program().var(var).ty {
-            Type::Scalar(_) => Use::Scalar(var),
-            _ => Use::Memory(var),
+            VariableType::Scalar(_) => KernelCapture::Scalar(var),
+            _ => KernelCapture::Memory(var),
         })
     }
 }

@@ -1,15 +1,18 @@
 //! How the memory of each class is read and written.
 
-use super::Classes;
-use crate::facts::{Facts, MOST_PARTS, Scalar};
-use spirula_diagnostics::Diagnostic;
+use super::PointsToAnalysis;
+use crate::facts::{KernelModuleInfo, MOST_PARTS, MemoryScalar};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::ir::InstRef;
 
 /// Notes all accesses.
-pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic> {
+pub fn gather(
+    classes: &mut PointsToAnalysis,
+    facts: &KernelModuleInfo<'_>,
+) -> Result<(), SourceDiagnostic> {
     for inst in facts.module.all_insts() {
         match inst.op() {
             Op::Load => {
@@ -25,7 +28,7 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
             Op::CopyMemory | Op::CopyMemorySized => copy(classes, facts, inst),
             Op::ExtInst => extended(classes, facts, inst)?,
             Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => {
-                note(classes, inst.id(0), Some(Scalar::Int(32)), 4);
+                note(classes, inst.id(0), Some(MemoryScalar::Int(32)), 4);
             }
             Op::GroupAsyncCopy => {
                 if let Some(ty) = pointee(facts, inst.id(1)) {
@@ -57,14 +60,14 @@ fn is_atomic(op: Op) -> bool {
         )
 }
 
-fn atomic(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>, ty: Id) {
+fn atomic(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: InstRef<'_>, ty: Id) {
     if let (Some(class), Some(scalar)) = (classes.of(inst.id(0)), facts.scalar(ty)) {
         let is_integral = matches!(inst.op(), Op::AtomicFMinEXT | Op::AtomicFMaxEXT);
         classes.memories[class as usize].atomic(scalar.size(), is_integral);
     }
 }
 
-fn pointee(facts: &Facts<'_>, pointer: Id) -> Option<Id> {
+fn pointee(facts: &KernelModuleInfo<'_>, pointer: Id) -> Option<Id> {
     facts.pointer(facts.type_of(pointer)?)?.1
 }
 
@@ -76,19 +79,19 @@ pub fn memory_operands(inst: InstRef<'_>, n: usize) -> (MemoryAccess, Option<u32
     (flags, words.get(1).copied().filter(|_| is_aligned))
 }
 
-fn note(classes: &mut Classes, pointer: Id, scalar: Option<Scalar>, align: u32) {
+fn note(classes: &mut PointsToAnalysis, pointer: Id, scalar: Option<MemoryScalar>, align: u32) {
     if let Some(class) = classes.of(pointer) {
         classes.memories[class as usize].access(scalar, align);
     }
 }
 
 fn access(
-    classes: &mut Classes,
-    facts: &Facts<'_>,
+    classes: &mut PointsToAnalysis,
+    facts: &KernelModuleInfo<'_>,
     pointer: Id,
     ty: Id,
     align: Option<u32>,
-) -> Result<(), Diagnostic> {
+) -> Result<(), SourceDiagnostic> {
     let Some(class) = classes.of(pointer) else {
         return Ok(());
     };
@@ -112,7 +115,7 @@ pub fn common(align: u32, offset: u64) -> u32 {
     }
 }
 
-fn copy(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) {
+fn copy(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) {
     let at = if inst.op() == Op::CopyMemory { 2 } else { 3 };
     let (_, align) = memory_operands(inst, at);
     let natural = pointee(facts, inst.id(0)).map_or(1, |ty| facts.layouts.get(ty).align);
@@ -128,7 +131,11 @@ fn copy(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) {
 }
 
 /// Pointers that extended instructions are given.
-fn extended(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+fn extended(
+    classes: &mut PointsToAnalysis,
+    facts: &KernelModuleInfo<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), SourceDiagnostic> {
     for pointer in inst.ids(2).filter(|id| facts.is_pointer(*id)) {
         let Some(ty) = pointee(facts, pointer) else {
             continue;

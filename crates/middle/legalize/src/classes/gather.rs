@@ -1,15 +1,18 @@
 //! Which pointers belong together.
 
-use super::{Classes, NONE, Object};
-use crate::facts::Facts;
-use spirula_diagnostics::Diagnostic;
+use super::{NONE, PointsToAnalysis, PointsToObject};
+use crate::facts::KernelModuleInfo;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FunctionParameterAttribute, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 /// Unifies what the module's instructions bring together.
-pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic> {
+pub fn gather(
+    classes: &mut PointsToAnalysis,
+    facts: &KernelModuleInfo<'_>,
+) -> Result<(), SourceDiagnostic> {
     for inst in facts.module.all_insts() {
         let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else {
             effects(classes, facts, inst);
@@ -59,18 +62,18 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
     Ok(())
 }
 
-fn is_input(facts: &Facts<'_>, ty: Id) -> bool {
+fn is_input(facts: &KernelModuleInfo<'_>, ty: Id) -> bool {
     matches!(facts.pointer(ty), Some((StorageClass::Input, _)))
 }
 
 /// The node of a value that is or has pointers; none for null.
-fn node_of(classes: &mut Classes, facts: &Facts<'_>, value: Id) -> Option<u32> {
+fn node_of(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, value: Id) -> Option<u32> {
     let ty = facts.type_of(value)?;
     let is_one = !facts.is_nothing(value) && !is_input(facts, ty) && facts.has_pointers(ty);
     is_one.then(|| classes.node(value))
 }
 
-fn join(classes: &mut Classes, facts: &Facts<'_>, node: u32, value: Id) {
+fn join(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, node: u32, value: Id) {
     if let Some(other) = node_of(classes, facts, value) {
         classes.unify(node, other);
     } else if facts.is_null(value) {
@@ -79,7 +82,7 @@ fn join(classes: &mut Classes, facts: &Facts<'_>, node: u32, value: Id) {
 }
 
 /// The pointer that a number was computed of.
-fn origin(facts: &Facts<'_>, number: Id) -> Option<Id> {
+fn origin(facts: &KernelModuleInfo<'_>, number: Id) -> Option<Id> {
     let mut work = vec![number];
     // Few steps: alignment of an address, a member's offset.
     for _ in 0..32 {
@@ -96,7 +99,7 @@ fn origin(facts: &Facts<'_>, number: Id) -> Option<Id> {
     None
 }
 
-fn effects(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) {
+fn effects(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) {
     match inst.op() {
         Op::Store => {
             let to = node_of(classes, facts, inst.id(0));
@@ -138,11 +141,11 @@ fn effects(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) {
 }
 
 fn variable(
-    classes: &mut Classes,
-    facts: &Facts<'_>,
+    classes: &mut PointsToAnalysis,
+    facts: &KernelModuleInfo<'_>,
     inst: InstRef<'_>,
     node: u32,
-) -> Result<(), Diagnostic> {
+) -> Result<(), SourceDiagnostic> {
     let class = StorageClass(inst.word(0));
     let (Some(id), Some(pointee)) = (inst.result(), pointee(facts, inst)) else {
         return Ok(());
@@ -158,7 +161,7 @@ fn variable(
     own(
         classes,
         node,
-        Object {
+        PointsToObject {
             id,
             class,
             offset: 0,
@@ -178,11 +181,11 @@ fn variable(
 }
 
 fn parameter(
-    classes: &mut Classes,
-    facts: &Facts<'_>,
+    classes: &mut PointsToAnalysis,
+    facts: &KernelModuleInfo<'_>,
     inst: InstRef<'_>,
     node: u32,
-) -> Result<(), Diagnostic> {
+) -> Result<(), SourceDiagnostic> {
     let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
         return Ok(());
     };
@@ -190,7 +193,7 @@ fn parameter(
         return Err(facts.refuse(id, "a parameter with pointers within"));
     };
     let by_value = is_by_value(facts, id);
-    let object = |class, size| Object {
+    let object = |class, size| PointsToObject {
         id,
         class,
         offset: 0,
@@ -208,7 +211,7 @@ fn parameter(
 }
 
 /// Whether a parameter is a pointer to a copy of what is passed.
-pub fn is_by_value(facts: &Facts<'_>, id: Id) -> bool {
+pub fn is_by_value(facts: &KernelModuleInfo<'_>, id: Id) -> bool {
     let mut all = facts.decorations.of(facts.module, id, NONE);
     all.any(|(d, operands)| {
         d == Decoration::FuncParamAttr
@@ -216,11 +219,11 @@ pub fn is_by_value(facts: &Facts<'_>, id: Id) -> bool {
     })
 }
 
-fn own(classes: &mut Classes, node: u32, object: Object) {
+fn own(classes: &mut PointsToAnalysis, node: u32, object: PointsToObject) {
     let class = classes.find(node) as usize;
     classes.memories[class].objects.push(object);
 }
 
-fn pointee(facts: &Facts<'_>, inst: InstRef<'_>) -> Option<Id> {
+fn pointee(facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) -> Option<Id> {
     facts.pointer(inst.result_type()?)?.1
 }

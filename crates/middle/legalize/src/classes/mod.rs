@@ -18,8 +18,8 @@
 mod access;
 mod gather;
 
-use crate::facts::{Facts, Scalar};
-use spirula_diagnostics::Diagnostic;
+use crate::facts::{KernelModuleInfo, MemoryScalar};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::{Id, IdMap};
 
@@ -29,19 +29,19 @@ pub use gather::is_by_value;
 const NONE: u32 = u32::MAX;
 
 /// A class of pointers, as a number.
-pub type Class = u32;
+pub type PointsToSetId = u32;
 
 /// The memory that the pointers of a class are to.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct PointsToSet {
     /// Whether they are addresses of buffers.
     pub is_physical: bool,
     /// Whether they may be to several regions, and if so whether buffers are among them.
     generic: Option<bool>,
     /// Variables and parameters whose memory it is, in the order of the module.
-    pub objects: Vec<Object>,
+    pub objects: Vec<PointsToObject>,
     /// Scalar that all accesses have in common, if there is one.
-    scalar: Option<Scalar>,
+    scalar: Option<MemoryScalar>,
     /// Whether there are accesses of several scalars.
     is_mixed: bool,
     /// Largest piece that every access is made of, in bytes; 0 before the first access.
@@ -61,7 +61,7 @@ pub struct Memory {
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Region {
+pub enum PointerRegion {
     /// Buffers.
     Buffer,
     /// Memory of the workgroup.
@@ -70,20 +70,20 @@ pub enum Region {
     Own,
 }
 
-impl Region {
+impl PointerRegion {
     /// What the pointers of generic classes say in their highest bits.
     pub fn tag(self) -> u64 {
         match self {
-            Region::Buffer => 0,
-            Region::Shared => 1 << 62,
-            Region::Own => 2 << 62,
+            PointerRegion::Buffer => 0,
+            PointerRegion::Shared => 1 << 62,
+            PointerRegion::Own => 2 << 62,
         }
     }
 }
 
 /// An object of a class.
 #[derive(Clone, Copy, Debug)]
-pub struct Object {
+pub struct PointsToObject {
     /// The variable or parameter.
     pub id: Id,
     /// Its storage class.
@@ -95,7 +95,7 @@ pub struct Object {
 }
 
 /// The classes of a module.
-pub struct Classes {
+pub struct PointsToAnalysis {
     /// Node of each value that is or has pointers.
     nodes: IdMap<u32>,
     parents: Vec<u32>,
@@ -103,7 +103,7 @@ pub struct Classes {
     sizes: Vec<u32>,
     /// Node of the pointers that the memory of a class keeps.
     contents: Vec<u32>,
-    memories: Vec<Memory>,
+    memories: Vec<PointsToSet>,
     /// Variables that are in the program's buffer.
     program: Vec<Id>,
 }
@@ -111,13 +111,13 @@ pub struct Classes {
 /// Objects begin at multiples of this many bytes.
 const ALIGN: u64 = 16;
 
-impl Classes {
+impl PointsToAnalysis {
     /// Two passes over the module.
     ///
     /// # Errors
     /// When there is a variable or parameter that Vulkan has no place for.
-    pub fn compute(facts: &Facts<'_>) -> Result<Classes, Diagnostic> {
-        let mut classes = Classes {
+    pub fn compute(facts: &KernelModuleInfo<'_>) -> Result<PointsToAnalysis, SourceDiagnostic> {
+        let mut classes = PointsToAnalysis {
             nodes: IdMap::new(facts.module.bound(), NONE),
             parents: Vec::new(),
             sizes: Vec::new(),
@@ -133,7 +133,7 @@ impl Classes {
     }
 
     /// The class of a pointer, or of the pointers within a value.
-    pub fn of(&self, value: Id) -> Option<Class> {
+    pub fn of(&self, value: Id) -> Option<PointsToSetId> {
         match self.nodes[value] {
             NONE => None,
             node => Some(self.find(node)),
@@ -141,7 +141,7 @@ impl Classes {
     }
 
     /// The memory of a class.
-    pub fn memory(&self, class: Class) -> &Memory {
+    pub fn memory(&self, class: PointsToSetId) -> &PointsToSet {
         &self.memories[class as usize]
     }
 
@@ -165,7 +165,7 @@ impl Classes {
         self.parents.push(node);
         self.sizes.push(1);
         self.contents.push(NONE);
-        self.memories.push(Memory::default());
+        self.memories.push(PointsToSet::default());
         node
     }
 
@@ -251,7 +251,7 @@ impl Classes {
             // addresses is none before there is a buffer.
             for other in [of(&contents, class), of(&owners, class)].concat() {
                 let memory = &mut self.memories[other as usize];
-                if memory.objects.iter().any(Object::is_of_program) {
+                if memory.objects.iter().any(PointsToObject::is_of_program) {
                     memory.is_physical = true;
                     work.push(other);
                 }
@@ -261,7 +261,7 @@ impl Classes {
     }
 
     /// Gives objects their places and finds what cannot be.
-    fn place(&mut self, facts: &Facts<'_>) -> Result<(), Diagnostic> {
+    fn place(&mut self, facts: &KernelModuleInfo<'_>) -> Result<(), SourceDiagnostic> {
         for at in 0..self.memories.len() {
             if self.parents[at] != at as u32 {
                 continue;
@@ -272,7 +272,7 @@ impl Classes {
                 continue;
             };
             memory.objects.sort_by_key(|o| (o.size.is_none(), o.id));
-            let same = |o: &Object| o.region() == first.region();
+            let same = |o: &PointsToObject| o.region() == first.region();
             if memory.is_physical || !memory.objects.iter().all(same) {
                 memory.generic = Some(memory.is_physical);
                 memory.is_physical = false;
@@ -282,7 +282,7 @@ impl Classes {
             }
             for object in &mut memory.objects {
                 let size = match object.region() {
-                    Region::Own if memory.generic.is_some() => &mut memory.own_size,
+                    PointerRegion::Own if memory.generic.is_some() => &mut memory.own_size,
                     _ => &mut memory.size,
                 };
                 object.offset = *size;
@@ -296,7 +296,7 @@ impl Classes {
     }
 }
 
-impl Object {
+impl PointsToObject {
     /// Whether it is one that every launch finds as the last one left it, or a constant.
     fn is_of_program(&self) -> bool {
         matches!(
@@ -306,28 +306,28 @@ impl Object {
     }
 
     /// Where it is.
-    pub fn region(&self) -> Region {
+    pub fn region(&self) -> PointerRegion {
         match self.class {
-            StorageClass::Workgroup => Region::Shared,
-            _ => Region::Own,
+            StorageClass::Workgroup => PointerRegion::Shared,
+            _ => PointerRegion::Own,
         }
     }
 }
 
-impl Memory {
+impl PointsToSet {
     /// Whether its pointers say which region they are to.
     pub fn is_generic(&self) -> bool {
         self.generic.is_some()
     }
 
     /// The regions that its pointers may be to.
-    pub fn regions(&self) -> Vec<Region> {
+    pub fn regions(&self) -> Vec<PointerRegion> {
         let has = |region| self.objects.iter().any(|o| o.region() == region);
         let buffers = self.is_physical || self.generic == Some(true);
         let mut all = Vec::new();
-        all.extend(buffers.then_some(Region::Buffer));
-        all.extend(has(Region::Shared).then_some(Region::Shared));
-        all.extend(has(Region::Own).then_some(Region::Own));
+        all.extend(buffers.then_some(PointerRegion::Buffer));
+        all.extend(has(PointerRegion::Shared).then_some(PointerRegion::Shared));
+        all.extend(has(PointerRegion::Own).then_some(PointerRegion::Own));
         all
     }
 
@@ -340,21 +340,24 @@ impl Memory {
     }
 
     /// Bytes of a region's objects whose size is known.
-    pub fn size_of(&self, region: Region) -> u64 {
+    pub fn size_of(&self, region: PointerRegion) -> u64 {
         match region {
-            Region::Own if self.is_generic() => self.own_size,
+            PointerRegion::Own if self.is_generic() => self.own_size,
             _ => self.size,
         }
     }
 
     /// Whether nothing writes what an invocation has of it.
     pub fn is_constant(&self) -> bool {
-        let mut own = self.objects.iter().filter(|o| o.region() == Region::Own);
+        let mut own = self
+            .objects
+            .iter()
+            .filter(|o| o.region() == PointerRegion::Own);
         own.all(|o| o.class == StorageClass::UniformConstant)
     }
 
     /// What the array is of.
-    pub fn element(&self) -> Scalar {
+    pub fn element(&self) -> MemoryScalar {
         match self.scalar {
             Some(scalar)
                 if !self.is_mixed
@@ -364,7 +367,7 @@ impl Memory {
             {
                 scalar
             }
-            _ => Scalar::Int(self.piece.clamp(1, 8).max(self.word) * 8),
+            _ => MemoryScalar::Int(self.piece.clamp(1, 8).max(self.word) * 8),
         }
     }
 
@@ -380,19 +383,23 @@ impl Memory {
 
     /// Notes an atomic operation.
     fn atomic(&mut self, size: u32, is_integral: bool) {
-        if self.objects.iter().any(|o| o.region() == Region::Shared) {
+        if self
+            .objects
+            .iter()
+            .any(|o| o.region() == PointerRegion::Shared)
+        {
             self.word = self.word.max(size).max(4);
             self.is_integral |= is_integral;
         }
     }
 
     /// Notes an access.
-    fn access(&mut self, scalar: Option<Scalar>, align: u32) {
+    fn access(&mut self, scalar: Option<MemoryScalar>, align: u32) {
         let scalar = match scalar {
-            Some(Scalar::Bool) => Some(Scalar::Int(8)),
+            Some(MemoryScalar::Bool) => Some(MemoryScalar::Int(8)),
             other => other,
         };
-        let size = scalar.map_or(8, Scalar::size).min(align.max(1));
+        let size = scalar.map_or(8, MemoryScalar::size).min(align.max(1));
         self.piece = match self.piece {
             0 => size,
             piece => piece.min(size),

@@ -1,19 +1,19 @@
 //! Values as words of bits, as memory has them.
 
-use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// The bits of each component: a word, or two.
-    pub fn bits(&mut self, value: Id, shape: Shape) -> Vec<Id> {
-        let Shape { kind, count } = shape;
+    pub fn bits(&mut self, value: Id, shape: EmulatedShape) -> Vec<Id> {
+        let EmulatedShape { kind, count } = shape;
         let word = self.uint();
         match kind {
-            Kind::Wide { .. } => {
+            EmulatedScalar::Wide { .. } => {
                 let lanes = match count {
                     1 => vec![self.halves(value)],
                     _ => (0..count)
@@ -27,7 +27,7 @@ impl<'a> Emulator<'a> {
                 };
                 lanes.concat()
             }
-            Kind::Long => {
+            EmulatedScalar::Long => {
                 let (whole, part) = (self.uints(2 * count), self.uint());
                 // Wider vectors than four have no type: two by two.
                 if count > 2 {
@@ -41,8 +41,8 @@ impl<'a> Emulator<'a> {
             kind => {
                 let ty = self.uints(count);
                 let words = match kind {
-                    Kind::Half => self.half_bits(value, count),
-                    Kind::Narrow { .. } | Kind::Word { signed: false } => value,
+                    EmulatedScalar::Half => self.half_bits(value, count),
+                    EmulatedScalar::Narrow { .. } | EmulatedScalar::Word { signed: false } => value,
                     _ => self.op(Op::Bitcast, ty, &[value]),
                 };
                 match count {
@@ -54,9 +54,9 @@ impl<'a> Emulator<'a> {
     }
 
     /// A value of its components' bits.
-    pub fn of_bits(&mut self, parts: &[Id], shape: Shape, ty: Id) -> Id {
-        let Shape { kind, count } = shape;
-        if matches!(kind, Kind::Wide { .. }) {
+    pub fn of_bits(&mut self, parts: &[Id], shape: EmulatedShape, ty: Id) -> Id {
+        let EmulatedShape { kind, count } = shape;
+        if matches!(kind, EmulatedScalar::Wide { .. }) {
             let (lanes, _) = parts.as_chunks::<2>();
             return self.joined(lanes, Some(ty));
         }
@@ -68,8 +68,8 @@ impl<'a> Emulator<'a> {
             }
         };
         match kind {
-            Kind::Half => self.half_values(words, count),
-            Kind::Narrow { .. } | Kind::Word { signed: false } => words,
+            EmulatedScalar::Half => self.half_values(words, count),
+            EmulatedScalar::Narrow { .. } | EmulatedScalar::Word { signed: false } => words,
             _ => self.op(Op::Bitcast, ty, &[words]),
         }
     }
@@ -113,7 +113,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// `OpBitcast`, and pointers as numbers.
-    pub fn bitcast(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    pub fn bitcast(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let from = self.shape(inst.id(0));
         let ty = inst.result_type();
         let to = inst.result().and_then(|id| self.shape(id));
@@ -127,8 +127,8 @@ impl<'a> Emulator<'a> {
         let (Some(from), Some(to)) = (from, to) else {
             return Ok(());
         };
-        let narrow = |s: Shape| matches!(s.kind, Kind::Narrow { .. });
-        let wide = |s: Shape| matches!(s.kind, Kind::Wide { .. });
+        let narrow = |s: EmulatedShape| matches!(s.kind, EmulatedScalar::Narrow { .. });
+        let wide = |s: EmulatedShape| matches!(s.kind, EmulatedScalar::Wide { .. });
         let is_same = from.count == to.count
             && (narrow(from) && narrow(to) || wide(from) && wide(to))
             && from.kind.width() == to.kind.width();
@@ -140,7 +140,7 @@ impl<'a> Emulator<'a> {
         let words = self.packed_words(&parts, from.kind.width());
         let parts = self.unpacked(&words, to.kind.width(), to.count);
         let wanted = to.count * to.kind.width().div_ceil(32);
-        if parts.len() as u32 != wanted || to.kind == Kind::Long && to.count > 2 {
+        if parts.len() as u32 != wanted || to.kind == EmulatedScalar::Long && to.count > 2 {
             return Err(self.refuse(inst, "this bitcast"));
         }
         let value = self.of_bits(&parts, to, ty);

@@ -1,7 +1,7 @@
 //! Ways into buffers of words: where a pointer leads is followed from access chain to access chain.
 
-use super::emitter::Emulator;
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
@@ -9,8 +9,8 @@ use spirula_spirv::ir::InstRef;
 
 /// Where a pointer leads.
 #[derive(Clone, Copy)]
-pub struct Chain {
-    pub base: Base,
+pub struct WordBufferPointer {
+    pub base: WordBufferBase,
     /// Bytes from the beginning: constant ones, and a word.
     pub bytes: u32,
     pub more: Option<Id>,
@@ -23,7 +23,7 @@ pub struct Chain {
 }
 
 #[derive(Clone, Copy)]
-pub enum Base {
+pub enum WordBufferBase {
     /// A variable, and which of its descriptors; a class of words by four or one by one.
     Variable {
         id: Id,
@@ -34,19 +34,19 @@ pub enum Base {
     Address([Id; 2]),
 }
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// Where an access chain leads from somewhere.
     pub fn stepped(
         &mut self,
         inst: InstRef<'a>,
-        mut chain: Chain,
+        mut chain: WordBufferPointer,
         indices: &[Id],
-    ) -> Result<Chain, Diagnostic> {
+    ) -> Result<WordBufferPointer, SourceDiagnostic> {
         for index in indices {
             let refused = || self.refuse(inst, "this way into a buffer");
             let def = self.def(chain.ty).ok_or_else(refused)?;
             let constant = self.definitions.constant(self.source, *index);
-            if let Base::Variable {
+            if let WordBufferBase::Variable {
                 descriptor,
                 id,
                 class,
@@ -55,7 +55,7 @@ impl<'a> Emulator<'a> {
                 && self.is_descriptors(id, chain.ty)
             {
                 let descriptor = Some(*index);
-                chain.base = Base::Variable {
+                chain.base = WordBufferBase::Variable {
                     id,
                     descriptor,
                     class,
@@ -110,29 +110,29 @@ impl<'a> Emulator<'a> {
     }
 
     /// So many bytes further on.
-    pub fn further(&self, chain: &mut Chain, bytes: u32) {
+    pub fn further(&self, chain: &mut WordBufferPointer, bytes: u32) {
         chain.bytes = chain.bytes.wrapping_add(bytes);
         chain.align = chain.align.min(power(bytes));
     }
 
     /// The byte that is reached, counted from the beginning, or from the address' lower word.
-    pub fn byte(&mut self, chain: Chain, add: u32) -> Id {
+    pub fn byte(&mut self, chain: WordBufferPointer, add: u32) -> Id {
         let (word, bytes) = (self.uint(), self.number(chain.bytes.wrapping_add(add)));
         let bytes = match chain.more {
             Some(more) => self.op(Op::IAdd, word, &[more, bytes]),
             None => bytes,
         };
         match chain.base {
-            Base::Address([low, _]) => self.op(Op::IAdd, word, &[low, bytes]),
-            Base::Variable { .. } => bytes,
+            WordBufferBase::Address([low, _]) => self.op(Op::IAdd, word, &[low, bytes]),
+            WordBufferBase::Variable { .. } => bytes,
         }
     }
 
     /// A pointer to the word with a byte in it.
-    pub fn word_pointer(&mut self, chain: Chain, add: u32) -> Id {
+    pub fn word_pointer(&mut self, chain: WordBufferPointer, add: u32) -> Id {
         let (word, byte) = (self.uint(), self.byte(chain, add));
         match chain.base {
-            Base::Variable {
+            WordBufferBase::Variable {
                 id,
                 descriptor,
                 class,
@@ -152,7 +152,7 @@ impl<'a> Emulator<'a> {
                 let pointer = self.pointer(class, word);
                 self.op(Op::AccessChain, pointer, &path)
             }
-            Base::Address([low, high]) => {
+            WordBufferBase::Address([low, high]) => {
                 // The bytes are some of a buffer, so fewer than the lower word counts.
                 let (truth, pair) = (self.truth(), self.uints(2));
                 let carries = self.op(Op::ULessThan, truth, &[byte, low]);

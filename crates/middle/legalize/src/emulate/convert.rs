@@ -1,15 +1,15 @@
 //! Conversions between numbers.
 
-use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// A conversion of which either side changes.
-    pub fn convert(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    pub fn convert(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let from = self.shape(inst.id(0));
         let to = inst.result().and_then(|id| self.shape(id));
         let (Some(from), Some(to), Some(ty)) = (from, to, inst.result_type()) else {
@@ -28,11 +28,11 @@ impl<'a> Emulator<'a> {
         Ok(())
     }
 
-    fn between_floats(&mut self, inst: InstRef<'a>, from: Shape, to: Shape) -> Id {
+    fn between_floats(&mut self, inst: InstRef<'a>, from: EmulatedShape, to: EmulatedShape) -> Id {
         match (from.kind, to.kind) {
-            (Kind::Half, Kind::Float | Kind::Half) => inst.id(0),
-            (Kind::Half, _) => self.again(inst, &[]),
-            (Kind::Float, _) => self.rounded(inst.id(0), to.count),
+            (EmulatedScalar::Half, EmulatedScalar::Float | EmulatedScalar::Half) => inst.id(0),
+            (EmulatedScalar::Half, _) => self.again(inst, &[]),
+            (EmulatedScalar::Float, _) => self.rounded(inst.id(0), to.count),
             _ => {
                 let value = self.again(inst, &[]);
                 self.rounded(value, to.count)
@@ -44,10 +44,10 @@ impl<'a> Emulator<'a> {
         &mut self,
         value: Id,
         signed: bool,
-        (from, to): (Shape, Shape),
+        (from, to): (EmulatedShape, EmulatedShape),
         ty: Id,
     ) -> Id {
-        let is_wide = |s: Shape| matches!(s.kind, Kind::Wide { .. });
+        let is_wide = |s: EmulatedShape| matches!(s.kind, EmulatedScalar::Wide { .. });
         let word = self.uint();
         if is_wide(from) && is_wide(to) {
             return value;
@@ -61,17 +61,17 @@ impl<'a> Emulator<'a> {
                 _ => self.op(Op::CompositeConstruct, ty_words, &low),
             };
             return match to.kind {
-                Kind::Narrow { .. } => self.masked(low, to),
+                EmulatedScalar::Narrow { .. } => self.masked(low, to),
                 _ => self.signed(low, to, ty),
             };
         }
         let whole = match from.kind {
-            Kind::Narrow { .. } if signed => self.extended_sign(value, from),
+            EmulatedScalar::Narrow { .. } if signed => self.extended_sign(value, from),
             _ => self.unsigned(value, from),
         };
         if !is_wide(to) {
             return match to.kind {
-                Kind::Narrow { .. } => self.masked(whole, to),
+                EmulatedScalar::Narrow { .. } => self.masked(whole, to),
                 _ => self.signed(whole, to, ty),
             };
         }
@@ -92,23 +92,28 @@ impl<'a> Emulator<'a> {
     }
 
     /// A float of an integer.
-    fn of_integers(&mut self, inst: InstRef<'a>, from: Shape, to: Shape) -> Result<Id, Diagnostic> {
+    fn of_integers(
+        &mut self,
+        inst: InstRef<'a>,
+        from: EmulatedShape,
+        to: EmulatedShape,
+    ) -> Result<Id, SourceDiagnostic> {
         let signed = inst.op() == Op::ConvertSToF;
-        if !matches!(from.kind, Kind::Wide { .. }) {
+        if !matches!(from.kind, EmulatedScalar::Wide { .. }) {
             let value = match from.kind {
-                Kind::Narrow { .. } if signed => self.extended_sign(inst.id(0), from),
+                EmulatedScalar::Narrow { .. } if signed => self.extended_sign(inst.id(0), from),
                 _ => inst.id(0),
             };
             let made = self.again(inst, &[(inst.id(0), value)]);
             return Ok(match to.kind {
-                Kind::Half => self.rounded(made, to.count),
+                EmulatedScalar::Half => self.rounded(made, to.count),
                 _ => made,
             });
         }
         let mut floats = Vec::new();
         for lane in self.wide_lanes(inst.id(0)) {
             floats.push(match to.kind {
-                Kind::Long => self.wide_to_double(lane, signed, inst)?,
+                EmulatedScalar::Long => self.wide_to_double(lane, signed, inst)?,
                 _ => self.wide_to_float(lane, signed),
             });
         }
@@ -119,7 +124,7 @@ impl<'a> Emulator<'a> {
             (all, None) => all[0],
         };
         Ok(match to.kind {
-            Kind::Half => self.rounded(made, to.count),
+            EmulatedScalar::Half => self.rounded(made, to.count),
             _ => made,
         })
     }
@@ -176,7 +181,7 @@ impl<'a> Emulator<'a> {
         lane: [Id; 2],
         signed: bool,
         inst: InstRef<'a>,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let double = self.ty(Op::TypeFloat, &[64]);
         let int = self.ty(Op::TypeInt, &[32, 1]);
         if inst.result_type().is_none() {
@@ -205,16 +210,21 @@ impl<'a> Emulator<'a> {
     }
 
     /// An integer of a float.
-    fn of_floats(&mut self, inst: InstRef<'a>, from: Shape, to: Shape) -> Result<Id, Diagnostic> {
-        if !matches!(to.kind, Kind::Wide { .. }) {
+    fn of_floats(
+        &mut self,
+        inst: InstRef<'a>,
+        from: EmulatedShape,
+        to: EmulatedShape,
+    ) -> Result<Id, SourceDiagnostic> {
+        if !matches!(to.kind, EmulatedScalar::Wide { .. }) {
             let made = self.again(inst, &[]);
             return Ok(match to.kind {
-                Kind::Narrow { .. } => self.masked(made, to),
+                EmulatedScalar::Narrow { .. } => self.masked(made, to),
                 _ => made,
             });
         }
         let signed = inst.op() == Op::ConvertFToS;
-        let is_long = from.kind == Kind::Long;
+        let is_long = from.kind == EmulatedScalar::Long;
         let (word, truth) = (self.uint(), self.truth());
         let ty = if is_long {
             self.ty(Op::TypeFloat, &[64])

@@ -1,7 +1,7 @@
 //! Quotients and remainders of 64 bits, by a function that divides bit by bit.
 
-use super::emitter::Emulator;
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::Module;
@@ -10,9 +10,9 @@ use spirula_spirv::text;
 
 const TEXT: &str = include_str!("../../library/divide.spvasm");
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// The function of two integers without signs that gives quotient and remainder.
-    fn divider(&mut self) -> Result<Id, Diagnostic> {
+    fn divider(&mut self) -> Result<Id, SourceDiagnostic> {
         if let Some(known) = self.divider {
             return Ok(known);
         }
@@ -28,7 +28,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// A quotient or remainder. By zero it is what comes out, as it may be anything.
-    pub fn divided(&mut self, op: Op, a: [Id; 2], b: [Id; 2]) -> Result<[Id; 2], Diagnostic> {
+    pub fn divided(&mut self, op: Op, a: [Id; 2], b: [Id; 2]) -> Result<[Id; 2], SourceDiagnostic> {
         let function = self.divider()?;
         let (word, truth) = (self.uint(), self.truth());
         let (pair, both) = (self.uints(2), self.uints(4));

@@ -1,10 +1,10 @@
 //! The module under change, and new instructions in it.
 
-use super::chains::Chain;
-use super::kinds::{Kind, Shape, shapes};
-use super::{Lacking, is_gone};
+use super::chains::WordBufferPointer;
+use super::kinds::{EmulatedScalar, EmulatedShape, shapes};
+use super::{MissingNumericTypes, is_gone};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
@@ -14,14 +14,14 @@ use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// A module under change. `source` is as it was; instructions of both have the same handles and ids.
-pub struct Emulator<'a> {
+pub struct TypeEmulator<'a> {
     pub source: &'a Module,
-    pub lacking: Lacking,
+    pub lacking: MissingNumericTypes,
     pub definitions: Definitions,
     pub decorations: Decorations,
     pub layouts: Layouts,
     pub ids: IdWords,
-    pub shapes: IdMap<Option<Shape>>,
+    pub shapes: IdMap<Option<EmulatedShape>>,
     pub m: Module,
     /// New instructions go before this one.
     pub at: Inst,
@@ -33,7 +33,7 @@ pub struct Emulator<'a> {
     /// The function that divides.
     pub divider: Option<Id>,
     /// Where pointers into buffers of words lead.
-    pub chains: FxHashMap<Id, Chain>,
+    pub chains: FxHashMap<Id, WordBufferPointer>,
     /// Buffers of words.
     pub packed: IdMap<bool>,
     /// Arrays that vectors of 64-bit integers became, by their lengths.
@@ -44,9 +44,9 @@ pub struct Emulator<'a> {
     replaced: IdMap<bool>,
 }
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// Analyses a module.
-    pub fn new(source: &'a Module, lacking: Lacking) -> Result<Self, Diagnostic> {
+    pub fn new(source: &'a Module, lacking: MissingNumericTypes) -> Result<Self, SourceDiagnostic> {
         let definitions = Definitions::compute(source);
         let decorations = Decorations::compute(source);
         let layouts = Layouts::compute(source, &definitions, &decorations, |id| {
@@ -57,7 +57,7 @@ impl<'a> Emulator<'a> {
         let any = source.all_insts().next().map(InstRef::handle);
         let at = front.or(any);
         let at = at.ok_or_else(|| crate::facts::refusal("an empty module"))?;
-        Ok(Emulator {
+        Ok(TypeEmulator {
             shapes: shapes(source, lacking),
             ids: IdWords::new(source),
             m: source.clone(),
@@ -81,7 +81,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Changes everything.
-    pub fn run(mut self) -> Result<Module, Vec<Diagnostic>> {
+    pub fn run(mut self) -> Result<Module, Vec<SourceDiagnostic>> {
         let mut faults = Vec::new();
         faults.extend(self.pack().err());
         for func in self.source.functions() {
@@ -150,16 +150,16 @@ impl<'a> Emulator<'a> {
     }
 
     /// The shape of a value of the source.
-    pub fn shape(&self, value: Id) -> Option<Shape> {
+    pub fn shape(&self, value: Id) -> Option<EmulatedShape> {
         let ty = self.type_of(value)?;
         // Values that came after the source have no shape.
         (ty.word() < self.source.bound()).then(|| self.shapes[ty])?
     }
 
     /// The refusal of an instruction.
-    pub fn refuse(&self, inst: InstRef<'_>, what: &str) -> Diagnostic {
+    pub fn refuse(&self, inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
         let text = format!("{what} cannot be done without what the device lacks");
-        Diagnostic::error(inst.place(), text)
+        SourceDiagnostic::error(inst.place(), text)
     }
 
     /// Puts a new instruction in its place.
@@ -359,9 +359,9 @@ impl<'a> Emulator<'a> {
     }
 
     /// A value of words without a sign.
-    pub fn unsigned(&mut self, value: Id, shape: Shape) -> Id {
+    pub fn unsigned(&mut self, value: Id, shape: EmulatedShape) -> Id {
         match shape.kind {
-            Kind::Word { signed: true } => {
+            EmulatedScalar::Word { signed: true } => {
                 let ty = self.uints(shape.count);
                 self.op(Op::Bitcast, ty, &[value])
             }
@@ -370,9 +370,9 @@ impl<'a> Emulator<'a> {
     }
 
     /// Words as a value of a type of the source.
-    pub fn signed(&mut self, value: Id, shape: Shape, ty: Id) -> Id {
+    pub fn signed(&mut self, value: Id, shape: EmulatedShape, ty: Id) -> Id {
         match shape.kind {
-            Kind::Word { signed: true } => self.op(Op::Bitcast, ty, &[value]),
+            EmulatedScalar::Word { signed: true } => self.op(Op::Bitcast, ty, &[value]),
             _ => value,
         }
     }

@@ -1,9 +1,9 @@
 //! Functions of GLSL.std.450.
 
-use super::emitter::Emulator;
+use super::emitter::TypeEmulator;
 use super::half::EXACT;
-use super::kinds::{Kind, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::kinds::{EmulatedScalar, EmulatedShape};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
@@ -17,9 +17,13 @@ const SIGNED: &[u32] = &[
     glsl::SCLAMP,
 ];
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// A function of which something changes.
-    pub fn extended(&mut self, inst: InstRef<'a>, shape: Option<Shape>) -> Result<(), Diagnostic> {
+    pub fn extended(
+        &mut self,
+        inst: InstRef<'a>,
+        shape: Option<EmulatedShape>,
+    ) -> Result<(), SourceDiagnostic> {
         let set = self.ids.set(inst).map(|set| set.name);
         if set != Some("GLSL.std.450") {
             // What is not semantic only names things.
@@ -32,8 +36,8 @@ impl<'a> Emulator<'a> {
         }
         let number = inst.word(1);
         match shape.map(|s| s.kind) {
-            Some(Kind::Wide { .. }) => self.wide_function(inst, number),
-            Some(Kind::Half) => {
+            Some(EmulatedScalar::Wide { .. }) => self.wide_function(inst, number),
+            Some(EmulatedScalar::Half) => {
                 let made = inst.result().and_then(|id| self.shape(id));
                 let parts = [
                     glsl::MODF,
@@ -45,7 +49,7 @@ impl<'a> Emulator<'a> {
                     return Err(self.refuse(inst, "a part of a float of 16 bits"));
                 }
                 if let Some(made) =
-                    made.filter(|s| s.kind == Kind::Half && !EXACT.contains(&number))
+                    made.filter(|s| s.kind == EmulatedScalar::Half && !EXACT.contains(&number))
                 {
                     let value = self.again(inst, &[]);
                     let value = self.rounded(value, made.count);
@@ -73,7 +77,7 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    fn wide_function(&mut self, inst: InstRef<'a>, number: u32) -> Result<(), Diagnostic> {
+    fn wide_function(&mut self, inst: InstRef<'a>, number: u32) -> Result<(), SourceDiagnostic> {
         let operands: Vec<Id> = inst.ids(2).collect();
         let signed = SIGNED.contains(&number);
         let (less, more) = match signed {

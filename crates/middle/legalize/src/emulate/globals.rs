@@ -1,17 +1,17 @@
 //! Types and constants.
 
-use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::convert::f16_to_f32;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::{Inst, InstRef, Section};
 use spirula_spirv::{Id, IdMap};
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// Defines types and constants anew, in place.
-    pub fn globals(&mut self) -> Result<(), Diagnostic> {
+    pub fn globals(&mut self) -> Result<(), SourceDiagnostic> {
         for inst in self.source.section(Section::Globals) {
             let Some(id) = inst.result() else { continue };
             self.at = inst.handle();
@@ -60,13 +60,13 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    fn retype(&mut self, inst: InstRef<'a>, shape: Shape) {
+    fn retype(&mut self, inst: InstRef<'a>, shape: EmulatedShape) {
         let id = inst.words()[0];
         let (op, words) = match (shape.kind, shape.count) {
-            (Kind::Narrow { .. }, 1) => (Op::TypeInt, vec![id, 32, 0]),
-            (Kind::Half, 1) => (Op::TypeFloat, vec![id, 32]),
-            (Kind::Wide { .. }, 1) => (Op::TypeVector, vec![id, self.uint().word(), 2]),
-            (Kind::Wide { .. }, count) => {
+            (EmulatedScalar::Narrow { .. }, 1) => (Op::TypeInt, vec![id, 32, 0]),
+            (EmulatedScalar::Half, 1) => (Op::TypeFloat, vec![id, 32]),
+            (EmulatedScalar::Wide { .. }, 1) => (Op::TypeVector, vec![id, self.uint().word(), 2]),
+            (EmulatedScalar::Wide { .. }, count) => {
                 if let Some((_, first)) = self.arrays.iter().find(|(n, _)| *n == count) {
                     let first = *first;
                     self.same.push((inst.handle(), first));
@@ -94,7 +94,7 @@ impl<'a> Emulator<'a> {
         annotations.any(|a| a.op() == Op::MemberDecorate && a.word(2) == Decoration::Offset.0)
     }
 
-    fn scalar(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    fn scalar(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let shape = inst.result().and_then(|id| self.shape(id));
         let Some(kind) = shape.map(|s| s.kind).filter(|k| k.changes()) else {
             return Ok(());
@@ -102,7 +102,7 @@ impl<'a> Emulator<'a> {
         let words = inst.words();
         let bits = words[2];
         let (op, words) = match kind {
-            Kind::Narrow { width, .. } => {
+            EmulatedScalar::Narrow { width, .. } => {
                 let bits = bits & (u32::MAX >> (32 - width));
                 (inst.op(), vec![words[0], words[1], bits])
             }
@@ -110,7 +110,7 @@ impl<'a> Emulator<'a> {
                 let what = "a specialisation constant of 64 bits, or a float of 16,";
                 return Err(self.refuse(inst, what));
             }
-            Kind::Half => {
+            EmulatedScalar::Half => {
                 let value = f16_to_f32(bits as u16);
                 (inst.op(), vec![words[0], words[1], value.to_bits()])
             }

@@ -3,9 +3,9 @@
 //! A result of `+ - * / sqrt` of halves, computed in 32 bits and rounded to 16, is the one rounded once
 //! (Figueroa, "When is double rounding innocuous?", 1995).
 
-use super::emitter::Emulator;
-use super::kinds::{MOVES, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedShape, MOVES};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
@@ -57,9 +57,13 @@ const SMALLEST: u32 = 0x3880_0000;
 /// 65520, from which on halves are infinite.
 const LARGEST: u32 = 0x477f_f000;
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// An operation of which something is a half.
-    pub fn half(&mut self, inst: InstRef<'a>, made: Option<Shape>) -> Result<(), Diagnostic> {
+    pub fn half(
+        &mut self,
+        inst: InstRef<'a>,
+        made: Option<EmulatedShape>,
+    ) -> Result<(), SourceDiagnostic> {
         if PLAIN.contains(&inst.op()) || MOVES.contains(&inst.op()) {
             return Ok(());
         }

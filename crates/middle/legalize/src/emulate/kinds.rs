@@ -1,13 +1,13 @@
 //! What types are to the emulation.
 
-use super::Lacking;
+use super::MissingNumericTypes;
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Module, Section};
 
 /// A scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EmulatedScalar {
     /// An integer of 8 or 16 bits that becomes a word.
     Narrow { width: u32, signed: bool },
     /// A float of 16 bits that becomes one of 32.
@@ -24,32 +24,35 @@ pub enum Kind {
     Bool,
 }
 
-impl Kind {
+impl EmulatedScalar {
     /// Whether it becomes another type.
     pub fn changes(self) -> bool {
-        matches!(self, Kind::Narrow { .. } | Kind::Half | Kind::Wide { .. })
+        matches!(
+            self,
+            EmulatedScalar::Narrow { .. } | EmulatedScalar::Half | EmulatedScalar::Wide { .. }
+        )
     }
 
     /// Whether it is smaller than a word.
     pub fn is_small(self) -> bool {
-        matches!(self, Kind::Narrow { .. } | Kind::Half)
+        matches!(self, EmulatedScalar::Narrow { .. } | EmulatedScalar::Half)
     }
 
     /// Bits of it in memory.
     pub fn width(self) -> u32 {
         match self {
-            Kind::Narrow { width, .. } => width,
-            Kind::Half => 16,
-            Kind::Wide { .. } | Kind::Long => 64,
-            Kind::Word { .. } | Kind::Float | Kind::Bool => 32,
+            EmulatedScalar::Narrow { width, .. } => width,
+            EmulatedScalar::Half => 16,
+            EmulatedScalar::Wide { .. } | EmulatedScalar::Long => 64,
+            EmulatedScalar::Word { .. } | EmulatedScalar::Float | EmulatedScalar::Bool => 32,
         }
     }
 }
 
 /// A scalar, or a vector of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    pub kind: Kind,
+pub struct EmulatedShape {
+    pub kind: EmulatedScalar,
     pub count: u32,
 }
 
@@ -65,30 +68,30 @@ pub const MOVES: &[Op] = &[
 ];
 
 /// The shapes of a module's types by id.
-pub fn shapes(module: &Module, lacking: Lacking) -> IdMap<Option<Shape>> {
+pub fn shapes(module: &Module, lacking: MissingNumericTypes) -> IdMap<Option<EmulatedShape>> {
     let mut shapes = IdMap::new(module.bound(), None);
     for inst in module.section(Section::Globals) {
         let Some(id) = inst.result() else { continue };
-        let scalar = |kind| Some(Shape { kind, count: 1 });
+        let scalar = |kind| Some(EmulatedShape { kind, count: 1 });
         let shape = match inst.op() {
-            Op::TypeBool => scalar(Kind::Bool),
+            Op::TypeBool => scalar(EmulatedScalar::Bool),
             Op::TypeInt => {
                 let (width, signed) = (inst.word(0), inst.word(1) != 0);
                 match width {
-                    8 | 16 if lacking.narrow => scalar(Kind::Narrow { width, signed }),
-                    32 => scalar(Kind::Word { signed }),
-                    64 if lacking.wide => scalar(Kind::Wide { signed }),
-                    64 => scalar(Kind::Long),
+                    8 | 16 if lacking.narrow => scalar(EmulatedScalar::Narrow { width, signed }),
+                    32 => scalar(EmulatedScalar::Word { signed }),
+                    64 if lacking.wide => scalar(EmulatedScalar::Wide { signed }),
+                    64 => scalar(EmulatedScalar::Long),
                     _ => None,
                 }
             }
             Op::TypeFloat if inst.operands().len() == 1 => match inst.word(0) {
-                16 if lacking.narrow => scalar(Kind::Half),
-                32 => scalar(Kind::Float),
-                64 => scalar(Kind::Long),
+                16 if lacking.narrow => scalar(EmulatedScalar::Half),
+                32 => scalar(EmulatedScalar::Float),
+                64 => scalar(EmulatedScalar::Long),
                 _ => None,
             },
-            Op::TypeVector => shapes[inst.id(0)].map(|part: Shape| Shape {
+            Op::TypeVector => shapes[inst.id(0)].map(|part: EmulatedShape| EmulatedShape {
                 kind: part.kind,
                 count: inst.word(1),
             }),

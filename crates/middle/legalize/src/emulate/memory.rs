@@ -2,10 +2,10 @@
 //!
 //! Pointers into them are no values any more (`chains`); each load and store computes its words.
 
-use super::chains::{Base, Chain};
-use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::chains::{WordBufferBase, WordBufferPointer};
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, StorageClass};
@@ -36,7 +36,7 @@ pub fn passes_pointers(module: &Module) -> bool {
     })
 }
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// Whether something in a type is smaller than a word and changes.
     fn has_small(&self, ty: Id) -> bool {
         let mut work = vec![ty];
@@ -56,7 +56,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Has variables with something small in them be arrays of words.
-    pub fn pack(&mut self) -> Result<(), Diagnostic> {
+    pub fn pack(&mut self) -> Result<(), SourceDiagnostic> {
         if !self.lacking.narrow {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Where a pointer of the source leads, if that is to words.
-    fn chain(&self, pointer: Id) -> Option<Chain> {
+    fn chain(&self, pointer: Id) -> Option<WordBufferPointer> {
         if let Some(known) = self.chains.get(&pointer) {
             return Some(*known);
         }
@@ -151,8 +151,8 @@ impl<'a> Emulator<'a> {
         }
         let variable = self.def(pointer)?;
         let ty = self.def(variable.result_type()?)?.id(1);
-        Some(Chain {
-            base: Base::Variable {
+        Some(WordBufferPointer {
+            base: WordBufferBase::Variable {
                 id: pointer,
                 descriptor: None,
                 class: StorageClass(variable.word(0)),
@@ -166,7 +166,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Changes an instruction if it is given a pointer to words, or makes one.
-    pub fn on_buffers(&mut self, inst: InstRef<'a>) -> Result<bool, Diagnostic> {
+    pub fn on_buffers(&mut self, inst: InstRef<'a>) -> Result<bool, SourceDiagnostic> {
         if !self.lacking.narrow {
             return Ok(false);
         }
@@ -211,7 +211,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Notes where an instruction's pointer leads, and drops it.
-    fn follow(&mut self, inst: InstRef<'a>, chain: Chain) {
+    fn follow(&mut self, inst: InstRef<'a>, chain: WordBufferPointer) {
         if let Some(result) = inst.result() {
             self.chains.insert(result, chain);
         }
@@ -219,7 +219,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Addresses of something small.
-    fn begins(&mut self, inst: InstRef<'a>) -> Result<bool, Diagnostic> {
+    fn begins(&mut self, inst: InstRef<'a>) -> Result<bool, SourceDiagnostic> {
         let pointer = inst.result_type().and_then(|ty| self.def(ty));
         let pointer = pointer.filter(|p| {
             let is_pointer = p.op() == Op::TypePointer;
@@ -233,7 +233,7 @@ impl<'a> Emulator<'a> {
             Op::ConvertUToPtr | Op::Bitcast => {
                 let given = self.shape(inst.id(0)).map(|s| s.kind);
                 let words = match given {
-                    Some(Kind::Long) => self.op(Op::Bitcast, pair, &[inst.id(0)]),
+                    Some(EmulatedScalar::Long) => self.op(Op::Bitcast, pair, &[inst.id(0)]),
                     _ => inst.id(0),
                 };
                 (words, false)
@@ -253,8 +253,8 @@ impl<'a> Emulator<'a> {
                 return Err(self.refuse(inst, &text));
             }
         };
-        let chain = Chain {
-            base: Base::Address(self.halves(words)),
+        let chain = WordBufferPointer {
+            base: WordBufferBase::Address(self.halves(words)),
             bytes: 0,
             more: None,
             align: 1,
@@ -271,7 +271,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Memory operands for a word: without the alignment of what was there, which addresses need.
-    fn access(&self, chain: Chain, access: &[u32]) -> Vec<u32> {
+    fn access(&self, chain: WordBufferPointer, access: &[u32]) -> Vec<u32> {
         let flags = access.first().copied().unwrap_or(0);
         let aligned = MemoryAccess::Aligned.0;
         let rest = match flags & aligned {
@@ -279,8 +279,8 @@ impl<'a> Emulator<'a> {
             _ => access.get(2..).unwrap_or(&[]),
         };
         let mut words = match chain.base {
-            Base::Address(_) => vec![flags | aligned, 4],
-            Base::Variable { .. } => vec![flags & !aligned],
+            WordBufferBase::Address(_) => vec![flags | aligned, 4],
+            WordBufferBase::Variable { .. } => vec![flags & !aligned],
         };
         if words == [0] {
             words.clear();
@@ -289,7 +289,7 @@ impl<'a> Emulator<'a> {
         words
     }
 
-    fn load_word(&mut self, chain: Chain, add: u32, access: &[u32]) -> Id {
+    fn load_word(&mut self, chain: WordBufferPointer, add: u32, access: &[u32]) -> Id {
         let (word, pointer) = (self.uint(), self.word_pointer(chain, add));
         let mut words = vec![pointer.word()];
         words.extend(self.access(chain, access));
@@ -297,7 +297,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// How far something is from the beginning of its word, in bits.
-    fn shift(&mut self, chain: Chain, add: u32) -> Id {
+    fn shift(&mut self, chain: WordBufferPointer, add: u32) -> Id {
         let (word, byte) = (self.uint(), self.byte(chain, add));
         let (three, eight) = (self.number(3), self.number(3));
         let at = self.op(Op::BitwiseAnd, word, &[byte, three]);
@@ -305,7 +305,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// Whether a value is whole words.
-    fn is_whole(&self, chain: Chain, shape: Shape) -> bool {
+    fn is_whole(&self, chain: WordBufferPointer, shape: EmulatedShape) -> bool {
         let width = shape.kind.width();
         width >= 32 || chain.align >= 4 && (shape.count * width).is_multiple_of(32)
     }
@@ -313,10 +313,10 @@ impl<'a> Emulator<'a> {
     fn loaded(
         &mut self,
         inst: InstRef<'a>,
-        chain: Chain,
+        chain: WordBufferPointer,
         ty: Id,
         access: &[u32],
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let Some(shape) = self.shapes[ty] else {
             let mut parts = Vec::new();
             for (part, chain) in self.parts(inst, chain, ty)? {
@@ -347,11 +347,11 @@ impl<'a> Emulator<'a> {
     fn stored(
         &mut self,
         inst: InstRef<'a>,
-        chain: Chain,
+        chain: WordBufferPointer,
         ty: Id,
         value: Id,
         access: &[u32],
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let Some(shape) = self.shapes[ty] else {
             for (n, (part, chain)) in self.parts(inst, chain, ty)?.into_iter().enumerate() {
                 let piece = self.extract(part, value, n as u32);
@@ -390,9 +390,9 @@ impl<'a> Emulator<'a> {
     fn parts(
         &mut self,
         inst: InstRef<'a>,
-        chain: Chain,
+        chain: WordBufferPointer,
         ty: Id,
-    ) -> Result<Vec<(Id, Chain)>, Diagnostic> {
+    ) -> Result<Vec<(Id, WordBufferPointer)>, SourceDiagnostic> {
         let refused = || self.refuse(inst, "this type beside something of 8 or 16 bits");
         let def = self.def(ty).ok_or_else(refused)?;
         let mut columns = vec![chain.columns];
@@ -430,7 +430,7 @@ impl<'a> Emulator<'a> {
         };
         let part = |(n, (ty, bytes)): (usize, (Id, u32))| {
             let columns = columns.get(n).or(columns.first()).copied().unwrap_or(0);
-            let mut part = Chain {
+            let mut part = WordBufferPointer {
                 ty,
                 columns,
                 ..chain
@@ -442,8 +442,12 @@ impl<'a> Emulator<'a> {
     }
 
     /// `OpArrayLength`, of the words.
-    fn length(&mut self, inst: InstRef<'a>, chain: Chain) -> Result<(), Diagnostic> {
-        let Base::Variable {
+    fn length(
+        &mut self,
+        inst: InstRef<'a>,
+        chain: WordBufferPointer,
+    ) -> Result<(), SourceDiagnostic> {
+        let WordBufferBase::Variable {
             id,
             descriptor,
             class,

@@ -30,14 +30,14 @@ mod narrow;
 mod rewrite;
 mod wide;
 
-use emitter::Emulator;
-use spirula_diagnostics::Diagnostic;
+use emitter::TypeEmulator;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{Module, Section};
 
 /// What a device lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lacking {
+pub struct MissingNumericTypes {
     /// Numbers of 8 and 16 bits, in registers or in memory.
     pub narrow: bool,
     /// Integers of 64 bits.
@@ -60,12 +60,12 @@ const NARROW: &[Capability] = &[
 /// What becomes of the module once nothing is lacked.
 const AFTER: &str = "dedup,adce,dedup,compact-ids";
 
-impl Lacking {
+impl MissingNumericTypes {
     /// What of a module's needs are among what is lacked, if `has` tells of each capability whether the
     /// device has it.
-    pub fn of(module: &Module, has: impl Fn(Capability) -> bool) -> Lacking {
+    pub fn of(module: &Module, has: impl Fn(Capability) -> bool) -> MissingNumericTypes {
         let lacked = lacked(module, has);
-        Lacking {
+        MissingNumericTypes {
             narrow: lacked.iter().any(|c| NARROW.contains(c)),
             wide: lacked.contains(&Capability::Int64),
         }
@@ -85,7 +85,7 @@ pub fn lacked(module: &Module, has: impl Fn(Capability) -> bool) -> Vec<Capabili
 ///
 /// # Errors
 /// When the module is malformed.
-pub fn freeze(module: &mut Module) -> Result<(), Diagnostic> {
+pub fn freeze(module: &mut Module) -> Result<(), SourceDiagnostic> {
     crate::compile::run(module, "freeze-spec-const")
 }
 
@@ -93,18 +93,21 @@ pub fn freeze(module: &mut Module) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// What cannot be done without it: at least one thing.
-pub fn emulate(module: &Module, lacking: Lacking) -> Result<Module, Vec<Diagnostic>> {
-    let one = |fault: Diagnostic| vec![fault];
+pub fn emulate(
+    module: &Module,
+    lacking: MissingNumericTypes,
+) -> Result<Module, Vec<SourceDiagnostic>> {
+    let one = |fault: SourceDiagnostic| vec![fault];
     let mut source = module.clone();
     if memory::passes_pointers(&source) {
         crate::compile::run(&mut source, "inline-all,adce").map_err(one)?;
     }
-    let mut made = Emulator::new(&source, lacking).map_err(one)?.run()?;
+    let mut made = TypeEmulator::new(&source, lacking).map_err(one)?.run()?;
     crate::compile::run(&mut made, AFTER).map_err(one)?;
     Ok(made)
 }
 
-fn is_gone(capability: Capability, lacking: Lacking) -> bool {
+fn is_gone(capability: Capability, lacking: MissingNumericTypes) -> bool {
     lacking.narrow && NARROW.contains(&capability)
         || lacking.wide && capability == Capability::Int64
 }

@@ -1,8 +1,8 @@
 //! Integers of 8 and 16 bits in words whose upper bits are zero.
 
-use super::emitter::Emulator;
-use super::kinds::{Kind, MOVES, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape, MOVES};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -61,9 +61,13 @@ const PLAIN: &[Op] = &[
     Op::GroupNonUniformBitwiseXor,
 ];
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// An operation of which something is narrow.
-    pub fn narrow(&mut self, inst: InstRef<'a>, made: Option<Shape>) -> Result<(), Diagnostic> {
+    pub fn narrow(
+        &mut self,
+        inst: InstRef<'a>,
+        made: Option<EmulatedShape>,
+    ) -> Result<(), SourceDiagnostic> {
         let op = inst.op();
         if PLAIN.contains(&op) || MOVES.contains(&op) {
             return Ok(());
@@ -81,7 +85,7 @@ impl<'a> Emulator<'a> {
         };
         for operand in operands {
             let shape = self.shape(operand);
-            if let Some(shape) = shape.filter(|s| matches!(s.kind, Kind::Narrow { .. })) {
+            if let Some(shape) = shape.filter(|s| matches!(s.kind, EmulatedScalar::Narrow { .. })) {
                 let value = self.extended_sign(operand, shape);
                 map.push((operand, value));
             }
@@ -96,14 +100,14 @@ impl<'a> Emulator<'a> {
     }
 
     /// Only the bits that a narrow integer has.
-    pub fn masked(&mut self, value: Id, shape: Shape) -> Id {
+    pub fn masked(&mut self, value: Id, shape: EmulatedShape) -> Id {
         let mask = self.numbers(u32::MAX >> (32 - shape.kind.width()), shape.count);
         let ty = self.uints(shape.count);
         self.op(Op::BitwiseAnd, ty, &[value, mask])
     }
 
     /// A narrow integer with its sign in the upper bits.
-    pub fn extended_sign(&mut self, value: Id, shape: Shape) -> Id {
+    pub fn extended_sign(&mut self, value: Id, shape: EmulatedShape) -> Id {
         let ty = self.uints(shape.count);
         let by = self.numbers(32 - shape.kind.width(), shape.count);
         let up = self.op(Op::ShiftLeftLogical, ty, &[value, by]);

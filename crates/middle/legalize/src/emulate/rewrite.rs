@@ -1,23 +1,21 @@
 //! Which instruction is changed how.
 
-use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-type Done = Result<(), Diagnostic>;
-
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// Changes an instruction of a function.
-    pub fn instruction(&mut self, inst: InstRef<'a>) -> Done {
+    pub fn instruction(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         self.at = inst.handle();
         if self.on_buffers(inst)? {
             return Ok(());
         }
         let made = inst.result().and_then(|id| self.shape(id));
-        let mut given: Option<Shape> = None;
+        let mut given: Option<EmulatedShape> = None;
         let mut operands = Vec::new();
         // The first of what has a result is its type.
         let first = usize::from(inst.result_type().is_some());
@@ -58,11 +56,18 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    fn by_kind(&mut self, inst: InstRef<'a>, made: Option<Shape>, given: Option<Shape>) -> Done {
-        let is_wide = |s: Option<Shape>| s.is_some_and(|s| matches!(s.kind, Kind::Wide { .. }));
+    fn by_kind(
+        &mut self,
+        inst: InstRef<'a>,
+        made: Option<EmulatedShape>,
+        given: Option<EmulatedShape>,
+    ) -> Result<(), SourceDiagnostic> {
+        let is_wide = |s: Option<EmulatedShape>| {
+            s.is_some_and(|s| matches!(s.kind, EmulatedScalar::Wide { .. }))
+        };
         match made.or(given).map(|s| s.kind) {
             _ if is_wide(made) || is_wide(given) => self.wide(inst, made, given),
-            Some(Kind::Half) => self.half(inst, made),
+            Some(EmulatedScalar::Half) => self.half(inst, made),
             _ => self.narrow(inst, made),
         }
     }
@@ -92,11 +97,11 @@ impl<'a> Emulator<'a> {
         }
         match self.shape(index) {
             Some(shape) => match shape.kind {
-                Kind::Wide { .. } => {
+                EmulatedScalar::Wide { .. } => {
                     let ty = self.uint();
                     self.extract(ty, index, 0)
                 }
-                Kind::Narrow { signed: true, .. } => self.extended_sign(index, shape),
+                EmulatedScalar::Narrow { signed: true, .. } => self.extended_sign(index, shape),
                 _ => self.unsigned(index, shape),
             },
             None => index,
@@ -104,14 +109,14 @@ impl<'a> Emulator<'a> {
     }
 
     /// A switch over something that is no word any more: its literals become words.
-    fn switch(&mut self, inst: InstRef<'a>) -> Done {
+    fn switch(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let Some(shape) = self.shape(inst.id(0)) else {
             return Ok(());
         };
         let step = self.ids.switch_literal_words(inst);
         let mut words = inst.words()[..2].to_vec();
         match shape.kind {
-            Kind::Narrow { width, .. } => {
+            EmulatedScalar::Narrow { width, .. } => {
                 for case in inst.words()[2..].chunks_exact(step + 1) {
                     words.extend([case[0] & (u32::MAX >> (32 - width)), case[step]]);
                 }

@@ -1,8 +1,8 @@
 //! Integers of 64 bits as two words, the lower one first.
 
-use super::emitter::Emulator;
-use super::kinds::{Kind, MOVES, Shape};
-use spirula_diagnostics::Diagnostic;
+use super::emitter::TypeEmulator;
+use super::kinds::{EmulatedScalar, EmulatedShape, MOVES};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -37,14 +37,14 @@ const SHIFTS: &[Op] = &[
     Op::ShiftRightArithmetic,
 ];
 
-impl<'a> Emulator<'a> {
+impl<'a> TypeEmulator<'a> {
     /// An operation of which something is wide.
     pub fn wide(
         &mut self,
         inst: InstRef<'a>,
-        made: Option<Shape>,
-        given: Option<Shape>,
-    ) -> Result<(), Diagnostic> {
+        made: Option<EmulatedShape>,
+        given: Option<EmulatedShape>,
+    ) -> Result<(), SourceDiagnostic> {
         let op = inst.op();
         let count = made.or(given).map_or(1, |s| s.count);
         if (PLAIN.contains(&op) || MOVES.contains(&op)) && count == 1 {
@@ -63,11 +63,11 @@ impl<'a> Emulator<'a> {
 
     fn is_wide(&self, value: Id) -> bool {
         let shape = self.shape(value);
-        shape.is_some_and(|s| matches!(s.kind, Kind::Wide { .. }))
+        shape.is_some_and(|s| matches!(s.kind, EmulatedScalar::Wide { .. }))
     }
 
     /// A shift of which only the amount is wide.
-    fn shifted_by(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), Diagnostic> {
+    fn shifted_by(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), SourceDiagnostic> {
         let wide = inst.id(1);
         let lanes = self.amounts(wide);
         let ty = self.uints(count);
@@ -82,7 +82,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// What is done to each component by itself.
-    fn each(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), Diagnostic> {
+    fn each(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), SourceDiagnostic> {
         let op = inst.op();
         let operands: Vec<Id> = inst.ids(0).collect();
         let is_shift = SHIFTS.contains(&op);
@@ -121,7 +121,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// An integer of others.
-    fn computed(&mut self, inst: InstRef<'a>, v: &[[Id; 2]]) -> Result<[Id; 2], Diagnostic> {
+    fn computed(&mut self, inst: InstRef<'a>, v: &[[Id; 2]]) -> Result<[Id; 2], SourceDiagnostic> {
         let (op, word) = (inst.op(), self.uint());
         Ok(match op {
             Op::IAdd => self.added(v[0], v[1]),
@@ -177,7 +177,7 @@ impl<'a> Emulator<'a> {
     /// Amounts of shifts as words.
     fn amounts(&mut self, value: Id) -> Vec<Id> {
         match self.shape(value) {
-            Some(shape) if matches!(shape.kind, Kind::Wide { .. }) => {
+            Some(shape) if matches!(shape.kind, EmulatedScalar::Wide { .. }) => {
                 self.wide_lanes(value).into_iter().map(|l| l[0]).collect()
             }
             Some(shape) => {
@@ -301,7 +301,7 @@ impl<'a> Emulator<'a> {
         self.op(Op::SLessThan, truth, &[a[1], zero])
     }
 
-    fn select(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    fn select(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let (a, b) = (self.wide_lanes(inst.id(1)), self.wide_lanes(inst.id(2)));
         let each = self.shape(inst.id(0)).map_or(1, |s| s.count) > 1;
         let truth = self.truth();
@@ -319,7 +319,7 @@ impl<'a> Emulator<'a> {
     }
 
     /// A vector of components of others.
-    fn gathered(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    fn gathered(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let is_shuffle = inst.op() == Op::VectorShuffle;
         let given: Vec<Id> = inst
             .ids(0)
@@ -344,7 +344,7 @@ impl<'a> Emulator<'a> {
         Ok(())
     }
 
-    fn extracted(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    fn extracted(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let (truth, lanes) = (self.truth(), self.wide_lanes(inst.id(0)));
         let index = self.index(inst.id(1));
         let mut found = lanes[0];
@@ -358,7 +358,7 @@ impl<'a> Emulator<'a> {
         Ok(())
     }
 
-    fn inserted(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+    fn inserted(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let (truth, mut lanes) = (self.truth(), self.wide_lanes(inst.id(0)));
         let new = self.halves(inst.id(1));
         let index = self.index(inst.id(2));

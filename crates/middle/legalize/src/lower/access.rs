@@ -1,23 +1,20 @@
 //! Instructions that read and write memory.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use super::memory::Place;
+use super::memory::ShaderMemoryLocation;
 use crate::classes::{common, memory_operands};
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-type Done = Result<(), Diagnostic>;
-
 /// Most pieces of a copy that are not in a loop.
 const UNROLLED: u64 = 32;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Where a pointer of the source leads, with the memory operands from word `n` on.
     pub fn place(
         &mut self,
@@ -25,10 +22,10 @@ impl Lower<'_> {
         pointer: Id,
         n: usize,
         natural: u32,
-    ) -> Result<Place, Diagnostic> {
+    ) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
         let class = self.class(pointer)?;
         let (flags, align) = memory_operands(inst, n);
-        Ok(Place {
+        Ok(ShaderMemoryLocation {
             class,
             pointer: self.pointer(pointer, class)?,
             region: None,
@@ -40,7 +37,7 @@ impl Lower<'_> {
 }
 
 /// `OpLoad`.
-pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let pointer = inst.id(0);
     if l.facts.pointer_of(pointer) == Some(StorageClass::Input) {
         return l.load_builtin(inst);
@@ -58,7 +55,7 @@ pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpStore`.
-pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn store(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let (pointer, object) = (inst.id(0), inst.id(1));
     let ty = l.facts.type_of(object);
     let ty = ty.ok_or_else(|| l.facts.refuse(pointer, "this store"))?;
@@ -72,7 +69,7 @@ pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
 }
 
 /// `OpCopyMemory` and `OpCopyMemorySized`.
-pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn copy(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let (to, from) = (inst.id(0), inst.id(1));
     if l.is_nowhere(to) || l.is_nowhere(from) {
         return Ok(());
@@ -87,7 +84,7 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
     let to = l.place(inst, to, at, natural)?;
     let from = l.place(inst, from, at, natural)?;
     let piece = l.piece(to, from);
-    let scalar = Scalar::Int(piece * 8);
+    let scalar = MemoryScalar::Int(piece * 8);
     let size = match is_sized {
         true => l.facts.constant(inst.id(2)),
         false => Some(l.facts.layouts.get(pointee?).size),
@@ -112,13 +109,13 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
         return Err(crate::facts::refuse(inst, "a copy of a part of an element"));
     }
     for at in rest {
-        let value = l.load_scalars(from.after(at), Scalar::Int(8), 1)?;
-        l.store_scalars(to.after(at), Scalar::Int(8), 1, value)?;
+        let value = l.load_scalars(from.after(at), MemoryScalar::Int(8), 1)?;
+        l.store_scalars(to.after(at), MemoryScalar::Int(8), 1, value)?;
     }
     Ok(())
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Whether a pointer is null and nothing else. Who comes to an access by it has undefined behaviour,
     /// so that the access is left out, and what it reads is zero.
     pub fn is_nowhere(&self, pointer: Id) -> bool {
@@ -126,22 +123,27 @@ impl Lower<'_> {
     }
 
     /// Zero.
-    pub fn nothing(&mut self, scalar: Scalar) -> Id {
+    pub fn nothing(&mut self, scalar: MemoryScalar) -> Id {
         match scalar.kept() {
-            Scalar::Float(width) => self.real(width, 0.0),
-            Scalar::Bool => self.b.constant_bool(false),
+            MemoryScalar::Float(width) => self.real(width, 0.0),
+            MemoryScalar::Bool => self.b.constant_bool(false),
             other => self.number(other.size() * 8, 0),
         }
     }
 
     /// A place some bytes further on, a number of 32 bits that is a multiple of `step`.
-    pub fn moved(&mut self, place: Place, offset: Id, step: u32) -> Place {
+    pub fn moved(
+        &mut self,
+        place: ShaderMemoryLocation,
+        offset: Id,
+        step: u32,
+    ) -> ShaderMemoryLocation {
         let ty = self.pointer_type(place.class);
         let offset = match self.classes.memory(place.class).pointer_width() {
             64 => self.op(Op::UConvert, ty, &[offset]),
             _ => offset,
         };
-        Place {
+        ShaderMemoryLocation {
             pointer: self.op(Op::IAdd, ty, &[place.pointer, offset]),
             align: common(place.align, step.into()),
             ..place
@@ -150,8 +152,8 @@ impl Lower<'_> {
 
     /// The pieces of a copy, in bytes: elements of arrays, the larger ones where both are such, as
     /// elements can be put together but not taken apart.
-    fn piece(&self, to: Place, from: Place) -> u32 {
-        let element = |place: Place| {
+    fn piece(&self, to: ShaderMemoryLocation, from: ShaderMemoryLocation) -> u32 {
+        let element = |place: ShaderMemoryLocation| {
             let memory = self.classes.memory(place.class);
             (!memory.is_physical).then(|| memory.unit())
         };
@@ -161,14 +163,24 @@ impl Lower<'_> {
 }
 
 /// The size of elements that can be copied byte by byte.
-fn align_of_rest(l: &Lower<'_>, to: Place, from: Place) -> u32 {
+fn align_of_rest(
+    l: &ShaderLowering<'_>,
+    to: ShaderMemoryLocation,
+    from: ShaderMemoryLocation,
+) -> u32 {
     let places = [to, from];
     let is_physical = places.iter().all(|p| l.classes.memory(p.class).is_physical);
     if is_physical { u32::MAX } else { 1 }
 }
 
 /// A copy piece by piece, in a loop of the source's kind: the structuriser comes after.
-fn copy_loop(l: &mut Lower<'_>, inst: InstRef<'_>, to: Place, from: Place, piece: u32) -> Done {
+fn copy_loop(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+    to: ShaderMemoryLocation,
+    from: ShaderMemoryLocation,
+    piece: u32,
+) -> Result<(), SourceDiagnostic> {
     let bytes = match inst.op() {
         Op::CopyMemorySized => {
             let (scalar, _) = l.scalars(inst.id(2))?;
@@ -180,7 +192,7 @@ fn copy_loop(l: &mut Lower<'_>, inst: InstRef<'_>, to: Place, from: Place, piece
     let (zero, step) = (l.number(32, 0), l.number(32, piece.into()));
     l.counted([zero, step, bytes], |l, offset| {
         let (from, to) = (l.moved(from, offset, piece), l.moved(to, offset, piece));
-        let value = l.load_scalars(from, Scalar::Int(piece * 8), 1)?;
-        l.store_scalars(to, Scalar::Int(piece * 8), 1, value)
+        let value = l.load_scalars(from, MemoryScalar::Int(piece * 8), 1)?;
+        l.store_scalars(to, MemoryScalar::Int(piece * 8), 1, value)
     })
 }

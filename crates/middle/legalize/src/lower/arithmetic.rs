@@ -1,19 +1,17 @@
 //! Arithmetic, logic and comparisons.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// What Vulkan has as it is, component by component.
-pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn same(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     if let Some(made) = super::brains::computed(l, inst) {
         return made;
     }
@@ -34,7 +32,7 @@ pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 
 /// `OpSRem` and `OpSMod`: on Vulkan what they give is undefined where an operand is negative
 /// (specification, "Precision and Operation of SPIR-V Instructions").
-pub fn remainder(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn remainder(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let op = inst.op();
     let (scalar, _) = l.scalars(inst.id(0))?;
     let width = scalar.size() * 8;
@@ -59,7 +57,7 @@ pub fn remainder(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// Comparisons of integers, which some producers give pointers.
-pub fn compare(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn compare(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     match l.facts.is_pointer(inst.id(0)) {
         true => super::pointers::compare(l, inst),
         false => same(l, inst),
@@ -67,7 +65,7 @@ pub fn compare(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpVectorTimesScalar` and `OpDot`, which only vectors of up to four components have.
-pub fn vector(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn vector(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (a, b) = (inst.id(0), inst.id(1));
     let ty = l.result_type(result(inst))?;
     let (a, b) = (l.value(a)?, l.value(b)?);
@@ -75,7 +73,7 @@ pub fn vector(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpAny` and `OpAll`.
-pub fn reduce(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn reduce(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let lanes = l.lanes_of(inst.id(0))?;
     let truth = l.b.bool();
     let op = match inst.op() {
@@ -87,7 +85,7 @@ pub fn reduce(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// Questions about floats that Vulkan lacks.
-pub fn class(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn class(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let op = inst.op();
     let (scalar, _) = l.scalars(inst.id(0))?;
     let operands: Vec<Id> = inst.ids(0).collect();
@@ -133,9 +131,9 @@ pub fn class(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     })
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The upper half of a product.
-    pub fn high_product(&mut self, v: &[Id], scalar: Scalar, is_signed: bool) -> Id {
+    pub fn high_product(&mut self, v: &[Id], scalar: MemoryScalar, is_signed: bool) -> Id {
         let width = scalar.size() * 8;
         let ty = self.int(width);
         if width < 32 {

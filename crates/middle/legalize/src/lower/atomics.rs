@@ -4,27 +4,25 @@
 //! loop that exchanges the word around them until nobody came between. By a pointer that may be to several
 //! regions there is one operation for each; in memory of an invocation it is none, as nobody else sees it.
 
-use super::Lower;
-use super::barriers::Order;
+use super::ShaderLowering;
+use super::barriers::AllowedSemantics;
 use super::composites::result;
-use super::memory::Place;
-use super::packed::Around;
-use crate::classes::Region;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::memory::ShaderMemoryLocation;
+use super::packed::ContainingWord;
+use crate::classes::PointerRegion;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// An atomic operation.
-struct Atomic {
+struct ShaderAtomic {
     /// The instruction.
     op: Op,
     /// What it is on.
-    scalar: Scalar,
+    scalar: MemoryScalar,
     /// Scope, and semantics of success and failure.
     scope: Id,
     semantics: [Id; 2],
@@ -32,7 +30,7 @@ struct Atomic {
     values: Vec<Id>,
 }
 
-impl Atomic {
+impl ShaderAtomic {
     /// Whether it is done by exchanging the word around.
     fn is_loop(&self) -> bool {
         let is_bound = matches!(self.op, Op::AtomicFMinEXT | Op::AtomicFMaxEXT);
@@ -40,14 +38,14 @@ impl Atomic {
     }
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Lowers an operation on what a pointer of the source leads to: what was there.
-    fn atomic(&mut self, pointer: Id, atomic: &Atomic) -> Lowered {
+    fn atomic(&mut self, pointer: Id, atomic: &ShaderAtomic) -> Result<Id, SourceDiagnostic> {
         if self.is_nowhere(pointer) {
             return Ok(self.nothing(atomic.scalar));
         }
         let class = self.class(pointer)?;
-        let place = Place {
+        let place = ShaderMemoryLocation {
             class,
             pointer: self.pointer(pointer, class)?,
             region: None,
@@ -60,7 +58,7 @@ impl Lower<'_> {
             None => {
                 let mut ways = Vec::new();
                 self.by_region(place, |l, place| {
-                    let region = place.region.unwrap_or(Region::Own);
+                    let region = place.region.unwrap_or(PointerRegion::Own);
                     let was = l.atomic_in(place, region, atomic)?;
                     ways.extend([was.word(), l.kernel.open.word()]);
                     Ok(())
@@ -73,10 +71,15 @@ impl Lower<'_> {
         }
     }
 
-    fn atomic_in(&mut self, place: Place, region: Region, atomic: &Atomic) -> Lowered {
+    fn atomic_in(
+        &mut self,
+        place: ShaderMemoryLocation,
+        region: PointerRegion,
+        atomic: &ShaderAtomic,
+    ) -> Result<Id, SourceDiagnostic> {
         let scalar = atomic.scalar;
         let (size, element) = (scalar.size(), self.classes.memory(place.class).element());
-        if region == Region::Own {
+        if region == PointerRegion::Own {
             let was = self.load_scalars(place, scalar, 1)?;
             if let Some(new) = self.applied(atomic, was) {
                 self.store_scalars(place, scalar, 1, new)?;
@@ -86,13 +89,13 @@ impl Lower<'_> {
         if size == 8 {
             self.b.capability(Capability::Int64Atomics);
         }
-        if region == Region::Buffer {
+        if region == PointerRegion::Buffer {
             if size < 4 {
                 let around = self.around_address(place, size);
                 return Ok(self.atomic_within(around, atomic));
             }
             let kept = if atomic.is_loop() {
-                Scalar::Int(size * 8)
+                MemoryScalar::Int(size * 8)
             } else {
                 scalar
             };
@@ -113,7 +116,12 @@ impl Lower<'_> {
     }
 
     /// The operation on a scalar of its size.
-    fn atomic_on(&mut self, pointer: Id, kept: Scalar, atomic: &Atomic) -> Lowered {
+    fn atomic_on(
+        &mut self,
+        pointer: Id,
+        kept: MemoryScalar,
+        atomic: &ShaderAtomic,
+    ) -> Result<Id, SourceDiagnostic> {
         let scalar = atomic.scalar;
         let is_moved = matches!(
             atomic.op,
@@ -125,7 +133,7 @@ impl Lower<'_> {
             let was = self.instruction(pointer, kept, atomic, &values);
             return Ok(self.cast(was, kept, scalar));
         }
-        if !matches!(kept, Scalar::Int(_)) {
+        if !matches!(kept, MemoryScalar::Int(_)) {
             // Nothing but integers can be compared and exchanged.
             let text = format!("{} on workgroup memory of floats", atomic.op);
             return Err(crate::facts::refusal(&text));
@@ -140,7 +148,7 @@ impl Lower<'_> {
     }
 
     /// The word in a buffer around a part of it.
-    fn around_address(&mut self, place: Place, size: u32) -> Around {
+    fn around_address(&mut self, place: ShaderMemoryLocation, size: u32) -> ContainingWord {
         let (wide, narrow) = (self.int(64), self.int(32));
         let address = self.plus(64, place.pointer, place.offset as i64);
         let (mask, low) = (self.number(64, !3), self.number(64, 3));
@@ -149,13 +157,13 @@ impl Lower<'_> {
         let at = self.resize(at, 64, 32);
         let three = self.number(32, 3);
         let shift = self.op(Op::ShiftLeftLogical, narrow, &[at, three]);
-        let around = Place {
+        let around = ShaderMemoryLocation {
             pointer: around,
             offset: 0,
             align: 4,
             ..place
         };
-        Around {
+        ContainingWord {
             pointer: self.physical(around, narrow, 4),
             width: 32,
             part: size * 8,
@@ -164,12 +172,12 @@ impl Lower<'_> {
     }
 
     /// The operation on a part of the word around it.
-    fn atomic_within(&mut self, around: Around, atomic: &Atomic) -> Id {
-        let (scalar, bits) = (atomic.scalar, Scalar::Int(around.part));
+    fn atomic_within(&mut self, around: ContainingWord, atomic: &ShaderAtomic) -> Id {
+        let (scalar, bits) = (atomic.scalar, MemoryScalar::Int(around.part));
         let hole = self.hole(around);
         self.exchanged(
             around.pointer,
-            Scalar::Int(around.width),
+            MemoryScalar::Int(around.width),
             atomic,
             |l, whole| {
                 let part = l.part_of(around, whole);
@@ -186,13 +194,13 @@ impl Lower<'_> {
     fn exchanged(
         &mut self,
         pointer: Id,
-        word: Scalar,
-        atomic: &Atomic,
+        word: MemoryScalar,
+        atomic: &ShaderAtomic,
         part: impl FnOnce(&mut Self, Id) -> Id,
         whole: impl FnOnce(&mut Self, Id, Id) -> Id,
     ) -> Id {
         let (ty, truth) = (self.scalar(word), self.b.bool());
-        let Atomic { scope, .. } = *atomic;
+        let ShaderAtomic { scope, .. } = *atomic;
         let relaxed = self.number(32, 0);
         let first = self.op(Op::AtomicLoad, ty, &[pointer, scope, relaxed]);
         let before = self.kernel.open;
@@ -218,7 +226,13 @@ impl Lower<'_> {
     }
 
     /// The operation as one instruction.
-    fn instruction(&mut self, pointer: Id, kept: Scalar, atomic: &Atomic, values: &[Id]) -> Id {
+    fn instruction(
+        &mut self,
+        pointer: Id,
+        kept: MemoryScalar,
+        atomic: &ShaderAtomic,
+        values: &[Id],
+    ) -> Id {
         let ty = self.scalar(kept);
         let [success, failure] = atomic.semantics;
         let mut operands = vec![pointer, atomic.scope, success];
@@ -232,7 +246,7 @@ impl Lower<'_> {
         }
         if atomic.op == Op::AtomicFAddEXT {
             self.b.capability(match kept {
-                Scalar::Float(32) => Capability::AtomicFloat32AddEXT,
+                MemoryScalar::Float(32) => Capability::AtomicFloat32AddEXT,
                 _ => Capability::AtomicFloat64AddEXT,
             });
             self.b.extension("SPV_EXT_shader_atomic_float_add");
@@ -241,7 +255,7 @@ impl Lower<'_> {
     }
 
     /// What an operation leaves behind; none where it only reads.
-    fn applied(&mut self, atomic: &Atomic, was: Id) -> Option<Id> {
+    fn applied(&mut self, atomic: &ShaderAtomic, was: Id) -> Option<Id> {
         let (ty, truth) = (self.scalar(atomic.scalar), self.b.bool());
         let value = atomic.values.first().copied();
         let width = atomic.scalar.size() * 8;
@@ -276,10 +290,10 @@ impl Lower<'_> {
     }
 
     /// The same of floats.
-    fn float_applied(&mut self, atomic: &Atomic, v: [Id; 2]) -> Id {
-        let (op, is_brain) = (atomic.op, atomic.scalar == Scalar::Brain);
+    fn float_applied(&mut self, atomic: &ShaderAtomic, v: [Id; 2]) -> Id {
+        let (op, is_brain) = (atomic.op, atomic.scalar == MemoryScalar::Brain);
         let of = if is_brain {
-            Scalar::Float(32)
+            MemoryScalar::Float(32)
         } else {
             atomic.scalar
         };
@@ -295,7 +309,7 @@ impl Lower<'_> {
         }
     }
 
-    fn atomic_scalar(&mut self, value: Id) -> Result<Scalar, Diagnostic> {
+    fn atomic_scalar(&mut self, value: Id) -> Result<MemoryScalar, SourceDiagnostic> {
         match self.scalars(value)? {
             (scalar, 1) => Ok(scalar),
             _ => Err(self.facts.refuse(value, "an atomic operation on a vector")),
@@ -304,12 +318,12 @@ impl Lower<'_> {
 }
 
 /// Operations that take an operand or none and return what was.
-pub fn update(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn update(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let scalar = l.atomic_scalar(result(inst))?;
-    let semantics = l.semantics(inst.id(2), inst.id(1), Order::Both)?;
-    let failure = l.semantics(inst.id(2), inst.id(1), Order::Acquire)?;
+    let semantics = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Both)?;
+    let failure = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Acquire)?;
     let value = inst.get_id(3).map(|value| l.value(value)).transpose()?;
-    let atomic = Atomic {
+    let atomic = ShaderAtomic {
         op: inst.op(),
         scalar,
         scope: l.scope(inst.id(1))?,
@@ -320,10 +334,10 @@ pub fn update(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpAtomicLoad`.
-pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let scalar = l.atomic_scalar(result(inst))?;
-    let semantics = l.semantics(inst.id(2), inst.id(1), Order::Acquire)?;
-    let atomic = Atomic {
+    let semantics = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Acquire)?;
+    let atomic = ShaderAtomic {
         op: Op::AtomicLoad,
         scalar,
         scope: l.scope(inst.id(1))?,
@@ -334,11 +348,11 @@ pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpAtomicStore`.
-pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+pub fn store(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let scalar = l.atomic_scalar(inst.id(3))?;
-    let semantics = l.semantics(inst.id(2), inst.id(1), Order::Release)?;
+    let semantics = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Release)?;
     let relaxed = l.number(32, 0);
-    let atomic = Atomic {
+    let atomic = ShaderAtomic {
         op: Op::AtomicStore,
         scalar,
         scope: l.scope(inst.id(1))?,
@@ -350,11 +364,11 @@ pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
 }
 
 /// `OpAtomicCompareExchange`, weak or not.
-pub fn exchange(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn exchange(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let scalar = l.atomic_scalar(result(inst))?;
-    let equal = l.semantics(inst.id(2), inst.id(1), Order::Both)?;
-    let unequal = l.semantics(inst.id(3), inst.id(1), Order::Acquire)?;
-    let atomic = Atomic {
+    let equal = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Both)?;
+    let unequal = l.semantics(inst.id(3), inst.id(1), AllowedSemantics::Acquire)?;
+    let atomic = ShaderAtomic {
         op: Op::AtomicCompareExchange,
         scalar,
         scope: l.scope(inst.id(1))?,
@@ -365,15 +379,20 @@ pub fn exchange(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// A flag, which is a word that is zero or not.
-fn flag(l: &mut Lower<'_>, inst: InstRef<'_>, op: Op, value: u64) -> Lowered {
+fn flag(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+    op: Op,
+    value: u64,
+) -> Result<Id, SourceDiagnostic> {
     let order = match op {
-        Op::AtomicStore => Order::Release,
-        _ => Order::Both,
+        Op::AtomicStore => AllowedSemantics::Release,
+        _ => AllowedSemantics::Both,
     };
     let semantics = l.semantics(inst.id(2), inst.id(1), order)?;
-    let atomic = Atomic {
+    let atomic = ShaderAtomic {
         op,
-        scalar: Scalar::Int(32),
+        scalar: MemoryScalar::Int(32),
         scope: l.scope(inst.id(1))?,
         semantics: [semantics; 2],
         values: vec![l.number(32, value)],
@@ -382,14 +401,14 @@ fn flag(l: &mut Lower<'_>, inst: InstRef<'_>, op: Op, value: u64) -> Lowered {
 }
 
 /// `OpAtomicFlagTestAndSet`.
-pub fn test_and_set(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn test_and_set(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let was = flag(l, inst, Op::AtomicExchange, 1)?;
     let (truth, zero) = (l.b.bool(), l.number(32, 0));
     Ok(l.op(Op::INotEqual, truth, &[was, zero]))
 }
 
 /// `OpAtomicFlagClear`.
-pub fn clear(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+pub fn clear(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     flag(l, inst, Op::AtomicStore, 0)?;
     Ok(())
 }

@@ -5,18 +5,16 @@
 //! the invocation alone orders nothing: Vulkan demands that it is relaxed (VUID-StandaloneSpirv-None-04641),
 //! and that a barrier of memory orders something (VUID-StandaloneSpirv-OpMemoryBarrier-04732).
 
-use super::Lower;
-use spirula_diagnostics::Diagnostic;
+use super::ShaderLowering;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics as Semantics, Scope};
 use spirula_spirv::ir::InstRef;
 
-type Done = Result<(), Diagnostic>;
-
 /// What an operation on memory may order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum AllowedSemantics {
     /// What comes before and after.
     Both,
     /// What comes after: loads.
@@ -25,14 +23,14 @@ pub enum Order {
     Release,
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// A scope of the source as a constant.
-    pub fn scope(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    pub fn scope(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         let scope = self.scope_of(source)?;
         Ok(self.b.constant_u32(scope.0))
     }
 
-    fn scope_of(&self, source: Id) -> Result<Scope, Diagnostic> {
+    fn scope_of(&self, source: Id) -> Result<Scope, SourceDiagnostic> {
         let scope = self.facts.constant(source);
         let scope =
             scope.ok_or_else(|| self.facts.refuse(source, "a scope that is no constant"))?;
@@ -44,12 +42,22 @@ impl Lower<'_> {
     }
 
     /// Semantics of the source as those that an operation of a scope may have.
-    pub fn semantics(&mut self, source: Id, scope: Id, order: Order) -> Result<Id, Diagnostic> {
+    pub fn semantics(
+        &mut self,
+        source: Id,
+        scope: Id,
+        order: AllowedSemantics,
+    ) -> Result<Id, SourceDiagnostic> {
         let semantics = self.semantics_of(source, scope, order)?;
         Ok(self.b.constant_u32(semantics.0))
     }
 
-    fn semantics_of(&self, source: Id, scope: Id, order: Order) -> Result<Semantics, Diagnostic> {
+    fn semantics_of(
+        &self,
+        source: Id,
+        scope: Id,
+        order: AllowedSemantics,
+    ) -> Result<Semantics, SourceDiagnostic> {
         let value = self.facts.constant(source);
         let value = value.ok_or_else(|| {
             self.facts
@@ -62,8 +70,8 @@ impl Lower<'_> {
     }
 
     /// Has memory ordered for a scope, where that orders anything.
-    fn fence(&mut self, scope: Id, semantics: Id) -> Done {
-        let order = self.semantics_of(semantics, scope, Order::Both)?;
+    fn fence(&mut self, scope: Id, semantics: Id) -> Result<(), SourceDiagnostic> {
+        let order = self.semantics_of(semantics, scope, AllowedSemantics::Both)?;
         if order != Semantics::None {
             let (scope, order) = (self.scope(scope)?, self.b.constant_u32(order.0));
             self.effect(Op::MemoryBarrier, &[scope, order]);
@@ -72,11 +80,11 @@ impl Lower<'_> {
     }
 }
 
-fn semantics(source: Semantics, order: Order) -> Semantics {
+fn semantics(source: Semantics, order: AllowedSemantics) -> Semantics {
     let is = |what: Semantics| source.0 & what.0 != 0;
     let consistent = is(Semantics::AcquireRelease) || is(Semantics::SequentiallyConsistent);
-    let acquires = (consistent || is(Semantics::Acquire)) && order != Order::Release;
-    let releases = (consistent || is(Semantics::Release)) && order != Order::Acquire;
+    let acquires = (consistent || is(Semantics::Acquire)) && order != AllowedSemantics::Release;
+    let releases = (consistent || is(Semantics::Release)) && order != AllowedSemantics::Acquire;
     let mut made = match (acquires, releases) {
         (true, true) => Semantics::AcquireRelease,
         (true, false) => Semantics::Acquire,
@@ -105,20 +113,20 @@ fn semantics(source: Semantics, order: Order) -> Semantics {
 }
 
 /// `OpControlBarrier`: Vulkan has those of workgroups and subgroups. An invocation does not wait for itself.
-pub fn control(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn control(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let (execution, memory, semantics) = (inst.id(0), inst.id(1), inst.id(2));
     match l.scope_of(execution)? {
         Scope::Workgroup | Scope::Subgroup => {}
         Scope::Invocation => return l.fence(memory, semantics),
         _ => return Err(crate::facts::refuse(inst, "a barrier beyond the workgroup")),
     }
-    let semantics = l.semantics(semantics, memory, Order::Both)?;
+    let semantics = l.semantics(semantics, memory, AllowedSemantics::Both)?;
     let (execution, memory) = (l.scope(execution)?, l.scope(memory)?);
     l.effect(Op::ControlBarrier, &[execution, memory, semantics]);
     Ok(())
 }
 
 /// `OpMemoryBarrier`.
-pub fn memory(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn memory(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     l.fence(inst.id(0), inst.id(1))
 }

@@ -1,30 +1,28 @@
 //! Bits seen as other types.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// A scalar of as many bits as another.
-    pub fn cast(&mut self, value: Id, from: Scalar, to: Scalar) -> Id {
+    pub fn cast(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Id {
         let (from, to) = (from.kept(), to.kept());
         if from == to {
             return value;
         }
         let ty = self.scalar(to);
         match (from, to) {
-            (Scalar::Bool, _) => {
+            (MemoryScalar::Bool, _) => {
                 let (one, zero) = (self.number(8, 1), self.number(8, 0));
                 self.op(Op::Select, ty, &[value, one, zero])
             }
-            (_, Scalar::Bool) => {
+            (_, MemoryScalar::Bool) => {
                 let zero = self.number(8, 0);
                 self.op(Op::INotEqual, ty, &[value, zero])
             }
@@ -33,13 +31,13 @@ impl Lower<'_> {
     }
 
     /// One scalar of consecutive ones, the first the lowest.
-    pub fn join_pieces(&mut self, pieces: Vec<Id>, from: Scalar, to: Scalar) -> Id {
+    pub fn join_pieces(&mut self, pieces: Vec<Id>, from: MemoryScalar, to: MemoryScalar) -> Id {
         if let [only] = pieces[..] {
             return self.cast(only, from, to);
         }
         let piece = self.scalar(from);
         if pieces.len() > 4 {
-            let half = Scalar::Int(to.size() * 4);
+            let half = MemoryScalar::Int(to.size() * 4);
             let (low, high) = pieces.split_at(pieces.len() / 2);
             let low = self.join_pieces(low.to_vec(), from, half);
             let high = self.join_pieces(high.to_vec(), from, half);
@@ -52,14 +50,14 @@ impl Lower<'_> {
     }
 
     /// The consecutive scalars that one is made of, the lowest first.
-    pub fn split_pieces(&mut self, value: Id, from: Scalar, to: Scalar) -> Vec<Id> {
+    pub fn split_pieces(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Vec<Id> {
         let count = from.size() / to.size();
         if count <= 1 {
             return vec![self.cast(value, from, to)];
         }
         let part = self.scalar(to);
         if count > 4 {
-            let half = Scalar::Int(from.size() * 4);
+            let half = MemoryScalar::Int(from.size() * 4);
             let halves = self.split_pieces(value, from, half);
             let halves = halves.into_iter();
             return halves
@@ -73,7 +71,7 @@ impl Lower<'_> {
 }
 
 /// `OpBitcast` of what is no pointer on both sides.
-pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn bitcast(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let result = result(inst);
     let (operand, ty) = (inst.id(0), l.result_type(result)?);
     let ((from, n), (to, m)) = (l.scalars(operand)?, l.scalars(result)?);
@@ -100,7 +98,7 @@ pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     Ok(l.construct(ty, parts))
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// An integer with another number of bits, zeros above.
     pub fn resize(&mut self, value: Id, from: u32, to: u32) -> Id {
         if from == to {
@@ -123,7 +121,7 @@ impl Lower<'_> {
             let wide = self.resize(value, width, 32);
             return make(self, wide);
         }
-        let words = self.split_pieces(value, Scalar::Int(64), Scalar::Int(32));
+        let words = self.split_pieces(value, MemoryScalar::Int(64), MemoryScalar::Int(32));
         let (low, high) = (make(self, words[0]), make(self, words[1]));
         join(self, low, high)
     }
@@ -151,13 +149,13 @@ impl Lower<'_> {
     pub fn bit_reverse(&mut self, value: Id, width: u32) -> Id {
         let word = self.int(32);
         if width == 64 {
-            let words = self.split_pieces(value, Scalar::Int(64), Scalar::Int(32));
+            let words = self.split_pieces(value, MemoryScalar::Int(64), MemoryScalar::Int(32));
             let reversed = words
                 .iter()
                 .rev()
                 .map(|w| self.op(Op::BitReverse, word, &[*w]));
             let reversed = reversed.collect();
-            return self.join_pieces(reversed, Scalar::Int(32), Scalar::Int(64));
+            return self.join_pieces(reversed, MemoryScalar::Int(32), MemoryScalar::Int(64));
         }
         let wide = self.resize(value, width, 32);
         let reversed = self.op(Op::BitReverse, word, &[wide]);
@@ -205,7 +203,7 @@ impl Lower<'_> {
 }
 
 /// `OpBitCount`.
-pub fn count(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn count(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (scalar, _) = l.scalars(inst.id(0))?;
     let (to, _) = l.scalars(result(inst))?;
     l.each_scalar(inst, &[inst.id(0)], |l, _, v| {
@@ -215,7 +213,7 @@ pub fn count(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpBitReverse`.
-pub fn reverse(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn reverse(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (scalar, _) = l.scalars(inst.id(0))?;
     l.each_scalar(inst, &[inst.id(0)], |l, _, v| {
         l.bit_reverse(v[0], scalar.size() * 8)

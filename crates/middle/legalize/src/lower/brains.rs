@@ -13,18 +13,16 @@
 //! %y = OpBitcast %float %bits
 //! ```
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPRoundingMode as Mode;
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
-const SINGLE: Scalar = Scalar::Float(32);
+const SINGLE: MemoryScalar = MemoryScalar::Float(32);
 
 /// Instructions that take brain floats, besides arithmetic.
 const TAKEN: &[Op] = &[
@@ -75,13 +73,13 @@ const COMPUTED: &[Op] = &[
     Op::IsInf,
 ];
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     fn is_brain(&self, value: Id) -> bool {
-        matches!(self.scalars(value), Ok((Scalar::Brain, _)))
+        matches!(self.scalars(value), Ok((MemoryScalar::Brain, _)))
     }
 
     /// Refuses what brain floats have no meaning for yet.
-    pub fn check_brains(&self, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+    pub fn check_brains(&self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
         if TAKEN.contains(&inst.op()) || COMPUTED.contains(&inst.op()) {
             return Ok(());
         }
@@ -103,13 +101,13 @@ impl Lower<'_> {
         let wide = self.resize(value, 16, 32);
         let sixteen = self.number(32, 16);
         let bits = self.op(Op::ShiftLeftLogical, word, &[wide, sixteen]);
-        self.cast(bits, Scalar::Int(32), SINGLE)
+        self.cast(bits, MemoryScalar::Int(32), SINGLE)
     }
 
     /// The brain float nearest to a float of 32 bits, the even one of two.
     pub fn brain_of_single(&mut self, value: Id) -> Id {
         let (word, truth) = (self.int(32), self.b.bool());
-        let bits = self.cast(value, SINGLE, Scalar::Int(32));
+        let bits = self.cast(value, SINGLE, MemoryScalar::Int(32));
         let [sixteen, one, half, quiet] =
             [16, 1, 0x7fff, 0x40].map(|number| self.number(32, number));
         let upper = self.op(Op::ShiftRightLogical, word, &[bits, sixteen]);
@@ -132,7 +130,10 @@ impl Lower<'_> {
 }
 
 /// Arithmetic on brain floats; nothing where the operands are others.
-pub fn computed(l: &mut Lower<'_>, inst: InstRef<'_>) -> Option<Lowered> {
+pub fn computed(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Option<Result<Id, SourceDiagnostic>> {
     let op = inst.op();
     if !COMPUTED.contains(&op) || !l.is_brain(inst.id(0)) {
         return None;
@@ -152,28 +153,32 @@ pub fn computed(l: &mut Lower<'_>, inst: InstRef<'_>) -> Option<Lowered> {
 }
 
 /// `OpFConvert` from or to brain floats; nothing where both are others.
-pub fn converted(l: &mut Lower<'_>, inst: InstRef<'_>, mode: Option<Mode>) -> Option<Lowered> {
+pub fn converted(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+    mode: Option<Mode>,
+) -> Option<Result<Id, SourceDiagnostic>> {
     let operand = inst.id(0);
     let (from, to) = (l.scalars(operand).ok()?.0, l.scalars(result(inst)).ok()?.0);
-    if from != Scalar::Brain && to != Scalar::Brain {
+    if from != MemoryScalar::Brain && to != MemoryScalar::Brain {
         return None;
     }
-    if to == Scalar::Brain && mode.is_some_and(|mode| mode != Mode::RTE) {
+    if to == MemoryScalar::Brain && mode.is_some_and(|mode| mode != Mode::RTE) {
         let text = "a conversion to brain floats that does not round to nearest";
         return Some(Err(crate::facts::refuse(inst, text)));
     }
     Some(l.each_scalar(inst, &[operand], |l, ty, v| {
         let single = match from {
-            Scalar::Brain => l.single_of_brain(v[0]),
+            MemoryScalar::Brain => l.single_of_brain(v[0]),
             SINGLE => v[0],
-            Scalar::Float(64) => l.single_to_odd(v[0]),
+            MemoryScalar::Float(64) => l.single_to_odd(v[0]),
             _ => {
                 let single = l.scalar(SINGLE);
                 l.op(Op::FConvert, single, v)
             }
         };
         match to {
-            Scalar::Brain => l.brain_of_single(single),
+            MemoryScalar::Brain => l.brain_of_single(single),
             SINGLE => single,
             _ => l.op(Op::FConvert, ty, &[single]),
         }
@@ -181,11 +186,11 @@ pub fn converted(l: &mut Lower<'_>, inst: InstRef<'_>, mode: Option<Mode>) -> Op
 }
 
 /// `OpConvertBF16ToFINTEL`, from integers.
-pub fn of_bits(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn of_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.each_scalar(inst, &[inst.id(0)], |l, _, v| l.single_of_brain(v[0]))
 }
 
 /// `OpConvertFToBF16INTEL`, to integers.
-pub fn as_bits(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn as_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.each_scalar(inst, &[inst.id(0)], |l, _, v| l.brain_of_single(v[0]))
 }

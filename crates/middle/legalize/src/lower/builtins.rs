@@ -1,17 +1,15 @@
 //! Built-in values.
 
-use super::Lower;
-use spirula_diagnostics::Diagnostic;
+use super::ShaderLowering;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Capability, Decoration, StorageClass};
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// A load of a built-in variable, or of one of its components.
-    pub fn load_builtin(&mut self, inst: InstRef<'_>) -> Lowered {
+    pub fn load_builtin(&mut self, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
         let (variable, index) = self.builtin_part(inst.id(0))?;
         let facts = self.facts;
         let decoration = facts
@@ -41,7 +39,7 @@ impl Lower<'_> {
     }
 
     /// The input variable behind a pointer, and the component that is meant.
-    fn builtin_part(&self, pointer: Id) -> Result<(Id, Option<Id>), Diagnostic> {
+    fn builtin_part(&self, pointer: Id) -> Result<(Id, Option<Id>), SourceDiagnostic> {
         let (mut at, mut index) = (pointer, None);
         for _ in 0..8 {
             let def = self.facts.def(at)?;
@@ -58,7 +56,7 @@ impl Lower<'_> {
     }
 
     /// A built-in value with components of 32 bits.
-    fn builtin(&mut self, variable: Id, builtin: BuiltIn) -> Lowered {
+    fn builtin(&mut self, variable: Id, builtin: BuiltIn) -> Result<Id, SourceDiagnostic> {
         Ok(match builtin {
             BuiltIn::LocalInvocationId | BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups => {
                 self.input(builtin, 3)

@@ -14,16 +14,16 @@
 //! %s = OpCompositeConstruct %pair %low %high
 //! ```
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 /// `OpIAddCarry`, `OpISubBorrow`, `OpUMulExtended` and `OpSMulExtended`.
-pub fn pair(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+pub fn pair(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let source = inst.result_type().unwrap_or(result(inst));
     let (scalar, _) = l.scalars(inst.id(0))?;
     let part = l.scalar(scalar);
@@ -40,9 +40,9 @@ pub fn pair(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
     Ok(l.construct(ty, parts.to_vec()))
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The lower and the upper half of what an operation on two scalars gives.
-    fn halves(&mut self, op: Op, scalar: Scalar, ty: Id, v: [Id; 2]) -> (Id, Id) {
+    fn halves(&mut self, op: Op, scalar: MemoryScalar, ty: Id, v: [Id; 2]) -> (Id, Id) {
         let (truth, width) = (self.b.bool(), scalar.size() * 8);
         let single = match op {
             Op::IAddCarry => Op::IAdd,

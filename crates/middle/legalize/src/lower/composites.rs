@@ -1,8 +1,8 @@
 //! Composites: vectors, structures, arrays and their parts.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::types::WIDEST;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -10,7 +10,7 @@ use spirula_spirv::ir::InstRef;
 /// Most components of a vector in memory or registers of OpenCL C.
 const MOST_LANES: u32 = 64;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// A composite of parts; the part itself where it is the only one of a scalar.
     pub fn construct(&mut self, ty: Id, parts: Vec<Id>) -> Id {
         if let [only] = parts[..]
@@ -43,7 +43,7 @@ impl Lower<'_> {
     }
 
     /// Components of a source value that is a scalar or vector.
-    pub fn lanes_of(&mut self, source: Id) -> Result<Vec<Id>, Diagnostic> {
+    pub fn lanes_of(&mut self, source: Id) -> Result<Vec<Id>, SourceDiagnostic> {
         let (part, count) = self.shape(source)?;
         let value = self.value(source)?;
         Ok(self.lanes(part, value, count))
@@ -62,7 +62,7 @@ impl Lower<'_> {
         inst: InstRef<'_>,
         operands: &[Id],
         mut make: impl FnMut(&mut Self, Id, &[Id]) -> Id,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let result = result(inst);
         let is_wide = self.is_wide(result) || operands.iter().any(|o| self.is_wide(*o));
         match is_wide {
@@ -81,7 +81,7 @@ impl Lower<'_> {
         inst: InstRef<'_>,
         operands: &[Id],
         mut make: impl FnMut(&mut Self, Id, &[Id]) -> Id,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let result = result(inst);
         let (part, count) = self.shape(result)?;
         let mut lanes = Vec::new();
@@ -103,7 +103,7 @@ impl Lower<'_> {
     }
 
     /// A source value as it is kept within composites and memory: pointers with 64 bits.
-    pub fn kept_value(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    pub fn kept_value(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.facts.is_pointer(source) {
             return self.value(source);
         }
@@ -120,7 +120,7 @@ impl Lower<'_> {
     }
 
     /// What a source value is, given what it is within composites and memory.
-    pub fn unkept_value(&mut self, source: Id, kept: Id) -> Result<Id, Diagnostic> {
+    pub fn unkept_value(&mut self, source: Id, kept: Id) -> Result<Id, SourceDiagnostic> {
         if !self.facts.is_pointer(source) {
             return Ok(kept);
         }
@@ -137,10 +137,8 @@ pub fn result(inst: InstRef<'_>) -> Id {
     inst.result().unwrap_or(Id::MAX)
 }
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// `OpCompositeConstruct`.
-pub fn construct(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn construct(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let result = result(inst);
     let ty = l.result_type(result)?;
     let is_wide = l.is_wide(result);
@@ -161,7 +159,7 @@ pub fn construct(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpCompositeExtract`.
-pub fn extract(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn extract(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let result = result(inst);
     let (mut value, mut ty) = (l.value(inst.id(0))?, l.facts.type_of(inst.id(0)));
     for &n in &inst.operands()[1..] {
@@ -175,7 +173,7 @@ pub fn extract(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpCompositeInsert`.
-pub fn insert(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn insert(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(result(inst))?;
     let (object, into) = (l.kept_value(inst.id(0))?, l.value(inst.id(1))?);
     let path = &inst.operands()[2..];
@@ -192,7 +190,7 @@ pub fn insert(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpVectorShuffle`.
-pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn shuffle(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let result = result(inst);
     let ty = l.result_type(result)?;
     let picks = &inst.operands()[2..];
@@ -204,7 +202,7 @@ pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     }
     let lanes = [l.lanes_of(sources[0])?, l.lanes_of(sources[1])?].concat();
     let (part, _) = l.shape(result)?;
-    let pick = |l: &mut Lower<'_>, n: u32| match lanes.get(n as usize) {
+    let pick = |l: &mut ShaderLowering<'_>, n: u32| match lanes.get(n as usize) {
         Some(lane) => *lane,
         None => l.b.undef(part),
     };
@@ -213,7 +211,10 @@ pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpVectorExtractDynamic`.
-pub fn extract_dynamic(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn extract_dynamic(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(result(inst))?;
     let (vector, index) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
     if !l.is_wide(inst.id(0)) {
@@ -224,7 +225,10 @@ pub fn extract_dynamic(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpVectorInsertDynamic`.
-pub fn insert_dynamic(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn insert_dynamic(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(result(inst))?;
     let (vector, part, index) = (
         l.value(inst.id(0))?,
@@ -244,9 +248,9 @@ pub fn insert_dynamic(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     Ok(l.construct(ty, parts))
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The value at a source index.
-    pub fn choose(&mut self, ty: Id, index: Id, values: &[Id]) -> Lowered {
+    pub fn choose(&mut self, ty: Id, index: Id, values: &[Id]) -> Result<Id, SourceDiagnostic> {
         let mut chosen = values[0];
         for (n, value) in values.iter().enumerate().skip(1).take(MOST_LANES as usize) {
             let is = self.is_number(index, n as u64)?;
@@ -256,7 +260,7 @@ impl Lower<'_> {
     }
 
     /// Whether a source integer is a number.
-    fn is_number(&mut self, source: Id, number: u64) -> Lowered {
+    fn is_number(&mut self, source: Id, number: u64) -> Result<Id, SourceDiagnostic> {
         let (scalar, _) = self.scalars(source)?;
         let value = self.value(source)?;
         let number = self.number(scalar.size() * 8, number);
@@ -264,7 +268,7 @@ impl Lower<'_> {
         Ok(self.op(Op::IEqual, truth, &[value, number]))
     }
 
-    fn part_type(&self, of: Id, n: u32) -> Lowered {
+    fn part_type(&self, of: Id, n: u32) -> Result<Id, SourceDiagnostic> {
         let def = self.facts.def(of)?;
         let part = match def.op() {
             Op::TypeStruct => def.get_id(n as usize),

@@ -1,15 +1,15 @@
 //! Values: those of the function, constants, addresses of objects.
 
-use super::Lower;
-use crate::classes::{Class, Object};
-use crate::facts::Scalar;
+use super::ShaderLowering;
+use crate::classes::{PointsToObject, PointsToSetId};
+use crate::facts::MemoryScalar;
 use crate::steps;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// An unsigned constant.
     pub fn number(&mut self, width: u32, value: u64) -> Id {
         let value = value & (u64::MAX >> (64 - width));
@@ -42,7 +42,7 @@ impl Lower<'_> {
     }
 
     /// A value of the source.
-    pub fn value(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    pub fn value(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if let Some(known) = self.values[source] {
             return Ok(known);
         }
@@ -68,7 +68,7 @@ impl Lower<'_> {
     }
 
     /// A pointer of the source as one of a class, null among them.
-    pub fn pointer(&mut self, source: Id, class: Class) -> Result<Id, Diagnostic> {
+    pub fn pointer(&mut self, source: Id, class: PointsToSetId) -> Result<Id, SourceDiagnostic> {
         if self.facts.is_nothing(source) {
             let width = self.classes.memory(class).pointer_width();
             return Ok(self.number(width, 0));
@@ -77,12 +77,12 @@ impl Lower<'_> {
     }
 
     /// The class of a pointer.
-    pub fn class(&self, source: Id) -> Result<Class, Diagnostic> {
+    pub fn class(&self, source: Id) -> Result<PointsToSetId, SourceDiagnostic> {
         let class = self.classes.of(source);
         class.ok_or_else(|| self.facts.refuse(source, "an access by a null pointer"))
     }
 
-    fn constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    fn constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         let def = self.facts.def(source)?;
         let ty = def.result_type();
         let ty = ty.ok_or_else(|| self.facts.refuse(source, &def.op().to_string()))?;
@@ -96,9 +96,9 @@ impl Lower<'_> {
                 if def.op() == Op::SpecConstant {
                     return self.spec_constant(source, ty, value);
                 }
-                match self.facts.scalar(ty).map(Scalar::kept) {
-                    Some(Scalar::Int(width)) => self.number(width, value),
-                    Some(Scalar::Float(width)) => {
+                match self.facts.scalar(ty).map(MemoryScalar::kept) {
+                    Some(MemoryScalar::Int(width)) => self.number(width, value),
+                    Some(MemoryScalar::Float(width)) => {
                         let ty = self.ty(ty)?;
                         let value = value & (u64::MAX >> (64 - width));
                         self.b.constant_bits(ty, width, value)
@@ -108,8 +108,8 @@ impl Lower<'_> {
             }
             Op::ConstantTrue | Op::SpecConstantTrue => self.b.constant_bool(true),
             Op::ConstantFalse | Op::SpecConstantFalse => self.b.constant_bool(false),
-            Op::ConstantNull => match self.facts.scalar(ty).map(Scalar::kept) {
-                Some(Scalar::Int(width)) => self.number(width, 0),
+            Op::ConstantNull => match self.facts.scalar(ty).map(MemoryScalar::kept) {
+                Some(MemoryScalar::Int(width)) => self.number(width, 0),
                 _ => {
                     let ty = self.ty(ty)?;
                     self.b.constant_null(ty)
@@ -131,7 +131,7 @@ impl Lower<'_> {
     }
 
     /// A constant as a part of a composite.
-    fn kept_constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    fn kept_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.facts.is_pointer(source) {
             return self.value(source);
         }
@@ -140,7 +140,7 @@ impl Lower<'_> {
     }
 
     /// What a constant pointer is in memory.
-    pub fn pointer_bits(&mut self, source: Id) -> Result<u64, Diagnostic> {
+    pub fn pointer_bits(&mut self, source: Id) -> Result<u64, SourceDiagnostic> {
         if self.facts.is_nothing(source) {
             return Ok(0);
         }
@@ -152,7 +152,7 @@ impl Lower<'_> {
     }
 
     /// An operation on constants that are no pointers.
-    fn constant_operation(&mut self, source: Id, ty: Id) -> Result<Id, Diagnostic> {
+    fn constant_operation(&mut self, source: Id, ty: Id) -> Result<Id, SourceDiagnostic> {
         let def = self.facts.def(source)?;
         let op = Op(def.word(0) as u16);
         if op == Op::ConvertPtrToU || op == Op::Bitcast && self.facts.is_pointer(def.id(1)) {
@@ -169,7 +169,7 @@ impl Lower<'_> {
     }
 
     /// The object of a variable or parameter.
-    fn object(&self, source: Id) -> Result<Object, Diagnostic> {
+    fn object(&self, source: Id) -> Result<PointsToObject, SourceDiagnostic> {
         let class = self.class(source)?;
         let objects = &self.classes.memory(class).objects;
         let found = objects.iter().find(|o| o.id == source).copied();
@@ -177,7 +177,7 @@ impl Lower<'_> {
     }
 
     /// The address of a variable or of a parameter's memory.
-    fn address(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    fn address(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if matches!(self.facts.pointer_of(source), Some(StorageClass::Input)) {
             return Err(self.facts.refuse(source, "the address of a built-in value"));
         }

@@ -1,10 +1,10 @@
 //! Initial contents of constants.
 
-use super::Lower;
-use crate::classes::{Class, Object, Region};
-use crate::facts::Scalar;
+use super::ShaderLowering;
+use crate::classes::{PointerRegion, PointsToObject, PointsToSetId};
+use crate::facts::MemoryScalar;
 use crate::initial;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 
 /// Most bytes of a module's constants that may meet in one pointer.
@@ -13,13 +13,16 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Most elements that an instruction can list.
 const MOST_ELEMENTS: u64 = 65_532;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The constant that the array of a class begins as.
-    pub fn contents(&mut self, class: Class, array: Id) -> Result<Id, Diagnostic> {
+    pub fn contents(&mut self, class: PointsToSetId, array: Id) -> Result<Id, SourceDiagnostic> {
         let memory = self.classes.memory(class);
-        let (size, element) = (memory.size_of(Region::Own), memory.element());
-        let own = memory.objects.iter().filter(|o| o.region() == Region::Own);
-        let objects: Vec<Object> = own.copied().collect();
+        let (size, element) = (memory.size_of(PointerRegion::Own), memory.element());
+        let own = memory
+            .objects
+            .iter()
+            .filter(|o| o.region() == PointerRegion::Own);
+        let objects: Vec<PointsToObject> = own.copied().collect();
         if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
             return Err(self.facts.refuse(objects[0].id, "so large a constant"));
         }
@@ -43,8 +46,8 @@ impl Lower<'_> {
         &mut self,
         variable: Id,
         initializer: Id,
-        element: Scalar,
-    ) -> Result<Vec<Id>, Diagnostic> {
+        element: MemoryScalar,
+    ) -> Result<Vec<Id>, SourceDiagnostic> {
         let ty = self.facts.pointee(variable)?;
         let size = self.facts.layouts.get(ty).size;
         if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
@@ -55,7 +58,7 @@ impl Lower<'_> {
         Ok(self.elements_of(&bytes, element))
     }
 
-    fn elements_of(&mut self, bytes: &[u8], element: Scalar) -> Vec<Id> {
+    fn elements_of(&mut self, bytes: &[u8], element: MemoryScalar) -> Vec<Id> {
         let ty = self.scalar(element);
         let mut parts = Vec::new();
         for chunk in bytes.chunks(element.size() as usize) {
@@ -68,7 +71,13 @@ impl Lower<'_> {
     }
 
     /// Writes a constant of a type into bytes.
-    fn bytes(&mut self, constant: Id, ty: Id, at: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
+    fn bytes(
+        &mut self,
+        constant: Id,
+        ty: Id,
+        at: usize,
+        out: &mut [u8],
+    ) -> Result<(), SourceDiagnostic> {
         let facts = self.facts;
         initial::scalars(facts, constant, ty, &mut |constant, scalar, offset| {
             let bits = match facts.is_pointer(constant) {
@@ -80,7 +89,7 @@ impl Lower<'_> {
         })
     }
 
-    fn scalar_bits(&mut self, constant: Id, scalar: Scalar) -> Result<u64, Diagnostic> {
+    fn scalar_bits(&mut self, constant: Id, scalar: MemoryScalar) -> Result<u64, SourceDiagnostic> {
         if self.facts.is_nothing(constant) {
             return Ok(0);
         }

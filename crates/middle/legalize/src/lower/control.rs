@@ -1,17 +1,15 @@
 //! Phis, branches, loops that lowering makes.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-type Done = Result<(), Diagnostic>;
-
 /// `OpPhi`; its operands come when all blocks are made.
-pub fn phi(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+pub fn phi(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(result(inst))?;
     let (id, new) = l.b.phi(ty);
     l.kernel.phis.push((new, inst.handle()));
@@ -19,14 +17,14 @@ pub fn phi(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
 }
 
 /// `OpBranch`.
-pub fn branch(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn branch(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let target = l.label(inst.id(0))?;
     l.effect(Op::Branch, &[target]);
     Ok(())
 }
 
 /// `OpBranchConditional`.
-pub fn choice(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn choice(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let condition = l.value(inst.id(0))?;
     let (yes, no) = (l.label(inst.id(1))?, l.label(inst.id(2))?);
     l.effect(Op::BranchConditional, &[condition, yes, no]);
@@ -34,7 +32,7 @@ pub fn choice(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
 }
 
 /// `OpSwitch`.
-pub fn switch(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn switch(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let selector = l.value(inst.id(0))?;
     let step = l.facts.ids.switch_literal_words(inst) + 1;
     let default = l.label(inst.id(1))?;
@@ -49,21 +47,21 @@ pub fn switch(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
 }
 
 /// `OpReturn` and `OpUnreachable`.
-pub fn end(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
+pub fn end(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     l.effect(inst.op(), &[]);
     Ok(())
 }
 
 /// `OpFunctionCall` of a function without a body: those with one took the place of their calls.
-pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+pub fn call(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let name = function_name(l.facts.module, inst.id(0));
     let message = format!("{name} is called, but has no body");
-    Err(Diagnostic::error(inst.place(), message)
+    Err(SourceDiagnostic::error(inst.place(), message)
         .with_hint("link the module with the one that defines it"))
 }
 
-impl Lower<'_> {
-    fn label(&self, old: Id) -> Result<Id, Diagnostic> {
+impl ShaderLowering<'_> {
+    fn label(&self, old: Id) -> Result<Id, SourceDiagnostic> {
         let found = self.kernel.labels.get(&old).copied();
         found.ok_or_else(|| self.facts.refuse(old, "a branch to no block"))
     }
@@ -78,8 +76,8 @@ impl Lower<'_> {
     pub fn counted(
         &mut self,
         [first, step, count]: [Id; 3],
-        body: impl FnOnce(&mut Self, Id) -> Result<(), Diagnostic>,
-    ) -> Result<(), Diagnostic> {
+        body: impl FnOnce(&mut Self, Id) -> Result<(), SourceDiagnostic>,
+    ) -> Result<(), SourceDiagnostic> {
         self.fold([first, step, count], None, |l, n, _| {
             body(l, n).map(|()| None)
         })?;
@@ -91,8 +89,8 @@ impl Lower<'_> {
         &mut self,
         [first, step, count]: [Id; 3],
         value: Option<Id>,
-        body: impl FnOnce(&mut Self, Id, Option<Id>) -> Result<Option<Id>, Diagnostic>,
-    ) -> Result<Option<Id>, Diagnostic> {
+        body: impl FnOnce(&mut Self, Id, Option<Id>) -> Result<Option<Id>, SourceDiagnostic>,
+    ) -> Result<Option<Id>, SourceDiagnostic> {
         let (word, truth) = (self.int(32), self.b.bool());
         let before = self.kernel.open;
         let [header, inside, after] = [(); 3].map(|()| self.b.fresh_id());

@@ -1,19 +1,17 @@
 //! Conversions between integers and floats.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// Conversions without a mode: what has the width already stays.
-pub fn plain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn plain(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let op = inst.op();
     let ((from, _), (to, _)) = (l.scalars(inst.id(0))?, l.scalars(result(inst))?);
     if from == to {
@@ -44,7 +42,7 @@ pub fn plain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     l.each(inst, &[inst.id(0)], |l, ty, v| l.op(op, ty, v))
 }
 
-fn rounding(l: &Lower<'_>, inst: InstRef<'_>) -> Option<FPRoundingMode> {
+fn rounding(l: &ShaderLowering<'_>, inst: InstRef<'_>) -> Option<FPRoundingMode> {
     let facts = l.facts;
     let mode = facts
         .decorations
@@ -53,7 +51,7 @@ fn rounding(l: &Lower<'_>, inst: InstRef<'_>) -> Option<FPRoundingMode> {
 }
 
 /// `OpConvertFToS` and `OpConvertFToU`.
-pub fn from_float(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn from_float(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let op = inst.op();
     let ((from, _), (to, _)) = (l.scalars(inst.id(0))?, l.scalars(result(inst))?);
     let mode = rounding(l, inst);
@@ -79,7 +77,7 @@ pub fn from_float(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     })
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Type and number of components of a float or vector of floats made here.
     fn float_like(&mut self, value: Id) -> (Id, u32) {
         let ty = self.b.type_of(value).unwrap_or(value);
@@ -138,7 +136,7 @@ impl Lower<'_> {
 }
 
 /// `OpSatConvertSToU` and `OpSatConvertUToS`.
-pub fn between(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn between(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let ((from, _), (to, _)) = (l.scalars(inst.id(0))?, l.scalars(result(inst))?);
     let (from, to) = (from.size() * 8, to.size() * 8);
     let is_signed = inst.op() == Op::SatConvertSToU;
@@ -163,7 +161,7 @@ pub fn between(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpUConvert` and `OpSConvert`, saturating ones among them.
-pub fn integers(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn integers(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let facts = l.facts;
     let saturates = Decoration::SaturatedConversion;
     if facts
@@ -174,7 +172,7 @@ pub fn integers(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         return plain(l, inst);
     }
     let ((from, _), (to, _)) = (l.scalars(inst.id(0))?, l.scalars(result(inst))?);
-    let (Scalar::Int(from), Scalar::Int(to)) = (from, to) else {
+    let (MemoryScalar::Int(from), MemoryScalar::Int(to)) = (from, to) else {
         return plain(l, inst);
     };
     let op = inst.op();

@@ -5,10 +5,10 @@
 //! what its texels are only each access tells, so that an image is a variable for each kind of texels that is
 //! accessed, all at one binding.
 
-use super::Lower;
-use crate::facts::Facts;
+use super::ShaderLowering;
+use crate::facts::KernelModuleInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
@@ -24,7 +24,7 @@ const DEEPEST: u32 = 32;
 
 /// What a kernel does with an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usage {
+pub enum KernelImageUsage {
     /// It reads, with a sampler or without.
     Reads,
     /// It writes.
@@ -35,11 +35,11 @@ pub enum Usage {
 
 /// An image that is an argument.
 #[derive(Clone, Copy, Debug)]
-pub struct Picture {
+pub struct ImageArgumentBinding {
     /// Its binding.
     pub binding: u32,
     /// What is done with it.
-    pub usage: Usage,
+    pub usage: KernelImageUsage,
     /// Its dimensions.
     pub dim: Dim,
     /// Whether it has layers.
@@ -50,7 +50,7 @@ pub struct Picture {
     pub data_type: Option<u32>,
 }
 
-impl Picture {
+impl ImageArgumentBinding {
     /// Coordinates that say where a texel is in a layer.
     pub fn axes(&self) -> u32 {
         match self.dim {
@@ -63,7 +63,7 @@ impl Picture {
 
 /// What texels are read or written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Texels {
+pub enum TexelClass {
     /// Floats.
     Floats,
     /// Integers with a sign.
@@ -74,16 +74,16 @@ pub enum Texels {
 
 /// What the kernels of a module do with each image besides what its type says.
 #[derive(Default)]
-pub struct Asked {
+pub struct ImageRequirements {
     orders: FxHashSet<Id>,
     data_types: FxHashSet<Id>,
     written: FxHashSet<Id>,
 }
 
-impl Asked {
+impl ImageRequirements {
     /// One pass over all instructions.
-    pub fn new(facts: &Facts<'_>) -> Asked {
-        let mut asked = Asked::default();
+    pub fn new(facts: &KernelModuleInfo<'_>) -> ImageRequirements {
+        let mut asked = ImageRequirements::default();
         for inst in facts.module.all_insts() {
             let set = match inst.op() {
                 Op::ImageQueryOrder => &mut asked.orders,
@@ -102,12 +102,12 @@ impl Asked {
     /// When Vulkan has no such images for compute shaders.
     pub fn picture(
         &self,
-        facts: &Facts<'_>,
+        facts: &KernelModuleInfo<'_>,
         id: Id,
         ty: InstRef<'_>,
         binding: u32,
         push: &mut dyn FnMut() -> u32,
-    ) -> Result<Picture, Diagnostic> {
+    ) -> Result<ImageArgumentBinding, SourceDiagnostic> {
         let &[_, dim, _, arrayed, samples, _, _, ref access @ ..] = ty.operands() else {
             return Err(facts.refuse(id, "this type of images"));
         };
@@ -119,13 +119,13 @@ impl Asked {
             return Err(facts.refuse(id, "an image of several samples"));
         }
         let usage = match access.first().map(|a| AccessQualifier(*a)) {
-            Some(AccessQualifier::ReadWrite) => Usage::Both,
-            Some(AccessQualifier::WriteOnly) => Usage::Writes,
-            None if self.written.contains(&id) => Usage::Both,
-            _ => Usage::Reads,
+            Some(AccessQualifier::ReadWrite) => KernelImageUsage::Both,
+            Some(AccessQualifier::WriteOnly) => KernelImageUsage::Writes,
+            None if self.written.contains(&id) => KernelImageUsage::Both,
+            _ => KernelImageUsage::Reads,
         };
         let mut place = |set: &FxHashSet<Id>| set.contains(&id).then(&mut *push);
-        Ok(Picture {
+        Ok(ImageArgumentBinding {
             binding,
             usage,
             dim,
@@ -137,7 +137,7 @@ impl Asked {
 }
 
 /// What an object is a copy of.
-pub fn root(facts: &Facts<'_>, mut id: Id) -> Id {
+pub fn root(facts: &KernelModuleInfo<'_>, mut id: Id) -> Id {
     for _ in 0..DEEPEST {
         match facts.def(id) {
             Ok(def) if def.op() == Op::CopyObject => id = def.id(0),
@@ -149,7 +149,7 @@ pub fn root(facts: &Facts<'_>, mut id: Id) -> Id {
 
 /// A sampler of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampler {
+pub enum SourceSampler {
     /// One that the module declares.
     Constant {
         /// How coordinates outside are taken: a number of `OpConstantSampler`.
@@ -182,21 +182,21 @@ pub mod mask {
 
 /// The variables of descriptors.
 #[derive(Default)]
-pub struct Descriptors {
+pub struct DescriptorVariables {
     /// Type and variable of images by argument and texels.
-    images: FxHashMap<(Id, Texels), (Id, Id)>,
+    images: FxHashMap<(Id, TexelClass), (Id, Id)>,
     /// Variables of samplers by binding.
     samplers: FxHashMap<u32, Id>,
     /// Properties of samplers that the source declares, each with its binding.
     pub literal: Vec<(u32, u32)>,
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The sampler that something of the source is.
     ///
     /// # Errors
     /// When it is chosen when run.
-    pub fn sampler(&self, source: Id) -> Result<Sampler, Diagnostic> {
+    pub fn sampler(&self, source: Id) -> Result<SourceSampler, SourceDiagnostic> {
         let facts = self.facts;
         let mut id = root(facts, source);
         let mut def = facts.def(id)?;
@@ -211,7 +211,7 @@ impl Lower<'_> {
             def = facts.def(id)?;
         }
         if def.op() == Op::ConstantSampler {
-            return Ok(Sampler::Constant {
+            return Ok(SourceSampler::Constant {
                 addressing: def.word(0),
                 is_normalized: def.word(1) != 0,
                 is_linear: def.word(2) != 0,
@@ -222,10 +222,10 @@ impl Lower<'_> {
     }
 
     /// Loads a sampler, which takes coordinates from 0 to 1, whatever the source's does.
-    pub fn load_sampler(&mut self, sampler: Sampler) -> Id {
+    pub fn load_sampler(&mut self, sampler: SourceSampler) -> Id {
         let binding = match sampler {
-            Sampler::Argument { binding, .. } => binding,
-            Sampler::Constant {
+            SourceSampler::Argument { binding, .. } => binding,
+            SourceSampler::Constant {
                 addressing,
                 is_linear,
                 ..
@@ -264,7 +264,7 @@ impl Lower<'_> {
     ///
     /// # Errors
     /// When it is chosen when run.
-    pub fn picture(&self, source: Id) -> Result<(Id, Picture), Diagnostic> {
+    pub fn picture(&self, source: Id) -> Result<(Id, ImageArgumentBinding), SourceDiagnostic> {
         let id = root(self.facts, source);
         let found = self.plan.picture(id).map(|picture| (id, picture));
         found.ok_or_else(|| {
@@ -274,13 +274,17 @@ impl Lower<'_> {
     }
 
     /// Loads an image whose texels are meant as such: its type, and the image.
-    pub fn load_image(&mut self, (id, picture): (Id, Picture), texels: Texels) -> (Id, Id) {
+    pub fn load_image(
+        &mut self,
+        (id, picture): (Id, ImageArgumentBinding),
+        texels: TexelClass,
+    ) -> (Id, Id) {
         let (ty, variable) = match self.descriptors.images.get(&(id, texels)) {
             Some(known) => *known,
             None => {
                 let ty = self.image_type(picture, texels);
                 let made = self.descriptor(ty, picture.binding);
-                if picture.usage == Usage::Writes {
+                if picture.usage == KernelImageUsage::Writes {
                     self.b.decorate(made, Decoration::NonReadable, &[]);
                 }
                 self.descriptors.images.insert((id, texels), (ty, made));
@@ -291,9 +295,9 @@ impl Lower<'_> {
         (ty, self.op(Op::Load, ty, &[variable]))
     }
 
-    fn image_type(&mut self, picture: Picture, texels: Texels) -> Id {
+    fn image_type(&mut self, picture: ImageArgumentBinding, texels: TexelClass) -> Id {
         let of = self.texel(texels);
-        let reads = picture.usage == Usage::Reads;
+        let reads = picture.usage == KernelImageUsage::Reads;
         match (picture.dim, reads) {
             (Dim::Dim1D, true) => self.b.capability(Capability::Sampled1D),
             (Dim::Dim1D, false) => self.b.capability(Capability::Image1D),
@@ -315,11 +319,11 @@ impl Lower<'_> {
     }
 
     /// The type of a component of texels.
-    pub fn texel(&mut self, texels: Texels) -> Id {
+    pub fn texel(&mut self, texels: TexelClass) -> Id {
         match texels {
-            Texels::Floats => self.float(32),
-            Texels::Signed => self.b.int(32, true),
-            Texels::Unsigned => self.int(32),
+            TexelClass::Floats => self.float(32),
+            TexelClass::Signed => self.b.int(32, true),
+            TexelClass::Unsigned => self.int(32),
         }
     }
 

@@ -1,15 +1,13 @@
 //! Bit fields of integers of any width; Vulkan has those of 32 bits.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// So many low bits as a mask.
     fn low_bits(&mut self, width: u32, count: Id) -> Id {
         let (ty, truth) = (self.int(width), self.b.bool());
@@ -26,7 +24,12 @@ impl Lower<'_> {
     }
 
     /// The offset and number of bits of a field, with as many bits as what it is of.
-    fn field(&mut self, inst: InstRef<'_>, at: usize, width: u32) -> Result<[Id; 2], Diagnostic> {
+    fn field(
+        &mut self,
+        inst: InstRef<'_>,
+        at: usize,
+        width: u32,
+    ) -> Result<[Id; 2], SourceDiagnostic> {
         let mut both = [Id::MAX; 2];
         for (n, value) in both.iter_mut().enumerate() {
             let (scalar, _) = self.scalars(inst.id(at + n))?;
@@ -38,7 +41,7 @@ impl Lower<'_> {
 }
 
 /// `OpBitFieldInsert`.
-pub fn insert(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn insert(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (scalar, _) = l.scalars(result(inst))?;
     let width = scalar.size() * 8;
     let [offset, count] = l.field(inst, 2, width)?;
@@ -54,7 +57,7 @@ pub fn insert(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpBitFieldSExtract` and `OpBitFieldUExtract`.
-pub fn extract(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn extract(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (scalar, _) = l.scalars(result(inst))?;
     let width = scalar.size() * 8;
     let [offset, count] = l.field(inst, 1, width)?;

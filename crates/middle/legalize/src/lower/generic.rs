@@ -1,16 +1,16 @@
 //! Accesses by pointers that may be to several regions: by their highest bits to one or the other.
 
-use super::Lower;
-use super::memory::Place;
-use crate::classes::Region;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::ShaderLowering;
+use super::memory::ShaderMemoryLocation;
+use crate::classes::PointerRegion;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The region of a place, unless only its pointer says.
-    pub fn region(&self, place: Place) -> Option<Region> {
+    pub fn region(&self, place: ShaderMemoryLocation) -> Option<PointerRegion> {
         let memory = self.classes.memory(place.class);
         match memory.is_generic() {
             true => place.region,
@@ -19,7 +19,7 @@ impl Lower<'_> {
     }
 
     /// Whether a pointer of a generic class is to a region.
-    pub fn is_to(&mut self, pointer: Id, region: Region) -> Id {
+    pub fn is_to(&mut self, pointer: Id, region: PointerRegion) -> Id {
         let (wide, truth) = (self.int(64), self.b.bool());
         let (mask, tag) = (self.number(64, 3 << 62), self.number(64, region.tag()));
         let found = self.op(Op::BitwiseAnd, wide, &[pointer, mask]);
@@ -29,11 +29,11 @@ impl Lower<'_> {
     /// A load of scalars from one of several regions.
     pub fn load_generic(
         &mut self,
-        place: Place,
-        scalar: Scalar,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
         count: u32,
         ty: Id,
-    ) -> Result<Id, Diagnostic> {
+    ) -> Result<Id, SourceDiagnostic> {
         let mut ways = Vec::new();
         self.by_region(place, |l, place| {
             let value = l.load_scalars(place, scalar, count)?;
@@ -48,11 +48,11 @@ impl Lower<'_> {
     /// A store of scalars to one of several regions.
     pub fn store_generic(
         &mut self,
-        place: Place,
-        scalar: Scalar,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
         count: u32,
         value: Id,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         self.by_region(place, |l, place| {
             l.store_scalars(place, scalar, count, value)
         })
@@ -61,9 +61,9 @@ impl Lower<'_> {
     /// A branch to what is done in each region; they meet in the block that is open afterwards.
     pub fn by_region(
         &mut self,
-        place: Place,
-        mut make: impl FnMut(&mut Self, Place) -> Result<(), Diagnostic>,
-    ) -> Result<(), Diagnostic> {
+        place: ShaderMemoryLocation,
+        mut make: impl FnMut(&mut Self, ShaderMemoryLocation) -> Result<(), SourceDiagnostic>,
+    ) -> Result<(), SourceDiagnostic> {
         let regions = self.classes.memory(place.class).regions();
         let after = self.b.fresh_id();
         for (n, region) in regions.iter().enumerate() {
@@ -86,17 +86,17 @@ impl Lower<'_> {
 
     fn one_region(
         &mut self,
-        place: Place,
-        region: Region,
-        make: &mut impl FnMut(&mut Self, Place) -> Result<(), Diagnostic>,
-    ) -> Result<(), Diagnostic> {
+        place: ShaderMemoryLocation,
+        region: PointerRegion,
+        make: &mut impl FnMut(&mut Self, ShaderMemoryLocation) -> Result<(), SourceDiagnostic>,
+    ) -> Result<(), SourceDiagnostic> {
         let pointer = match region {
-            Region::Buffer => place.pointer,
+            PointerRegion::Buffer => place.pointer,
             _ => self.resize(place.pointer, 64, 32),
         };
         make(
             self,
-            Place {
+            ShaderMemoryLocation {
                 pointer,
                 region: Some(region),
                 ..place

@@ -3,10 +3,10 @@
 //! Those of subgroups Vulkan has. Those of workgroups go through an array that has a value of each
 //! invocation: all are written, and after a barrier each invocation reads what it needs.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
@@ -15,48 +15,46 @@ use spirula_spirv::grammar::enumerants::{
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// How an operation combines values.
 #[derive(Clone, Copy)]
-enum Combine {
+enum GroupCombiner {
     Op(Op),
     Glsl(u32),
 }
 
 /// An operation of groups, the same of subgroups in Vulkan, how values are combined, and the one
 /// that changes nothing.
-struct Reduction {
+struct GroupReduction {
     of: Op,
     subgroup: Op,
-    combine: Combine,
-    neutral: fn(&mut Lower<'_>, Scalar) -> Id,
+    combine: GroupCombiner,
+    neutral: fn(&mut ShaderLowering<'_>, MemoryScalar) -> Id,
 }
 
 #[rustfmt::skip]
-const REDUCTIONS: &[Reduction] = &[
-    row(Op::GroupIAdd, Op::GroupNonUniformIAdd, Combine::Op(Op::IAdd), |l, s| l.number(s.size() * 8, 0)),
-    row(Op::GroupFAdd, Op::GroupNonUniformFAdd, Combine::Op(Op::FAdd), |l, s| l.real(s.size() * 8, -0.0)),
-    row(Op::GroupFMin, Op::GroupNonUniformFMin, Combine::Glsl(glsl::NMIN), |l, s| l.real(s.size() * 8, f64::INFINITY)),
-    row(Op::GroupUMin, Op::GroupNonUniformUMin, Combine::Glsl(glsl::UMIN), |l, s| l.number(s.size() * 8, u64::MAX)),
-    row(Op::GroupSMin, Op::GroupNonUniformSMin, Combine::Glsl(glsl::SMIN), |l, s| l.number(s.size() * 8, u64::MAX >> (65 - s.size() * 8))),
-    row(Op::GroupFMax, Op::GroupNonUniformFMax, Combine::Glsl(glsl::NMAX), |l, s| l.real(s.size() * 8, f64::NEG_INFINITY)),
-    row(Op::GroupUMax, Op::GroupNonUniformUMax, Combine::Glsl(glsl::UMAX), |l, s| l.number(s.size() * 8, 0)),
-    row(Op::GroupSMax, Op::GroupNonUniformSMax, Combine::Glsl(glsl::SMAX), |l, s| l.number(s.size() * 8, 1 << (s.size() * 8 - 1))),
-    row(Op::GroupIMulKHR, Op::GroupNonUniformIMul, Combine::Op(Op::IMul), |l, s| l.number(s.size() * 8, 1)),
-    row(Op::GroupFMulKHR, Op::GroupNonUniformFMul, Combine::Op(Op::FMul), |l, s| l.real(s.size() * 8, 1.0)),
-    row(Op::GroupBitwiseAndKHR, Op::GroupNonUniformBitwiseAnd, Combine::Op(Op::BitwiseAnd), |l, s| l.number(s.size() * 8, u64::MAX)),
-    row(Op::GroupBitwiseOrKHR, Op::GroupNonUniformBitwiseOr, Combine::Op(Op::BitwiseOr), |l, s| l.number(s.size() * 8, 0)),
-    row(Op::GroupBitwiseXorKHR, Op::GroupNonUniformBitwiseXor, Combine::Op(Op::BitwiseXor), |l, s| l.number(s.size() * 8, 0)),
+const REDUCTIONS: &[GroupReduction] = &[
+    row(Op::GroupIAdd, Op::GroupNonUniformIAdd, GroupCombiner::Op(Op::IAdd), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupFAdd, Op::GroupNonUniformFAdd, GroupCombiner::Op(Op::FAdd), |l, s| l.real(s.size() * 8, -0.0)),
+    row(Op::GroupFMin, Op::GroupNonUniformFMin, GroupCombiner::Glsl(glsl::NMIN), |l, s| l.real(s.size() * 8, f64::INFINITY)),
+    row(Op::GroupUMin, Op::GroupNonUniformUMin, GroupCombiner::Glsl(glsl::UMIN), |l, s| l.number(s.size() * 8, u64::MAX)),
+    row(Op::GroupSMin, Op::GroupNonUniformSMin, GroupCombiner::Glsl(glsl::SMIN), |l, s| l.number(s.size() * 8, u64::MAX >> (65 - s.size() * 8))),
+    row(Op::GroupFMax, Op::GroupNonUniformFMax, GroupCombiner::Glsl(glsl::NMAX), |l, s| l.real(s.size() * 8, f64::NEG_INFINITY)),
+    row(Op::GroupUMax, Op::GroupNonUniformUMax, GroupCombiner::Glsl(glsl::UMAX), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupSMax, Op::GroupNonUniformSMax, GroupCombiner::Glsl(glsl::SMAX), |l, s| l.number(s.size() * 8, 1 << (s.size() * 8 - 1))),
+    row(Op::GroupIMulKHR, Op::GroupNonUniformIMul, GroupCombiner::Op(Op::IMul), |l, s| l.number(s.size() * 8, 1)),
+    row(Op::GroupFMulKHR, Op::GroupNonUniformFMul, GroupCombiner::Op(Op::FMul), |l, s| l.real(s.size() * 8, 1.0)),
+    row(Op::GroupBitwiseAndKHR, Op::GroupNonUniformBitwiseAnd, GroupCombiner::Op(Op::BitwiseAnd), |l, s| l.number(s.size() * 8, u64::MAX)),
+    row(Op::GroupBitwiseOrKHR, Op::GroupNonUniformBitwiseOr, GroupCombiner::Op(Op::BitwiseOr), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupBitwiseXorKHR, Op::GroupNonUniformBitwiseXor, GroupCombiner::Op(Op::BitwiseXor), |l, s| l.number(s.size() * 8, 0)),
 ];
 
 const fn row(
     of: Op,
     subgroup: Op,
-    combine: Combine,
-    neutral: fn(&mut Lower<'_>, Scalar) -> Id,
-) -> Reduction {
-    Reduction {
+    combine: GroupCombiner,
+    neutral: fn(&mut ShaderLowering<'_>, MemoryScalar) -> Id,
+) -> GroupReduction {
+    GroupReduction {
         of,
         subgroup,
         combine,
@@ -64,11 +62,11 @@ const fn row(
     }
 }
 
-impl Lower<'_> {
-    fn combine(&mut self, how: Combine, ty: Id, a: Id, b: Id) -> Id {
+impl ShaderLowering<'_> {
+    fn combine(&mut self, how: GroupCombiner, ty: Id, a: Id, b: Id) -> Id {
         match how {
-            Combine::Op(op) => self.op(op, ty, &[a, b]),
-            Combine::Glsl(number) => self.glsl(number, ty, &[a, b]),
+            GroupCombiner::Op(op) => self.op(op, ty, &[a, b]),
+            GroupCombiner::Glsl(number) => self.glsl(number, ty, &[a, b]),
         }
     }
 
@@ -159,8 +157,8 @@ impl Lower<'_> {
         value: Id,
         operation: GroupOperation,
         neutral: Id,
-        combine: Combine,
-    ) -> Result<Id, Diagnostic> {
+        combine: GroupCombiner,
+    ) -> Result<Id, SourceDiagnostic> {
         let (array, own) = self.share(ty, value);
         let word = self.int(32);
         let (zero, one) = (self.number(32, 0), self.number(32, 1));
@@ -183,7 +181,7 @@ impl Lower<'_> {
 }
 
 /// Reductions and scans.
-pub fn reduce(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn reduce(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (scalar, count) = l.scalars(result(inst))?;
     if count > 1 {
         return Err(crate::facts::refuse(
@@ -208,7 +206,7 @@ pub fn reduce(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpGroupAll` and `OpGroupAny`.
-pub fn vote(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn vote(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let truth = l.b.bool();
     let value = l.value(inst.id(1))?;
     let is_all = inst.op() == Op::GroupAll;
@@ -235,13 +233,13 @@ pub fn vote(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         number,
         GroupOperation::Reduce,
         neutral,
-        Combine::Op(op),
+        GroupCombiner::Op(op),
     )?;
     Ok(l.op(Op::INotEqual, truth, &[all, zero]))
 }
 
 /// `OpGroupBroadcast`.
-pub fn broadcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn broadcast(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(result(inst))?;
     let value = l.value(inst.id(1))?;
     let from = l.lanes_of(inst.id(2))?;
@@ -272,7 +270,7 @@ pub fn broadcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpGroupAsyncCopy`: every invocation copies its part; the event is nothing.
-pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn copy(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (to, from) = (inst.id(1), inst.id(2));
     if l.is_nowhere(to) || l.is_nowhere(from) {
         return Ok(l.number(64, 0));
@@ -281,7 +279,7 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let layout = l.facts.layouts.get(ty);
     let size = layout.size.next_multiple_of(layout.align.into());
     let word = l.int(32);
-    let number = |l: &mut Lower<'_>, id: Id| -> Lowered {
+    let number = |l: &mut ShaderLowering<'_>, id: Id| -> Result<Id, SourceDiagnostic> {
         let (scalar, _) = l.scalars(id)?;
         let value = l.value(id)?;
         Ok(l.resize(value, scalar.size() * 8, 32))
@@ -312,13 +310,13 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpGroupWaitEvents`.
-pub fn wait(l: &mut Lower<'_>, _: InstRef<'_>) -> Result<(), Diagnostic> {
+pub fn wait(l: &mut ShaderLowering<'_>, _: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     l.wait();
     Ok(())
 }
 
 /// Operations of subgroups as Vulkan has them, but for scopes.
-pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn same(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.b.capability(Capability::GroupNonUniform);
     let capability = match inst.op() {
         Op::GroupNonUniformElect => None,
@@ -361,7 +359,7 @@ pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// Intel's shuffles, which are those of Vulkan but for the scope.
-pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn shuffle(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.b.capability(Capability::GroupNonUniform);
     l.b.capability(Capability::GroupNonUniformShuffle);
     let op = match inst.op() {
@@ -376,7 +374,7 @@ pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 
 /// Intel's shuffles up and down, through two values side by side: from the lane so far below or above, of
 /// the other value where that is beyond the subgroup.
-pub fn shifted(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn shifted(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.b.capability(Capability::GroupNonUniform);
     l.b.capability(Capability::GroupNonUniformShuffle);
     let (word, truth) = (l.int(32), l.b.bool());

@@ -5,17 +5,15 @@
 //! size, the middle of the texel where it is the nearest one that is meant, so that rounding cannot reach its
 //! neighbour. Whether an argument's coordinates are in texels, and whether it interpolates, is pushed.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use super::descriptors::{Picture, Sampler, Texels, Usage, mask};
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::descriptors::{ImageArgumentBinding, KernelImageUsage, SourceSampler, TexelClass, mask};
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Capability, Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
-
-type Lowered = Result<Id, Diagnostic>;
 
 /// What an order of channels is called in OpenCL's interface, less its number in SPIR-V.
 const FIRST_ORDER: u64 = 0x10B0;
@@ -24,7 +22,7 @@ const FIRST_DATA_TYPE: u64 = 0x10D0;
 
 /// Operands of an instruction on an image.
 #[derive(Default)]
-struct Extra {
+struct ImageInstOperands {
     /// The level of detail.
     lod: Option<Id>,
     /// How coordinates change, in both directions of the picture.
@@ -32,10 +30,14 @@ struct Extra {
     is_signed: bool,
 }
 
-impl Extra {
+impl ImageInstOperands {
     /// Those that begin at operand `n`.
-    fn new(l: &Lower<'_>, inst: InstRef<'_>, n: usize) -> Result<Extra, Diagnostic> {
-        let mut extra = Extra::default();
+    fn new(
+        l: &ShaderLowering<'_>,
+        inst: InstRef<'_>,
+        n: usize,
+    ) -> Result<ImageInstOperands, SourceDiagnostic> {
+        let mut extra = ImageInstOperands::default();
         let Some(&flags) = inst.operands().get(n) else {
             return Ok(extra);
         };
@@ -67,35 +69,39 @@ impl Extra {
 }
 
 /// What texels are in the source.
-struct Shape {
-    texels: Texels,
+struct SourceTexelType {
+    texels: TexelClass,
     /// Whether they are floats of 16 bits, which become and are made of those of 32.
     is_half: bool,
     /// Whether it is one component, of an image of depths.
     is_one: bool,
 }
 
-impl Lower<'_> {
-    fn texel_shape(&self, value: Id, extra: &Extra) -> Result<Shape, Diagnostic> {
+impl ShaderLowering<'_> {
+    fn texel_shape(
+        &self,
+        value: Id,
+        extra: &ImageInstOperands,
+    ) -> Result<SourceTexelType, SourceDiagnostic> {
         let (scalar, count) = self.scalars(value)?;
         let texels = match scalar {
-            Scalar::Float(16 | 32) => Texels::Floats,
-            Scalar::Int(32) if extra.is_signed => Texels::Signed,
-            Scalar::Int(32) => Texels::Unsigned,
+            MemoryScalar::Float(16 | 32) => TexelClass::Floats,
+            MemoryScalar::Int(32) if extra.is_signed => TexelClass::Signed,
+            MemoryScalar::Int(32) => TexelClass::Unsigned,
             _ => return Err(self.facts.refuse(value, "a texel of such components")),
         };
         if !matches!(count, 1 | 4) {
             return Err(self.facts.refuse(value, "a texel of so many components"));
         }
-        Ok(Shape {
+        Ok(SourceTexelType {
             texels,
-            is_half: scalar == Scalar::Float(16),
+            is_half: scalar == MemoryScalar::Float(16),
             is_one: count == 1,
         })
     }
 
     /// A texel of the shader as the source has it.
-    fn texel_read(&mut self, shape: &Shape, texel: Id) -> Id {
+    fn texel_read(&mut self, shape: &SourceTexelType, texel: Id) -> Id {
         let mut part = self.texel(shape.texels);
         let mut value = texel;
         let count = if shape.is_one { 1 } else { 4 };
@@ -107,7 +113,7 @@ impl Lower<'_> {
             let ty = self.vector(part, count);
             value = self.op(Op::FConvert, ty, &[value]);
         }
-        if shape.texels == Texels::Signed {
+        if shape.texels == TexelClass::Signed {
             part = self.int(32);
             let ty = self.vector(part, count);
             value = self.op(Op::Bitcast, ty, &[value]);
@@ -116,14 +122,14 @@ impl Lower<'_> {
     }
 
     /// A texel of the source as the shader writes it.
-    fn texel_written(&mut self, shape: &Shape, value: Id) -> Id {
+    fn texel_written(&mut self, shape: &SourceTexelType, value: Id) -> Id {
         let part = self.texel(shape.texels);
         let count = if shape.is_one { 1 } else { 4 };
         let ty = self.vector(part, count);
         let value = match shape {
-            Shape { is_half: true, .. } => self.op(Op::FConvert, ty, &[value]),
-            Shape {
-                texels: Texels::Signed,
+            SourceTexelType { is_half: true, .. } => self.op(Op::FConvert, ty, &[value]),
+            SourceTexelType {
+                texels: TexelClass::Signed,
                 ..
             } => self.op(Op::Bitcast, ty, &[value]),
             _ => value,
@@ -139,11 +145,11 @@ impl Lower<'_> {
     fn coordinates(
         &mut self,
         source: Id,
-        picture: &Picture,
-    ) -> Result<(Scalar, Vec<Id>), Diagnostic> {
+        picture: &ImageArgumentBinding,
+    ) -> Result<(MemoryScalar, Vec<Id>), SourceDiagnostic> {
         let (scalar, count) = self.scalars(source)?;
         let wanted = picture.axes() + u32::from(picture.is_arrayed);
-        if count < wanted || !matches!(scalar, Scalar::Int(32) | Scalar::Float(32)) {
+        if count < wanted || !matches!(scalar, MemoryScalar::Int(32) | MemoryScalar::Float(32)) {
             return Err(self.facts.refuse(source, "a coordinate of this type"));
         }
         let value = self.value(source)?;
@@ -156,9 +162,13 @@ impl Lower<'_> {
     }
 
     /// The coordinate of an access without a sampler: integers.
-    fn texel_at(&mut self, source: Id, picture: &Picture) -> Lowered {
+    fn texel_at(
+        &mut self,
+        source: Id,
+        picture: &ImageArgumentBinding,
+    ) -> Result<Id, SourceDiagnostic> {
         let (scalar, parts) = self.coordinates(source, picture)?;
-        if scalar != Scalar::Int(32) {
+        if scalar != MemoryScalar::Int(32) {
             return Err(self
                 .facts
                 .refuse(source, "a coordinate of floats without a sampler"));
@@ -178,12 +188,12 @@ impl Lower<'_> {
     fn sampled_at(
         &mut self,
         source: Id,
-        picture: &Picture,
+        picture: &ImageArgumentBinding,
         image: Id,
-        sampler: Sampler,
-    ) -> Lowered {
+        sampler: SourceSampler,
+    ) -> Result<Id, SourceDiagnostic> {
         let (scalar, mut parts) = self.coordinates(source, picture)?;
-        let is_int = scalar == Scalar::Int(32);
+        let is_int = scalar == MemoryScalar::Int(32);
         let float = self.float(32);
         if is_int {
             for part in &mut parts {
@@ -192,20 +202,20 @@ impl Lower<'_> {
         }
         let ty = self.vector(float, parts.len() as u32);
         let is_normalized = match sampler {
-            Sampler::Constant { is_normalized, .. } => is_normalized && !is_int,
-            Sampler::Argument { .. } => false,
+            SourceSampler::Constant { is_normalized, .. } => is_normalized && !is_int,
+            SourceSampler::Argument { .. } => false,
         };
         if is_normalized {
             return Ok(self.construct(ty, parts));
         }
         let choices = match sampler {
             // Integers are texels, whatever the sampler says.
-            Sampler::Argument { mask, .. } if !is_int => Some(self.choices(mask)),
+            SourceSampler::Argument { mask, .. } if !is_int => Some(self.choices(mask)),
             _ => None,
         };
         let is_linear = matches!(
             sampler,
-            Sampler::Constant {
+            SourceSampler::Constant {
                 is_linear: true,
                 ..
             }
@@ -238,7 +248,7 @@ impl Lower<'_> {
     /// Whether an argument's coordinates are from 0 to 1, and whether it takes the nearest texel.
     fn choices(&mut self, at: u32) -> [Id; 2] {
         let (word, truth) = (self.int(32), self.b.bool());
-        let pushed = self.pushed(Scalar::Int(32), at);
+        let pushed = self.pushed(MemoryScalar::Int(32), at);
         let zero = self.number(32, 0);
         [mask::NORMALIZED, mask::NEAREST].map(|bit| {
             let bit = self.number(32, bit.into());
@@ -248,12 +258,12 @@ impl Lower<'_> {
     }
 
     /// The components of an image's size: its axes, and its layers.
-    fn size(&mut self, picture: &Picture, image: Id) -> Vec<Id> {
+    fn size(&mut self, picture: &ImageArgumentBinding, image: Id) -> Vec<Id> {
         let word = self.int(32);
         let count = picture.axes() + u32::from(picture.is_arrayed);
         let ty = self.vector(word, count);
         self.b.capability(Capability::ImageQuery);
-        let size = match picture.usage == Usage::Reads && picture.dim != Dim::Buffer {
+        let size = match picture.usage == KernelImageUsage::Reads && picture.dim != Dim::Buffer {
             true => {
                 let level = self.number(32, 0);
                 self.op(Op::ImageQuerySizeLod, ty, &[image, level])
@@ -267,7 +277,7 @@ impl Lower<'_> {
     }
 
     /// Refuses a level of an image without samplers, but the first.
-    fn first_level(&self, inst: InstRef<'_>, lod: Option<Id>) -> Result<(), Diagnostic> {
+    fn first_level(&self, inst: InstRef<'_>, lod: Option<Id>) -> Result<(), SourceDiagnostic> {
         match lod.is_none_or(|lod| self.facts.constant(lod) == Some(0)) {
             true => Ok(()),
             false => Err(self
@@ -277,10 +287,15 @@ impl Lower<'_> {
     }
 
     /// A number that the launch says of an image.
-    fn told(&mut self, inst: InstRef<'_>, at: Option<u32>, first: u64) -> Lowered {
+    fn told(
+        &mut self,
+        inst: InstRef<'_>,
+        at: Option<u32>,
+        first: u64,
+    ) -> Result<Id, SourceDiagnostic> {
         let at = at.ok_or_else(|| self.facts.refuse(inst.id(0), "what is asked of this image"))?;
         let (word, first) = (self.int(32), self.number(32, first));
-        let told = self.pushed(Scalar::Int(32), at);
+        let told = self.pushed(MemoryScalar::Int(32), at);
         let number = self.op(Op::ISub, word, &[told, first]);
         let (scalar, _) = self.scalars(result(inst))?;
         Ok(self.resize(number, 32, scalar.size() * 8))
@@ -288,18 +303,18 @@ impl Lower<'_> {
 }
 
 /// `OpImageSampleExplicitLod`, and the implicit one, whose level is the first in a kernel.
-pub fn sample(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn sample(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let both = l.facts.def(super::descriptors::root(l.facts, inst.id(0)))?;
     if both.op() != Op::SampledImage {
         return Err(l
             .facts
             .refuse(inst.id(0), "an image with a sampler of its own"));
     }
-    let extra = Extra::new(l, inst, 2)?;
+    let extra = ImageInstOperands::new(l, inst, 2)?;
     let shape = l.texel_shape(result(inst), &extra)?;
     let (source, sampler) = (l.picture(both.id(0))?, l.sampler(both.id(1))?);
     let picture = source.1;
-    if picture.usage != Usage::Reads || picture.dim == Dim::Buffer {
+    if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
         return Err(l
             .facts
             .refuse(both.id(0), "a sampler for an image that is none to sample"));
@@ -332,8 +347,8 @@ pub fn sample(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpImageRead`.
-pub fn read(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
-    let extra = Extra::new(l, inst, 2)?;
+pub fn read(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let extra = ImageInstOperands::new(l, inst, 2)?;
     let shape = l.texel_shape(result(inst), &extra)?;
     let source = l.picture(inst.id(0))?;
     let picture = source.1;
@@ -343,7 +358,7 @@ pub fn read(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let ty = l.vector(part, 4);
     let mut words = vec![image.word(), at.word()];
     let op = match picture.usage {
-        Usage::Reads => {
+        KernelImageUsage::Reads => {
             if picture.dim != Dim::Buffer {
                 let lod = match extra.lod {
                     Some(lod) => l.value(lod)?,
@@ -353,7 +368,7 @@ pub fn read(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
             }
             Op::ImageFetch
         }
-        Usage::Both | Usage::Writes => {
+        KernelImageUsage::Both | KernelImageUsage::Writes => {
             l.first_level(inst, extra.lod)?;
             l.b.capability(Capability::StorageImageReadWithoutFormat);
             words.push(ImageOperands::NonPrivateTexel.0);
@@ -365,11 +380,11 @@ pub fn read(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpImageWrite`.
-pub fn write(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
-    let extra = Extra::new(l, inst, 3)?;
+pub fn write(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
+    let extra = ImageInstOperands::new(l, inst, 3)?;
     let shape = l.texel_shape(inst.id(2), &extra)?;
     let source = l.picture(inst.id(0))?;
-    if source.1.usage == Usage::Reads {
+    if source.1.usage == KernelImageUsage::Reads {
         return Err(l
             .facts
             .refuse(inst.id(0), "a store into an image that is only read"));
@@ -381,7 +396,7 @@ pub fn write(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
     let texel = l.texel_written(&shape, value);
     l.b.capability(Capability::StorageImageWriteWithoutFormat);
     let mut words = vec![image.word(), at.word(), texel.word()];
-    if source.1.usage == Usage::Both {
+    if source.1.usage == KernelImageUsage::Both {
         words.push(ImageOperands::NonPrivateTexel.0);
     }
     l.b.effect(Op::ImageWrite, &words);
@@ -389,10 +404,10 @@ pub fn write(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
 }
 
 /// `OpImageQuerySizeLod` and `OpImageQuerySize`.
-pub fn size(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn size(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let source = l.picture(inst.id(0))?;
     let picture = source.1;
-    let (_, image) = l.load_image(source, Texels::Floats);
+    let (_, image) = l.load_image(source, TexelClass::Floats);
     let level = inst
         .get_id(1)
         .filter(|_| inst.op() == Op::ImageQuerySizeLod);
@@ -400,7 +415,7 @@ pub fn size(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let (scalar, count) = l.scalars(result(inst))?;
     let mut parts = match (is_first, level) {
         (false, Some(level)) => {
-            if picture.usage != Usage::Reads || picture.dim == Dim::Buffer {
+            if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
                 return Err(l
                     .facts
                     .refuse(inst.id(0), "a level of an image that is written"));
@@ -429,25 +444,25 @@ pub fn size(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpImageQueryLevels`.
-pub fn levels(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn levels(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let source = l.picture(inst.id(0))?;
-    if source.1.usage != Usage::Reads || source.1.dim == Dim::Buffer {
+    if source.1.usage != KernelImageUsage::Reads || source.1.dim == Dim::Buffer {
         return Ok(l.number(32, 1));
     }
-    let (_, image) = l.load_image(source, Texels::Floats);
+    let (_, image) = l.load_image(source, TexelClass::Floats);
     l.b.capability(Capability::ImageQuery);
     let word = l.int(32);
     Ok(l.op(Op::ImageQueryLevels, word, &[image]))
 }
 
 /// `OpImageQueryOrder`.
-pub fn order(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn order(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (_, picture) = l.picture(inst.id(0))?;
     l.told(inst, picture.order, FIRST_ORDER)
 }
 
 /// `OpImageQueryFormat`.
-pub fn data_type(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn data_type(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (_, picture) = l.picture(inst.id(0))?;
     l.told(inst, picture.data_type, FIRST_DATA_TYPE)
 }

@@ -1,17 +1,17 @@
 //! What kernels take and how it is passed, written down as `NonSemantic.ClspvReflection`.
 //!
 //! Push constants begin with the global offset, three words and one that is not used; behind them are
-//! the addresses of buffers that the source does not name ([`Hidden`]), and the arguments in order, each at
+//! the addresses of buffers that the source does not name ([`ImplicitBuffers`]), and the arguments in order, each at
 //! its alignment: values, and addresses of buffers. Workgroup memory is
 //! sized by specialisation constants, as is the workgroup where a kernel does not demand a size. Images and
 //! samplers are descriptors ([`super::descriptors`]).
 
-use super::Lower;
-use super::descriptors::{Asked, Picture, Sampler};
+use super::ShaderLowering;
+use super::descriptors::{ImageArgumentBinding, ImageRequirements, SourceSampler};
 use crate::classes::is_by_value;
-use crate::facts::Facts;
+use crate::facts::KernelModuleInfo;
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode, ExecutionModel, StorageClass};
@@ -25,7 +25,7 @@ pub const HEADER: u32 = 16;
 const MOST_PUSHED: u32 = 4096;
 
 /// A kernel of the source.
-pub struct Kernel {
+pub struct SourceKernel {
     /// Name of the entry point.
     pub name: String,
     /// Its function.
@@ -35,21 +35,21 @@ pub struct Kernel {
     /// Whether floating-point contraction is off.
     pub is_exact: bool,
     /// Its arguments in order.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ShaderArgument>,
 }
 
 /// An argument and how it is passed.
 #[derive(Clone, Copy, Debug)]
-pub struct Argument {
+pub struct ShaderArgument {
     /// The parameter.
     pub id: Id,
     /// How.
-    pub way: Passed,
+    pub way: ArgumentPassing,
 }
 
 /// How an argument is passed.
 #[derive(Clone, Copy, Debug)]
-pub enum Passed {
+pub enum ArgumentPassing {
     /// A value of a type at an offset of the push constants.
     Value { ty: Id, at: u32 },
     /// A copy of a value of a type, which the kernel takes by pointer.
@@ -59,7 +59,7 @@ pub enum Passed {
     /// Workgroup memory of as many elements as a specialisation constant says.
     Workgroup { spec_id: u32 },
     /// A descriptor of an image.
-    Image(Picture),
+    Image(ImageArgumentBinding),
     /// A descriptor of a sampler, with what the kernel has to know of it at an offset of the push
     /// constants.
     Sampler { binding: u32, mask: u32 },
@@ -67,7 +67,7 @@ pub enum Passed {
 
 /// Buffers whose addresses are passed besides the arguments.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Hidden {
+pub struct ImplicitBuffers {
     /// That of the program's variables.
     pub program: bool,
     /// The one that is printed to.
@@ -75,7 +75,7 @@ pub struct Hidden {
 }
 
 /// How everything is passed.
-pub struct Plan {
+pub struct ShaderInterface {
     /// Where the address of the program's variables is.
     pub program: Option<u32>,
     /// Where that of the buffer that is printed to is.
@@ -83,7 +83,7 @@ pub struct Plan {
     /// Where arguments begin.
     first: u32,
     /// The kernels in order.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<SourceKernel>,
     /// Words of push constants.
     pub push_words: u32,
     /// Size of a workgroup where all kernels demand the same.
@@ -96,22 +96,25 @@ pub struct Plan {
     /// Bindings of arguments.
     pub bindings: u32,
     /// How images and samplers are passed, by parameter.
-    opaque: FxHashMap<Id, Passed>,
+    opaque: FxHashMap<Id, ArgumentPassing>,
 }
 
-impl Plan {
+impl ShaderInterface {
     /// Reads the entry points of a module.
     ///
     /// # Errors
     /// When one is no kernel, or takes what cannot be passed.
-    pub fn new(facts: &Facts<'_>, hidden: Hidden) -> Result<Plan, Diagnostic> {
+    pub fn new(
+        facts: &KernelModuleInfo<'_>,
+        hidden: ImplicitBuffers,
+    ) -> Result<ShaderInterface, SourceDiagnostic> {
         let mut first = HEADER;
         let mut place = |is_there: bool| {
             let at = first;
             first += if is_there { 8 } else { 0 };
             is_there.then_some(at)
         };
-        let mut plan = Plan {
+        let mut plan = ShaderInterface {
             program: place(hidden.program),
             printf: place(hidden.printf),
             first,
@@ -132,7 +135,7 @@ impl Plan {
             }
         }
         plan.next_spec = plan.first_spec + 4;
-        let asked = Asked::new(facts);
+        let asked = ImageRequirements::new(facts);
         for point in facts.module.section(Section::EntryPoints) {
             let name = point.string(2);
             if ExecutionModel(point.word(0)) != ExecutionModel::Kernel {
@@ -149,11 +152,11 @@ impl Plan {
 
     fn kernel(
         &mut self,
-        facts: &Facts<'_>,
-        asked: &Asked,
+        facts: &KernelModuleInfo<'_>,
+        asked: &ImageRequirements,
         name: String,
         id: Id,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let module = facts.module;
         let mut functions = module.functions().iter().copied();
         let func = functions.find(|f| module.function_id(*f) == id);
@@ -169,7 +172,7 @@ impl Plan {
                 Some(way) => way,
                 None => self.argument(facts, id, ty, &mut at)?,
             };
-            arguments.push(Argument { id, way });
+            arguments.push(ShaderArgument { id, way });
         }
         if at > MOST_PUSHED {
             let text = format!("a kernel with {} bytes of arguments", at - self.first);
@@ -184,7 +187,7 @@ impl Plan {
             [_, mode, x, y, z] if mode == ExecutionMode::LocalSize.0 => Some([x, y, z]),
             _ => None,
         });
-        self.kernels.push(Kernel {
+        self.kernels.push(SourceKernel {
             name,
             func,
             size,
@@ -197,11 +200,11 @@ impl Plan {
     /// How an image or a sampler is passed.
     fn opaque(
         &mut self,
-        facts: &Facts<'_>,
-        asked: &Asked,
+        facts: &KernelModuleInfo<'_>,
+        asked: &ImageRequirements,
         (id, ty): (Id, Id),
         at: &mut u32,
-    ) -> Result<Option<Passed>, Diagnostic> {
+    ) -> Result<Option<ArgumentPassing>, SourceDiagnostic> {
         let mut push = || {
             let begin = at.next_multiple_of(4);
             *at = begin + 4;
@@ -209,8 +212,10 @@ impl Plan {
         };
         let (def, binding) = (facts.def(ty)?, self.bindings);
         let way = match def.op() {
-            Op::TypeImage => Passed::Image(asked.picture(facts, id, def, binding, &mut push)?),
-            Op::TypeSampler => Passed::Sampler {
+            Op::TypeImage => {
+                ArgumentPassing::Image(asked.picture(facts, id, def, binding, &mut push)?)
+            }
+            Op::TypeSampler => ArgumentPassing::Sampler {
                 binding,
                 mask: push(),
             },
@@ -222,28 +227,30 @@ impl Plan {
     }
 
     /// The image that a parameter is.
-    pub fn picture(&self, param: Id) -> Option<Picture> {
+    pub fn picture(&self, param: Id) -> Option<ImageArgumentBinding> {
         match self.opaque.get(&param)? {
-            Passed::Image(picture) => Some(*picture),
+            ArgumentPassing::Image(picture) => Some(*picture),
             _ => None,
         }
     }
 
     /// The sampler that a parameter is.
-    pub fn sampler(&self, param: Id) -> Option<Sampler> {
+    pub fn sampler(&self, param: Id) -> Option<SourceSampler> {
         match *self.opaque.get(&param)? {
-            Passed::Sampler { binding, mask } => Some(Sampler::Argument { binding, mask }),
+            ArgumentPassing::Sampler { binding, mask } => {
+                Some(SourceSampler::Argument { binding, mask })
+            }
             _ => None,
         }
     }
 
     fn argument(
         &mut self,
-        facts: &Facts<'_>,
+        facts: &KernelModuleInfo<'_>,
         id: Id,
         ty: Id,
         at: &mut u32,
-    ) -> Result<Passed, Diagnostic> {
+    ) -> Result<ArgumentPassing, SourceDiagnostic> {
         let mut room = |size: u64, align: u32| {
             let begin = at.next_multiple_of(align.clamp(4, 16));
             *at = begin.saturating_add(u32::try_from(size).unwrap_or(u32::MAX));
@@ -252,21 +259,21 @@ impl Plan {
         let Some((class, pointee)) = facts.pointer(ty) else {
             let layout = facts.layouts.get(ty);
             let at = room(layout.size, layout.align);
-            return Ok(Passed::Value { ty, at });
+            return Ok(ArgumentPassing::Value { ty, at });
         };
         match class {
             StorageClass::Workgroup => {
                 let spec_id = self.next_spec;
                 self.next_spec += 1;
-                Ok(Passed::Workgroup { spec_id })
+                Ok(ArgumentPassing::Workgroup { spec_id })
             }
             _ if class == StorageClass::Function || is_by_value(facts, id) => {
                 let ty = pointee.ok_or_else(|| facts.refuse(id, "an untyped copy"))?;
                 let layout = facts.layouts.get(ty);
                 let at = room(layout.size, layout.align);
-                Ok(Passed::Copy { ty, at })
+                Ok(ArgumentPassing::Copy { ty, at })
             }
-            _ => Ok(Passed::Address { at: room(8, 8) }),
+            _ => Ok(ArgumentPassing::Address { at: room(8, 8) }),
         }
     }
 
@@ -275,13 +282,13 @@ impl Plan {
         let mut all = self.kernels.iter().flat_map(|k| &k.arguments);
         let way = all.find(|a| a.id == param)?.way;
         match way {
-            Passed::Workgroup { spec_id } => Some(spec_id),
+            ArgumentPassing::Workgroup { spec_id } => Some(spec_id),
             _ => None,
         }
     }
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Declares the entry point of a kernel whose function is made.
     pub fn declare(&mut self, number: usize, function: Id) {
         let name = self.plan.kernels[number].name.clone();

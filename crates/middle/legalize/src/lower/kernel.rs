@@ -1,12 +1,12 @@
 //! One kernel: parameters, blocks, phis.
 
-use super::interface::Passed;
-use super::memory::Place;
-use super::table::Row;
-use super::{Current, Lower};
-use crate::classes::{Class, Region};
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::interface::ArgumentPassing;
+use super::memory::ShaderMemoryLocation;
+use super::table::ShaderLoweringRow;
+use super::{ShaderKernelState, ShaderLowering};
+use crate::classes::{PointerRegion, PointsToSetId};
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Cfg;
 use spirula_spirv::grammar::Op;
@@ -15,12 +15,12 @@ use spirula_spirv::grammar::enumerants::{
 };
 use spirula_spirv::ir::{Block, InstRef};
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Lowers a kernel of the plan.
-    pub fn kernel(&mut self, number: usize) -> Result<(), Diagnostic> {
+    pub fn kernel(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
         let kernel = &self.plan.kernels[number];
         let (func, arguments) = (kernel.func, kernel.arguments.clone());
-        self.kernel = Current::new(kernel.is_exact);
+        self.kernel = ShaderKernelState::new(kernel.is_exact);
         let cfg = Cfg::compute(self.facts.module, &self.facts.definitions, func)?;
         let void = self.b.void();
         let ty = self.b.function_type(void, &[]);
@@ -37,17 +37,19 @@ impl Lower<'_> {
         self.hidden()?;
         for argument in arguments {
             match argument.way {
-                Passed::Value { ty, at } => {
+                ArgumentPassing::Value { ty, at } => {
                     let value = self.pushed_value(ty, at)?;
                     self.values.set(argument.id, Some(value));
                 }
-                Passed::Address { at } => {
-                    let value = self.pushed(Scalar::Int(64), at);
+                ArgumentPassing::Address { at } => {
+                    let value = self.pushed(MemoryScalar::Int(64), at);
                     self.values.set(argument.id, Some(value));
                 }
-                Passed::Copy { ty, at } => self.copied(argument.id, ty, at)?,
+                ArgumentPassing::Copy { ty, at } => self.copied(argument.id, ty, at)?,
                 // What uses them finds them by their parameter.
-                Passed::Workgroup { .. } | Passed::Image(_) | Passed::Sampler { .. } => {}
+                ArgumentPassing::Workgroup { .. }
+                | ArgumentPassing::Image(_)
+                | ArgumentPassing::Sampler { .. } => {}
             }
         }
         self.initial(number)?;
@@ -66,9 +68,9 @@ impl Lower<'_> {
     }
 
     /// Reads the addresses that are passed besides the arguments.
-    fn hidden(&mut self) -> Result<(), Diagnostic> {
+    fn hidden(&mut self) -> Result<(), SourceDiagnostic> {
         if let Some(at) = self.plan.program {
-            let base = self.pushed(Scalar::Int(64), at);
+            let base = self.pushed(MemoryScalar::Int(64), at);
             for variable in self.classes.program() {
                 let offset = self.program.offset(*variable);
                 let offset = offset
@@ -78,7 +80,7 @@ impl Lower<'_> {
             }
         }
         let printf = self.plan.printf;
-        self.kernel.printf = printf.map(|at| self.pushed(Scalar::Int(64), at));
+        self.kernel.printf = printf.map(|at| self.pushed(MemoryScalar::Int(64), at));
         Ok(())
     }
 
@@ -86,12 +88,12 @@ impl Lower<'_> {
     fn forget(&mut self) {
         let classes = self.classes;
         self.arrays.retain(|(class, region), _| {
-            *region == Region::Shared || classes.memory(*class).is_constant()
+            *region == PointerRegion::Shared || classes.memory(*class).is_constant()
         });
     }
 
     /// Copies an argument that the kernel takes by pointer into its object, element by element.
-    fn copied(&mut self, param: Id, ty: Id, at: u32) -> Result<(), Diagnostic> {
+    fn copied(&mut self, param: Id, ty: Id, at: u32) -> Result<(), SourceDiagnostic> {
         let place = self.beginning(param)?;
         let element = self.classes.memory(place.class).element();
         let size = self.facts.layouts.get(ty).size as u32;
@@ -103,8 +105,8 @@ impl Lower<'_> {
     }
 
     /// Where an object begins.
-    fn beginning(&mut self, object: Id) -> Result<Place, Diagnostic> {
-        Ok(Place {
+    fn beginning(&mut self, object: Id) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
+        Ok(ShaderMemoryLocation {
             class: self.class(object)?,
             pointer: self.value(object)?,
             region: None,
@@ -115,7 +117,7 @@ impl Lower<'_> {
     }
 
     /// Writes the initial values of variables that are not constants.
-    fn initial(&mut self, number: usize) -> Result<(), Diagnostic> {
+    fn initial(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
         let func = self.plan.kernels[number].func;
         let module = self.facts.module;
         let function = module
@@ -126,7 +128,7 @@ impl Lower<'_> {
         let own = function.filter(|i| i.op() == Op::Variable);
         let mut variables: Vec<InstRef<'_>> = own.collect();
         // Constants whose pointers meet others are copied into the memory that all are in.
-        let mut classes: Vec<Class> = variables
+        let mut classes: Vec<PointsToSetId> = variables
             .iter()
             .filter_map(|v| self.classes.of(v.result()?))
             .collect();
@@ -154,7 +156,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: Block) -> Result<(), Diagnostic> {
+    fn block(&mut self, block: Block) -> Result<(), SourceDiagnostic> {
         let module = self.facts.module;
         let old = module.label(block);
         let label = self.kernel.labels[&old];
@@ -169,23 +171,23 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn inst(&mut self, inst: InstRef<'_>) -> Result<(), Diagnostic> {
+    fn inst(&mut self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
         let row = super::table::row(inst.op());
         let refusal = || crate::facts::refuse(inst, &inst.op().to_string());
         if self.facts.has_brains {
             self.check_brains(inst)?;
         }
         let lowered = match row.ok_or_else(refusal)? {
-            Row::Nothing => return Ok(()),
-            Row::Effect(make) => make(self, inst),
-            Row::Value(make) => make(self, inst).map(|value| {
+            ShaderLoweringRow::Nothing => return Ok(()),
+            ShaderLoweringRow::Effect(make) => make(self, inst),
+            ShaderLoweringRow::Value(make) => make(self, inst).map(|value| {
                 if let Some(id) = inst.result() {
                     self.values.set(id, Some(value));
                 }
             }),
         };
         lowered.map_err(|fault| match fault.place {
-            spirula_diagnostics::Place::Unknown => Diagnostic {
+            spirula_diagnostics::SourceLocation::Unknown => SourceDiagnostic {
                 place: inst.place(),
                 ..fault
             },
@@ -194,7 +196,7 @@ impl Lower<'_> {
     }
 
     /// Gives phis their operands, now that every block has its values.
-    fn phis(&mut self) -> Result<(), Diagnostic> {
+    fn phis(&mut self) -> Result<(), SourceDiagnostic> {
         for (new, old) in std::mem::take(&mut self.kernel.phis) {
             let old = self.facts.module.inst(old);
             let pairs: Vec<Id> = old.ids(0).collect();

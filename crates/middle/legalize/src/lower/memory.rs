@@ -1,28 +1,26 @@
 //! Loads and stores of values of any type, by the class of the pointer.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::types::WIDEST;
-use crate::classes::{Class, Region, common};
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use crate::classes::{PointerRegion, PointsToSetId, common};
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, MemoryAccess, StorageClass};
-
-type Lowered = Result<Id, Diagnostic>;
 
 /// Most types within each other.
 const DEEPEST: u32 = 64;
 
 /// Where a value lies.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ShaderMemoryLocation {
     /// Class of the pointer.
-    pub class: Class,
+    pub class: PointsToSetId,
     /// The pointer.
     pub pointer: Id,
     /// The region, once it is known of a pointer of a generic class, which is an offset in it then.
-    pub region: Option<Region>,
+    pub region: Option<PointerRegion>,
     /// Bytes behind it.
     pub offset: u64,
     /// What the pointer without the offset is aligned to.
@@ -31,22 +29,27 @@ pub struct Place {
     pub is_volatile: bool,
 }
 
-impl Place {
-    pub fn after(self, bytes: u64) -> Place {
-        Place {
+impl ShaderMemoryLocation {
+    pub fn after(self, bytes: u64) -> ShaderMemoryLocation {
+        ShaderMemoryLocation {
             offset: self.offset + bytes,
             ..self
         }
     }
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Loads a value of a source type.
-    pub fn load(&mut self, place: Place, ty: Id) -> Result<Id, Diagnostic> {
+    pub fn load(&mut self, place: ShaderMemoryLocation, ty: Id) -> Result<Id, SourceDiagnostic> {
         self.load_part(place, ty, 0)
     }
 
-    fn load_part(&mut self, place: Place, ty: Id, depth: u32) -> Result<Id, Diagnostic> {
+    fn load_part(
+        &mut self,
+        place: ShaderMemoryLocation,
+        ty: Id,
+        depth: u32,
+    ) -> Result<Id, SourceDiagnostic> {
         if depth > DEEPEST {
             return Err(self.facts.refuse(ty, "so deep a type"));
         }
@@ -69,17 +72,22 @@ impl Lower<'_> {
     }
 
     /// Stores a value of a source type, given as it is kept within composites.
-    pub fn store(&mut self, place: Place, ty: Id, value: Id) -> Result<(), Diagnostic> {
+    pub fn store(
+        &mut self,
+        place: ShaderMemoryLocation,
+        ty: Id,
+        value: Id,
+    ) -> Result<(), SourceDiagnostic> {
         self.store_part(place, ty, value, 0)
     }
 
     fn store_part(
         &mut self,
-        place: Place,
+        place: ShaderMemoryLocation,
         ty: Id,
         value: Id,
         depth: u32,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         if depth > DEEPEST {
             return Err(self.facts.refuse(ty, "so deep a type"));
         }
@@ -102,7 +110,12 @@ impl Lower<'_> {
     }
 
     /// Loads consecutive scalars.
-    pub fn load_scalars(&mut self, place: Place, scalar: Scalar, count: u32) -> Lowered {
+    pub fn load_scalars(
+        &mut self,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
+        count: u32,
+    ) -> Result<Id, SourceDiagnostic> {
         let part = self.scalar(scalar);
         let ty = self.vector(part, count);
         let Some(region) = self.region(place) else {
@@ -110,7 +123,7 @@ impl Lower<'_> {
         };
         let size = scalar.size();
         let align = common(place.align, place.offset);
-        let is_physical = region == Region::Buffer;
+        let is_physical = region == PointerRegion::Buffer;
         if is_physical && align >= size {
             let kept = self.kept(scalar);
             let stored = self.vector(kept, count);
@@ -131,17 +144,17 @@ impl Lower<'_> {
     /// Stores consecutive scalars.
     pub fn store_scalars(
         &mut self,
-        place: Place,
-        scalar: Scalar,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
         count: u32,
         value: Id,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let Some(region) = self.region(place) else {
             return self.store_generic(place, scalar, count, value);
         };
         let size = scalar.size();
         let align = common(place.align, place.offset);
-        let is_physical = region == Region::Buffer;
+        let is_physical = region == PointerRegion::Buffer;
         if is_physical && align >= size {
             let value = self.keep(value, scalar, count);
             let kept = self.kept(scalar);
@@ -165,15 +178,15 @@ impl Lower<'_> {
     }
 
     /// The type of a scalar in memory.
-    fn kept(&mut self, scalar: Scalar) -> Id {
+    fn kept(&mut self, scalar: MemoryScalar) -> Id {
         match scalar {
-            Scalar::Bool => self.int(8),
+            MemoryScalar::Bool => self.int(8),
             other => self.scalar(other),
         }
     }
 
-    fn unkept(&mut self, value: Id, scalar: Scalar, count: u32) -> Id {
-        if scalar != Scalar::Bool {
+    fn unkept(&mut self, value: Id, scalar: MemoryScalar, count: u32) -> Id {
+        if scalar != MemoryScalar::Bool {
             return value;
         }
         let zero = self.number(8, 0);
@@ -183,8 +196,8 @@ impl Lower<'_> {
         self.op(Op::INotEqual, ty, &[value, zero])
     }
 
-    fn keep(&mut self, value: Id, scalar: Scalar, count: u32) -> Id {
-        if scalar != Scalar::Bool {
+    fn keep(&mut self, value: Id, scalar: MemoryScalar, count: u32) -> Id {
+        if scalar != MemoryScalar::Bool {
             return value;
         }
         let (one, zero) = (self.number(8, 1), self.number(8, 0));
@@ -195,7 +208,7 @@ impl Lower<'_> {
     }
 
     /// A pointer to something of a buffer.
-    pub fn physical(&mut self, place: Place, stored: Id, size: u32) -> Id {
+    pub fn physical(&mut self, place: ShaderMemoryLocation, stored: Id, size: u32) -> Id {
         match size {
             1 => self.b.capability(Capability::StorageBuffer8BitAccess),
             2 => self.b.capability(Capability::StorageBuffer16BitAccess),
@@ -206,7 +219,7 @@ impl Lower<'_> {
         self.op(Op::ConvertUToPtr, pointer, &[address])
     }
 
-    fn flags(&self, place: Place) -> u32 {
+    fn flags(&self, place: ShaderMemoryLocation) -> u32 {
         let volatile = match place.is_volatile {
             true => MemoryAccess::Volatile.0,
             false => 0,
@@ -214,14 +227,27 @@ impl Lower<'_> {
         volatile | MemoryAccess::NonPrivatePointer.0
     }
 
-    fn load_physical(&mut self, place: Place, stored: Id, size: u32, align: u32) -> Id {
+    fn load_physical(
+        &mut self,
+        place: ShaderMemoryLocation,
+        stored: Id,
+        size: u32,
+        align: u32,
+    ) -> Id {
         let pointer = self.physical(place, stored, size);
         let flags = self.flags(place) | MemoryAccess::Aligned.0;
         self.b
             .value(Op::Load, stored, &[pointer.word(), flags, align])
     }
 
-    pub fn store_physical(&mut self, place: Place, stored: Id, size: u32, align: u32, value: Id) {
+    pub fn store_physical(
+        &mut self,
+        place: ShaderMemoryLocation,
+        stored: Id,
+        size: u32,
+        align: u32,
+        value: Id,
+    ) {
         let pointer = self.physical(place, stored, size);
         let flags = self.flags(place) | MemoryAccess::Aligned.0;
         let words = [pointer.word(), value.word(), flags, align];
@@ -229,19 +255,25 @@ impl Lower<'_> {
     }
 
     /// A scalar of a buffer that is not aligned to its size, in pieces.
-    fn load_pieces(&mut self, place: Place, scalar: Scalar, align: u32) -> Id {
+    fn load_pieces(&mut self, place: ShaderMemoryLocation, scalar: MemoryScalar, align: u32) -> Id {
         let piece = self.int(align * 8);
         let pieces = (0..scalar.size() / align).map(|n| {
             let place = place.after(u64::from(n * align));
             self.load_physical(place, piece, align, align)
         });
         let pieces = pieces.collect();
-        self.join_pieces(pieces, Scalar::Int(align * 8), scalar)
+        self.join_pieces(pieces, MemoryScalar::Int(align * 8), scalar)
     }
 
-    fn store_pieces(&mut self, place: Place, scalar: Scalar, align: u32, value: Id) {
+    fn store_pieces(
+        &mut self,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
+        align: u32,
+        value: Id,
+    ) {
         let piece = self.int(align * 8);
-        let pieces = self.split_pieces(value, scalar, Scalar::Int(align * 8));
+        let pieces = self.split_pieces(value, scalar, MemoryScalar::Int(align * 8));
         for (n, value) in pieces.into_iter().enumerate() {
             let place = place.after(n as u64 * u64::from(align));
             self.store_physical(place, piece, align, align, value);
@@ -249,8 +281,8 @@ impl Lower<'_> {
     }
 
     /// A pointer to element `n` behind what a place is at, of the array of its class.
-    pub fn element(&mut self, place: Place, n: u32) -> Lowered {
-        let region = self.region(place).unwrap_or(Region::Own);
+    pub fn element(&mut self, place: ShaderMemoryLocation, n: u32) -> Result<Id, SourceDiagnostic> {
+        let region = self.region(place).unwrap_or(PointerRegion::Own);
         let (array, class) = self.array(place.class, region)?;
         let element = self.classes.memory(place.class).element();
         let offset = place.offset as i64 + i64::from(n * element.size());
@@ -269,7 +301,11 @@ impl Lower<'_> {
         Ok(self.op(Op::AccessChain, pointer, &[array, index]))
     }
 
-    fn load_object(&mut self, place: Place, scalar: Scalar) -> Lowered {
+    fn load_object(
+        &mut self,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
+    ) -> Result<Id, SourceDiagnostic> {
         let memory = self.classes.memory(place.class);
         let (element, unit) = (memory.element(), memory.unit());
         if unit < element.size() {
@@ -287,7 +323,12 @@ impl Lower<'_> {
         Ok(self.join_pieces(pieces, element, scalar))
     }
 
-    fn store_object(&mut self, place: Place, scalar: Scalar, value: Id) -> Result<(), Diagnostic> {
+    fn store_object(
+        &mut self,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
+        value: Id,
+    ) -> Result<(), SourceDiagnostic> {
         let memory = self.classes.memory(place.class);
         let (element, unit) = (memory.element(), memory.unit());
         if unit < element.size() {
@@ -308,8 +349,8 @@ impl Lower<'_> {
     }
 
     /// Memory operands for the array of a class: what a workgroup shares is not private.
-    pub fn object_flags(&self, place: Place) -> Option<u32> {
-        let is_shared = self.region(place) == Some(Region::Shared);
+    pub fn object_flags(&self, place: ShaderMemoryLocation) -> Option<u32> {
+        let is_shared = self.region(place) == Some(PointerRegion::Shared);
         is_shared.then(|| self.flags(place))
     }
 }

@@ -39,13 +39,13 @@ mod types;
 
 pub use extended::has_instruction;
 
-use crate::Options;
-use crate::classes::{Class, Classes, Region};
-use crate::facts::Facts;
-use crate::program::Program;
-use interface::{Hidden, Plan};
+use crate::VulkanCompileOptions;
+use crate::classes::{PointerRegion, PointsToAnalysis, PointsToSetId};
+use crate::facts::KernelModuleInfo;
+use crate::program::ProgramScopeBuffer;
+use interface::{ImplicitBuffers, ShaderInterface};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
@@ -57,17 +57,17 @@ use spirula_spirv::{Id, IdMap};
 /// # Errors
 /// The first thing in each kernel that Vulkan or this lowering does not have.
 pub fn lower(
-    facts: &Facts<'_>,
-    classes: &Classes,
-    program: &Program,
-    options: &Options,
-) -> Result<Module, Vec<Diagnostic>> {
-    let hidden = Hidden {
+    facts: &KernelModuleInfo<'_>,
+    classes: &PointsToAnalysis,
+    program: &ProgramScopeBuffer,
+    options: &VulkanCompileOptions,
+) -> Result<Module, Vec<SourceDiagnostic>> {
+    let hidden = ImplicitBuffers {
         program: !classes.program().is_empty(),
         printf: printf::is_used(facts),
     };
-    let plan = Plan::new(facts, hidden).map_err(|d| vec![d])?;
-    let mut lower = Lower::new(facts, (classes, program), plan, options);
+    let plan = ShaderInterface::new(facts, hidden).map_err(|d| vec![d])?;
+    let mut lower = ShaderLowering::new(facts, (classes, program), plan, options);
     let mut faults = Vec::new();
     for number in 0..lower.plan.kernels.len() {
         faults.extend(lower.kernel(number).err());
@@ -78,11 +78,11 @@ pub fn lower(
     }
 }
 
-struct Lower<'a> {
-    facts: &'a Facts<'a>,
-    classes: &'a Classes,
-    program: &'a Program,
-    plan: Plan,
+struct ShaderLowering<'a> {
+    facts: &'a KernelModuleInfo<'a>,
+    classes: &'a PointsToAnalysis,
+    program: &'a ProgramScopeBuffer,
+    plan: ShaderInterface,
     b: Builder,
     types: IdMap<Option<Id>>,
     values: IdMap<Option<Id>>,
@@ -91,19 +91,19 @@ struct Lower<'a> {
     /// Values of integer constants made here.
     numbers: FxHashMap<Id, u64>,
     /// The array of each class; those of a function's variables are forgotten at its end.
-    arrays: FxHashMap<(Class, Region), Id>,
+    arrays: FxHashMap<(PointsToSetId, PointerRegion), Id>,
     /// Variables with built-in values, by number.
     inputs: FxHashMap<u32, Id>,
     /// Memory of workgroups that operations of groups need, by element type.
     scratch: FxHashMap<Id, Id>,
-    descriptors: descriptors::Descriptors,
-    shared: Shared,
-    kernel: Current,
+    descriptors: descriptors::DescriptorVariables,
+    shared: ShaderModuleState,
+    kernel: ShaderKernelState,
 }
 
 /// What all kernels of the module have in common once it is needed.
 #[derive(Default)]
-struct Shared {
+struct ShaderModuleState {
     glsl: Option<Id>,
     push: Option<Id>,
     /// The size of a workgroup as a constant of three components.
@@ -113,11 +113,11 @@ struct Shared {
     /// Whether a kernel asks for the number of dimensions.
     has_dimensions: bool,
     /// Texts that are printed.
-    texts: Vec<printf::Text>,
+    texts: Vec<printf::PrintfText>,
 }
 
 /// The kernel that is lowered.
-struct Current {
+struct ShaderKernelState {
     /// Global variables that it uses, in the order of their first use.
     interface: Vec<Id>,
     /// Phis still without operands, with those of the source.
@@ -136,9 +136,9 @@ struct Current {
     open: Id,
 }
 
-impl Current {
-    fn new(is_exact: bool) -> Current {
-        Current {
+impl ShaderKernelState {
+    fn new(is_exact: bool) -> ShaderKernelState {
+        ShaderKernelState {
             interface: Vec::new(),
             phis: Vec::new(),
             labels: FxHashMap::default(),
@@ -151,12 +151,12 @@ impl Current {
     }
 }
 
-impl<'a> Lower<'a> {
+impl<'a> ShaderLowering<'a> {
     fn new(
-        facts: &'a Facts<'a>,
-        (classes, program): (&'a Classes, &'a Program),
-        plan: Plan,
-        options: &Options,
+        facts: &'a KernelModuleInfo<'a>,
+        (classes, program): (&'a PointsToAnalysis, &'a ProgramScopeBuffer),
+        plan: ShaderInterface,
+        options: &VulkanCompileOptions,
     ) -> Self {
         let mut b = Builder::new(options.target.version);
         b.capability(Capability::Shader);
@@ -166,7 +166,7 @@ impl<'a> Lower<'a> {
             AddressingModel::PhysicalStorageBuffer64,
             MemoryModel::Vulkan,
         );
-        Lower {
+        ShaderLowering {
             facts,
             classes,
             program,
@@ -179,9 +179,9 @@ impl<'a> Lower<'a> {
             arrays: FxHashMap::default(),
             inputs: FxHashMap::default(),
             scratch: FxHashMap::default(),
-            descriptors: descriptors::Descriptors::default(),
-            shared: Shared::default(),
-            kernel: Current::new(false),
+            descriptors: descriptors::DescriptorVariables::default(),
+            shared: ShaderModuleState::default(),
+            kernel: ShaderKernelState::new(false),
         }
     }
 

@@ -3,20 +3,18 @@
 //! What an invocation stores into a part must not undo what others do to the rest of the word meanwhile, so that in
 //! memory of the workgroup bits are cleared and set by atomic operations.
 
-use super::Lower;
-use super::memory::Place;
-use crate::classes::Region;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::ShaderLowering;
+use super::memory::ShaderMemoryLocation;
+use crate::classes::PointerRegion;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Scope};
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// The word around a part.
 #[derive(Clone, Copy)]
-pub struct Around {
+pub struct ContainingWord {
     /// A pointer to it.
     pub pointer: Id,
     /// Its bits.
@@ -27,9 +25,13 @@ pub struct Around {
     pub shift: Id,
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The element of the array of a class that a part of `size` bytes is in.
-    pub fn around(&mut self, place: Place, size: u32) -> Result<Around, Diagnostic> {
+    pub fn around(
+        &mut self,
+        place: ShaderMemoryLocation,
+        size: u32,
+    ) -> Result<ContainingWord, SourceDiagnostic> {
         let element = self.classes.memory(place.class).element();
         let pointer = self.element(place, 0)?;
         let at = self.plus(32, place.pointer, place.offset as i64);
@@ -39,7 +41,7 @@ impl Lower<'_> {
             self.number(32, 3),
         );
         let at = self.op(Op::BitwiseAnd, ty, &[at, low]);
-        Ok(Around {
+        Ok(ContainingWord {
             pointer,
             width: element.size() * 8,
             part: size * 8,
@@ -48,21 +50,21 @@ impl Lower<'_> {
     }
 
     /// A part of a word.
-    pub fn part_of(&mut self, around: Around, word: Id) -> Id {
+    pub fn part_of(&mut self, around: ContainingWord, word: Id) -> Id {
         let ty = self.int(around.width);
         let moved = self.op(Op::ShiftRightLogical, ty, &[word, around.shift]);
         self.resize(moved, around.width, around.part)
     }
 
     /// A part at its place in a word of zeros.
-    fn placed(&mut self, around: Around, part: Id) -> Id {
+    fn placed(&mut self, around: ContainingWord, part: Id) -> Id {
         let ty = self.int(around.width);
         let part = self.resize(part, around.part, around.width);
         self.op(Op::ShiftLeftLogical, ty, &[part, around.shift])
     }
 
     /// Ones everywhere but at a part's place.
-    pub fn hole(&mut self, around: Around) -> Id {
+    pub fn hole(&mut self, around: ContainingWord) -> Id {
         let ty = self.int(around.width);
         let ones = self.number(around.width, u64::MAX >> (64 - around.part));
         let ones = self.op(Op::ShiftLeftLogical, ty, &[ones, around.shift]);
@@ -70,7 +72,7 @@ impl Lower<'_> {
     }
 
     /// A word with another part.
-    pub fn with_part(&mut self, around: Around, hole: Id, word: Id, part: Id) -> Id {
+    pub fn with_part(&mut self, around: ContainingWord, hole: Id, word: Id, part: Id) -> Id {
         let ty = self.int(around.width);
         let part = self.placed(around, part);
         let rest = self.op(Op::BitwiseAnd, ty, &[word, hole]);
@@ -78,7 +80,12 @@ impl Lower<'_> {
     }
 
     /// Loads a scalar in parts of `unit` bytes, or as one.
-    pub fn load_packed(&mut self, place: Place, scalar: Scalar, unit: u32) -> Lowered {
+    pub fn load_packed(
+        &mut self,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
+        unit: u32,
+    ) -> Result<Id, SourceDiagnostic> {
         let size = unit.min(scalar.size());
         let mut parts = Vec::new();
         for n in 0..scalar.size() / size {
@@ -92,24 +99,24 @@ impl Lower<'_> {
             };
             parts.push(self.part_of(around, word));
         }
-        Ok(self.join_pieces(parts, Scalar::Int(size * 8), scalar))
+        Ok(self.join_pieces(parts, MemoryScalar::Int(size * 8), scalar))
     }
 
     /// Stores one.
     pub fn store_packed(
         &mut self,
-        place: Place,
-        scalar: Scalar,
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
         unit: u32,
         value: Id,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let size = unit.min(scalar.size());
-        let parts = self.split_pieces(value, scalar, Scalar::Int(size * 8));
+        let parts = self.split_pieces(value, scalar, MemoryScalar::Int(size * 8));
         for (n, part) in parts.into_iter().enumerate() {
             let place = place.after(n as u64 * u64::from(size));
             let around = self.around(place, size)?;
             let (ty, hole) = (self.int(around.width), self.hole(around));
-            if self.region(place) == Some(Region::Shared) {
+            if self.region(place) == Some(PointerRegion::Shared) {
                 if around.width == 64 {
                     self.b.capability(Capability::Int64Atomics);
                 }

@@ -1,20 +1,18 @@
 //! Pointers as numbers.
 
-use super::Lower;
+use super::ShaderLowering;
 use super::composites::result;
-use crate::classes::{Class, Region};
-use crate::steps::Steps;
-use spirula_diagnostics::Diagnostic;
+use crate::classes::{PointerRegion, PointsToSetId};
+use crate::steps::PointerDelta;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Bits of a class' pointers.
-    fn pointer_width(&self, class: Class) -> u32 {
+    fn pointer_width(&self, class: PointsToSetId) -> u32 {
         self.classes.memory(class).pointer_width()
     }
 
@@ -32,11 +30,11 @@ impl Lower<'_> {
 }
 
 /// Access chains of all kinds.
-pub fn chain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn chain(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let base = inst.id(0);
     let indices: Vec<Id> = inst.ids(1).collect();
     let class = l.class(result(inst))?;
-    let steps = Steps::new(l.facts, inst.op(), base, &indices)?;
+    let steps = PointerDelta::new(l.facts, inst.op(), base, &indices)?;
     let mut pointer = l.pointer(base, class)?;
     let width = l.pointer_width(class);
     let ty = l.int(width);
@@ -65,13 +63,13 @@ pub fn chain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// Casts from pointer to pointer.
-pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn same(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let class = l.class(result(inst))?;
     l.pointer(inst.id(0), class)
 }
 
 /// `OpBitcast`, of pointers or of others.
-pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn bitcast(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     match (
         l.facts.is_pointer(inst.id(0)),
         l.facts.is_pointer(result(inst)),
@@ -84,7 +82,7 @@ pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpCopyObject`.
-pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn copy(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     match l.facts.is_pointer(inst.id(0)) {
         true => same(l, inst),
         false => l.value(inst.id(0)),
@@ -92,13 +90,13 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpGenericCastToPtrExplicit`: the pointer where it is to the storage class, else null.
-pub fn explicit(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn explicit(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let class = l.class(result(inst))?;
     let memory = l.classes.memory(class);
     let wanted = match StorageClass(inst.word(1)) {
-        StorageClass::CrossWorkgroup => Region::Buffer,
-        StorageClass::Workgroup => Region::Shared,
-        _ => Region::Own,
+        StorageClass::CrossWorkgroup => PointerRegion::Buffer,
+        StorageClass::Workgroup => PointerRegion::Shared,
+        _ => PointerRegion::Own,
     };
     if memory.is_generic() {
         let pointer = l.pointer(inst.id(0), class)?;
@@ -112,14 +110,14 @@ pub fn explicit(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpGenericPtrMemSemantics`.
-pub fn semantics(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn semantics(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let class = l.class(inst.id(0))?;
     let memory = l.classes.memory(class);
     let (regions, is_generic) = (memory.regions(), memory.is_generic());
     let semantics = |region| match region {
-        Region::Buffer => MemorySemantics::CrossWorkgroupMemory.0,
-        Region::Shared => MemorySemantics::WorkgroupMemory.0,
-        Region::Own => 0,
+        PointerRegion::Buffer => MemorySemantics::CrossWorkgroupMemory.0,
+        PointerRegion::Shared => MemorySemantics::WorkgroupMemory.0,
+        PointerRegion::Own => 0,
     };
     let mut found = l.number(32, semantics(regions[0]).into());
     if is_generic {
@@ -134,7 +132,7 @@ pub fn semantics(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpConvertPtrToU`.
-pub fn to_number(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn to_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (to, _) = l.scalars(result(inst))?;
     if l.facts.is_nothing(inst.id(0)) {
         return Ok(l.number(to.size() * 8, 0));
@@ -145,7 +143,7 @@ pub fn to_number(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpConvertUToPtr`.
-pub fn from_number(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn from_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let class = l.class(result(inst))?;
     let (from, _) = l.scalars(inst.id(0))?;
     let (value, width) = (l.value(inst.id(0))?, l.pointer_width(class));
@@ -153,7 +151,7 @@ pub fn from_number(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are given pointers.
-pub fn compare(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn compare(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (a, b) = (inst.id(0), inst.id(1));
     let op = match inst.op() {
         Op::PtrEqual => Op::IEqual,
@@ -174,7 +172,7 @@ pub fn compare(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpPtrDiff`.
-pub fn difference(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn difference(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let class = l.class(inst.id(0))?;
     let layout = l.facts.layouts.get(l.facts.pointee(inst.id(0))?);
     let stride = layout.size.next_multiple_of(layout.align.into());
@@ -192,7 +190,7 @@ pub fn difference(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `OpSelect`, of pointers or of others.
-pub fn select(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn select(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (condition, a, b) = (inst.id(0), inst.id(1), inst.id(2));
     if l.facts.is_pointer(result(inst)) {
         let class = l.class(result(inst))?;

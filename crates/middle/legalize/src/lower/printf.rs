@@ -4,32 +4,30 @@
 //! format and the words of the arguments, each scalar one word or two. Strings are numbers, too: of texts
 //! that are in the module, the only ones that there can be. A call whose record does not fit returns -1.
 
-use super::Lower;
-use super::memory::Place;
-use crate::classes::Region;
-use crate::facts::{Facts, Scalar};
+use super::ShaderLowering;
+use super::memory::ShaderMemoryLocation;
+use crate::classes::PointerRegion;
+use crate::facts::{KernelModuleInfo, MemoryScalar};
 use crate::{initial, steps};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::printf::Template;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::grammar::{Op, opencl_std};
 use spirula_spirv::ir::InstRef;
 
-type Lowered = Result<Id, Diagnostic>;
-
 /// Bytes of the buffer.
 pub const BUFFER: u32 = 1 << 20;
 
 /// A format with the bytes that each argument has in a record, or a string, which has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct PrintfText {
     pub bytes: Vec<u8>,
     pub sizes: Vec<u32>,
 }
 
 /// Whether anything is printed.
-pub fn is_used(facts: &Facts<'_>) -> bool {
+pub fn is_used(facts: &KernelModuleInfo<'_>) -> bool {
     facts.module.all_insts().any(|inst| {
         let is_printf = inst.op() == Op::ExtInst && inst.word(1) == opencl_std::PRINTF;
         is_printf
@@ -41,7 +39,7 @@ pub fn is_used(facts: &Facts<'_>) -> bool {
 }
 
 /// `printf`.
-pub fn print(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn print(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let bytes = literal(l.facts, inst.id(2))?;
     let template = Template::new(&bytes);
     let wanted: Vec<_> = template.arguments().collect();
@@ -55,14 +53,14 @@ pub fn print(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         sizes.push(4 * made.len() as u32);
         words.extend(made);
     }
-    let number = l.text_id(Text { bytes, sizes });
+    let number = l.text_id(PrintfText { bytes, sizes });
     words.insert(0, number);
     l.record(inst, &words)
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The number of a text.
-    fn text_id(&mut self, text: Text) -> Id {
+    fn text_id(&mut self, text: PrintfText) -> Id {
         let texts = &mut self.shared.texts;
         let number = texts.iter().position(|known| *known == text);
         let number = number.unwrap_or_else(|| {
@@ -73,7 +71,7 @@ impl Lower<'_> {
     }
 
     /// The number of the string that a pointer is to.
-    fn text_number(&mut self, pointer: Id, depth: u32) -> Lowered {
+    fn text_number(&mut self, pointer: Id, depth: u32) -> Result<Id, SourceDiagnostic> {
         let def = self.facts.def(pointer)?;
         if def.op() == Op::Select && depth < 16 {
             let (condition, ty) = (self.value(def.id(0))?, self.int(32));
@@ -83,12 +81,12 @@ impl Lower<'_> {
         }
         let bytes = literal(self.facts, pointer)?;
         let sizes = Vec::new();
-        Ok(self.text_id(Text { bytes, sizes }))
+        Ok(self.text_id(PrintfText { bytes, sizes }))
     }
 
     /// An argument as words.
-    fn printed_words(&mut self, argument: Id) -> Result<Vec<Id>, Diagnostic> {
-        let word = Scalar::Int(32);
+    fn printed_words(&mut self, argument: Id) -> Result<Vec<Id>, SourceDiagnostic> {
+        let word = MemoryScalar::Int(32);
         if self.facts.is_pointer(argument) {
             if self.facts.is_nothing(argument) {
                 return Ok(vec![self.number(32, 0); 2]);
@@ -97,21 +95,21 @@ impl Lower<'_> {
             let width = self.classes.memory(class).pointer_width();
             let pointer = self.pointer(argument, class)?;
             let pointer = self.resize(pointer, width, 64);
-            return Ok(self.split_pieces(pointer, Scalar::Int(64), word));
+            return Ok(self.split_pieces(pointer, MemoryScalar::Int(64), word));
         }
         let (scalar, _) = self.scalars(argument)?;
         let mut words = Vec::new();
         for lane in self.lanes_of(argument)? {
             words.extend(match scalar {
-                Scalar::Bool => {
+                MemoryScalar::Bool => {
                     let (ty, one, zero) = (self.int(32), self.number(32, 1), self.number(32, 0));
                     vec![self.op(Op::Select, ty, &[lane, one, zero])]
                 }
-                Scalar::Int(width) if width < 32 => vec![self.resize(lane, width, 32)],
-                Scalar::Float(16) => {
+                MemoryScalar::Int(width) if width < 32 => vec![self.resize(lane, width, 32)],
+                MemoryScalar::Float(16) => {
                     let ty = self.float(32);
                     let wide = self.op(Op::FConvert, ty, &[lane]);
-                    self.split_pieces(wide, Scalar::Float(32), word)
+                    self.split_pieces(wide, MemoryScalar::Float(32), word)
                 }
                 scalar => self.split_pieces(lane, scalar, word),
             });
@@ -120,17 +118,17 @@ impl Lower<'_> {
     }
 
     /// Writes a record where there is room for it.
-    fn record(&mut self, inst: InstRef<'_>, words: &[Id]) -> Lowered {
+    fn record(&mut self, inst: InstRef<'_>, words: &[Id]) -> Result<Id, SourceDiagnostic> {
         let base = self.kernel.printf;
         let base = base.ok_or_else(|| crate::facts::refuse(inst, "this printf"))?;
         let count = words.len() as u32;
         let most = (BUFFER / 4 - 1).checked_sub(count);
         let most = most.ok_or_else(|| crate::facts::refuse(inst, "so much to print"))?;
         let (word, truth) = (self.int(32), self.b.bool());
-        let place = Place {
+        let place = ShaderMemoryLocation {
             class: 0,
             pointer: base,
-            region: Some(Region::Buffer),
+            region: Some(PointerRegion::Buffer),
             offset: 0,
             align: 4,
             is_volatile: false,
@@ -150,7 +148,7 @@ impl Lower<'_> {
         let bytes = self.op(Op::IMul, wide, &[begin, size]);
         let pointer = self.op(Op::IAdd, wide, &[base, bytes]);
         for (n, value) in words.iter().enumerate() {
-            let place = Place {
+            let place = ShaderMemoryLocation {
                 pointer,
                 offset: 4 + 4 * n as u64,
                 ..place
@@ -165,7 +163,7 @@ impl Lower<'_> {
 }
 
 /// The string that a pointer to a constant is to.
-fn literal(facts: &Facts<'_>, pointer: Id) -> Result<Vec<u8>, Diagnostic> {
+fn literal(facts: &KernelModuleInfo<'_>, pointer: Id) -> Result<Vec<u8>, SourceDiagnostic> {
     let refused = || facts.refuse(pointer, "a string to print that is no constant");
     let (variable, offset) = steps::origin(facts, pointer).map_err(|_| refused())?;
     let initializer = facts.def(variable)?.get_id(1).ok_or_else(refused)?;

@@ -1,16 +1,14 @@
 //! What the launch passes: push constants, sizes of workgroup memory, other constants.
 
-use super::Lower;
-use crate::classes::{Class, Region};
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::ShaderLowering;
+use crate::classes::{PointerRegion, PointsToSetId};
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 
-type Lowered = Result<Id, Diagnostic>;
-
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// A word of the push constants. They are an array of words, so that no type needs a
     /// capability of its own there.
     pub fn pushed_word(&mut self, n: u32) -> Id {
@@ -46,8 +44,8 @@ impl Lower<'_> {
     }
 
     /// A scalar of the push constants.
-    pub fn pushed(&mut self, scalar: Scalar, at: u32) -> Id {
-        let word = Scalar::Int(32);
+    pub fn pushed(&mut self, scalar: MemoryScalar, at: u32) -> Id {
+        let word = MemoryScalar::Int(32);
         let size = scalar.size();
         if size >= 4 {
             let words = (0..size / 4).map(|n| self.pushed_word(at / 4 + n));
@@ -58,11 +56,11 @@ impl Lower<'_> {
         let (ty, shift) = (self.int(32), self.number(32, u64::from(at % 4 * 8)));
         let low = self.op(Op::ShiftRightLogical, ty, &[whole, shift]);
         let piece = self.resize(low, 32, size * 8);
-        self.join_pieces(vec![piece], Scalar::Int(size * 8), scalar)
+        self.join_pieces(vec![piece], MemoryScalar::Int(size * 8), scalar)
     }
 
     /// A value of a source type of the push constants.
-    pub fn pushed_value(&mut self, ty: Id, at: u32) -> Lowered {
+    pub fn pushed_value(&mut self, ty: Id, at: u32) -> Result<Id, SourceDiagnostic> {
         if let Some(scalar) = self.facts.scalar(ty) {
             return Ok(self.pushed(scalar, at));
         }
@@ -80,11 +78,11 @@ impl Lower<'_> {
     /// When constants in it have initial values that no constant can be made of.
     pub fn array(
         &mut self,
-        class: Class,
-        region: Region,
-    ) -> Result<(Id, StorageClass), Diagnostic> {
+        class: PointsToSetId,
+        region: PointerRegion,
+    ) -> Result<(Id, StorageClass), SourceDiagnostic> {
         let storage = match region {
-            Region::Shared => StorageClass::Workgroup,
+            PointerRegion::Shared => StorageClass::Workgroup,
             _ if self.classes.memory(class).is_constant() => StorageClass::Private,
             _ => StorageClass::Function,
         };
@@ -120,7 +118,7 @@ impl Lower<'_> {
 
     /// The number of elements of a class' array; those before an object whose size the launch says,
     /// where it is named.
-    fn elements(&mut self, class: Class, region: Region, before: Option<Id>) -> Id {
+    fn elements(&mut self, class: PointsToSetId, region: PointerRegion, before: Option<Id>) -> Id {
         let memory = self.classes.memory(class);
         let size = u64::from(memory.element().size());
         let mut count = self.number(32, memory.size_of(region).div_ceil(size).max(1));
@@ -144,7 +142,7 @@ impl Lower<'_> {
     }
 
     /// The offset of workgroup memory whose size the launch says.
-    pub fn workgroup_argument(&mut self, source: Id) -> Lowered {
+    pub fn workgroup_argument(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         let class = self.class(source)?;
         let memory = self.classes.memory(class);
         let (size, statics) = (memory.element().size(), memory.size);
@@ -157,14 +155,19 @@ impl Lower<'_> {
             let at = statics.div_ceil(size.into()).max(u64::from(statics > 0));
             return Ok(self.number(32, at * u64::from(size)));
         }
-        let count = self.elements(class, Region::Shared, Some(source));
+        let count = self.elements(class, PointerRegion::Shared, Some(source));
         let (word, size) = (self.int(32), self.number(32, size.into()));
         let words = [u32::from(Op::IMul.0), count.word(), size.word()];
         Ok(self.b.constant(Op::SpecConstantOp, word, &words))
     }
 
     /// A specialisation constant of the source, under the same `SpecId`.
-    pub fn spec_constant(&mut self, source: Id, ty: Id, default: u64) -> Lowered {
+    pub fn spec_constant(
+        &mut self,
+        source: Id,
+        ty: Id,
+        default: u64,
+    ) -> Result<Id, SourceDiagnostic> {
         let facts = self.facts;
         let spec_id = facts
             .decorations

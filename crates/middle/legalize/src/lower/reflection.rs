@@ -3,11 +3,11 @@
 //! The contents of the program's variables are digits in base 16, as `clspv` has them. A string has an end,
 //! so that large contents are several instructions with one place for the address, in order.
 
-use super::Lower;
-use super::descriptors::{Picture, SET, Usage};
-use super::interface::Passed;
+use super::ShaderLowering;
+use super::descriptors::{ImageArgumentBinding, KernelImageUsage, SET};
+use super::interface::ArgumentPassing;
 use super::type_names::type_name;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::clspv_reflection as reflection;
 use spirula_spirv::grammar::enumerants::Dim;
@@ -17,9 +17,9 @@ use spirula_spirv::ir::Section;
 /// Bytes of contents in a string.
 const CHUNK: usize = 1 << 16;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Writes the reflection of a kernel whose function is made.
-    pub fn reflect(&mut self, number: usize, function: Id) -> Result<(), Diagnostic> {
+    pub fn reflect(&mut self, number: usize, function: Id) -> Result<(), SourceDiagnostic> {
         if self.b.module().version < Version::new(1, 6) {
             self.b.extension("SPV_KHR_non_semantic_info");
         }
@@ -38,18 +38,24 @@ impl Lower<'_> {
             let info = self.say(set, reflection::ARGUMENT_INFO, &texts);
             let ordinal = ordinal as u32;
             let (what, a, b) = match argument.way {
-                Passed::Value { ty, at } | Passed::Copy { ty, at } => {
+                ArgumentPassing::Value { ty, at } | ArgumentPassing::Copy { ty, at } => {
                     let size = self.facts.layouts.get(ty).size as u32;
                     (reflection::ARGUMENT_POD_PUSH_CONSTANT, at, size)
                 }
-                Passed::Address { at } => (reflection::ARGUMENT_POINTER_PUSH_CONSTANT, at, 8),
-                Passed::Workgroup { spec_id } => {
+                ArgumentPassing::Address { at } => {
+                    (reflection::ARGUMENT_POINTER_PUSH_CONSTANT, at, 8)
+                }
+                ArgumentPassing::Workgroup { spec_id } => {
                     let class = self.classes.of(argument.id);
                     let element = class.map_or(1, |c| self.classes.memory(c).element().size());
                     (reflection::ARGUMENT_WORKGROUP, spec_id, element)
                 }
-                Passed::Image(picture) => (descriptor_kind(&picture), SET, picture.binding),
-                Passed::Sampler { binding, .. } => (reflection::ARGUMENT_SAMPLER, SET, binding),
+                ArgumentPassing::Image(picture) => {
+                    (descriptor_kind(&picture), SET, picture.binding)
+                }
+                ArgumentPassing::Sampler { binding, .. } => {
+                    (reflection::ARGUMENT_SAMPLER, SET, binding)
+                }
             };
             let numbers = [ordinal, a, b].map(|n| self.b.constant_u32(n));
             self.say(
@@ -176,8 +182,11 @@ impl Lower<'_> {
 }
 
 /// What kind of descriptor an image is.
-fn descriptor_kind(picture: &Picture) -> u32 {
-    match (picture.usage == Usage::Reads, picture.dim == Dim::Buffer) {
+fn descriptor_kind(picture: &ImageArgumentBinding) -> u32 {
+    match (
+        picture.usage == KernelImageUsage::Reads,
+        picture.dim == Dim::Buffer,
+    ) {
         (true, false) => reflection::ARGUMENT_SAMPLED_IMAGE,
         (true, true) => reflection::ARGUMENT_UNIFORM_TEXEL_BUFFER,
         (false, false) => reflection::ARGUMENT_STORAGE_IMAGE,
@@ -186,16 +195,16 @@ fn descriptor_kind(picture: &Picture) -> u32 {
 }
 
 /// What is pushed of an image or a sampler, and where.
-fn pushed_of(way: Passed) -> Vec<(u32, u32)> {
+fn pushed_of(way: ArgumentPassing) -> Vec<(u32, u32)> {
     match way {
-        Passed::Image(picture) => {
+        ArgumentPassing::Image(picture) => {
             let order = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_ORDER_PUSH_CONSTANT;
             let data_type = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT;
             let both = [(order, picture.order), (data_type, picture.data_type)];
             let both = both.into_iter();
             both.filter_map(|(what, at)| Some((what, at?))).collect()
         }
-        Passed::Sampler { mask, .. } => {
+        ArgumentPassing::Sampler { mask, .. } => {
             vec![(reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT, mask)]
         }
         _ => Vec::new(),

@@ -1,8 +1,8 @@
 //! Conversions that do not round to nearest. Vulkan's do, or may, so that they are given what they
 //! need not round.
 
-use super::Lower;
-use crate::facts::Scalar;
+use super::ShaderLowering;
+use crate::facts::MemoryScalar;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPRoundingMode as Mode;
@@ -17,7 +17,7 @@ fn precision(width: u32) -> u32 {
 }
 
 /// Bits of a format in which floats of another are found exactly.
-struct Narrowing {
+struct FloatNarrowing {
     /// Bits of the wide format, and of its mantissa without the hidden one.
     width: u32,
     mantissa: u64,
@@ -31,8 +31,8 @@ struct Narrowing {
     infinite: u64,
 }
 
-impl Narrowing {
-    fn of(from: u32, to: u32) -> Narrowing {
+impl FloatNarrowing {
+    fn of(from: u32, to: u32) -> FloatNarrowing {
         let (mantissa, bias) = match from {
             32 => (23, 127),
             _ => (52, 1023),
@@ -42,7 +42,7 @@ impl Narrowing {
             _ => (23, 126, 127),
         };
         let lost = mantissa - kept;
-        Narrowing {
+        FloatNarrowing {
             width: from,
             mantissa,
             lost,
@@ -54,10 +54,10 @@ impl Narrowing {
     }
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The neighbour of a float with one more or less in its bits, where a condition holds.
     fn neighbour(&mut self, value: Id, width: u32, condition: Id, by: i64) -> Id {
-        let (float, bits) = (Scalar::Float(width), Scalar::Int(width));
+        let (float, bits) = (MemoryScalar::Float(width), MemoryScalar::Int(width));
         let (ty, number) = (self.scalar(float), self.int(width));
         let by = self.number(width, by as u64);
         let whole = self.join_pieces(vec![value], float, bits);
@@ -76,7 +76,7 @@ impl Lower<'_> {
         if !matches!(mode, Mode::RTZ | Mode::RTP | Mode::RTN) {
             return self.op(Op::FConvert, narrow, &[value]);
         }
-        let (float, bits) = (Scalar::Float(from), Scalar::Int(from));
+        let (float, bits) = (MemoryScalar::Float(from), MemoryScalar::Int(from));
         let (number, truth) = (self.int(from), self.b.bool());
         let whole = self.join_pieces(vec![value], float, bits);
         let top = self.number(from, 1 << (from - 1));
@@ -90,7 +90,7 @@ impl Lower<'_> {
             Mode::RTN => negative,
             _ => self.b.constant_bool(false),
         };
-        let cut = self.cut(size, away, Narrowing::of(from, to));
+        let cut = self.cut(size, away, FloatNarrowing::of(from, to));
         let whole = self.op(Op::BitwiseOr, number, &[sign, cut]);
         let exact = self.join_pieces(vec![whole], bits, float);
         self.op(Op::FConvert, narrow, &[exact])
@@ -101,26 +101,26 @@ impl Lower<'_> {
     pub fn single_to_odd(&mut self, value: Id) -> Id {
         let (long, word, single) = (self.int(64), self.int(32), self.float(32));
         let truth = self.b.bool();
-        let whole = self.cast(value, Scalar::Float(64), Scalar::Int(64));
+        let whole = self.cast(value, MemoryScalar::Float(64), MemoryScalar::Int(64));
         let [top, rest] = [1 << 63, u64::MAX >> 1].map(|mask| self.number(64, mask));
         let sign = self.op(Op::BitwiseAnd, long, &[whole, top]);
         let size = self.op(Op::BitwiseAnd, long, &[whole, rest]);
         let never = self.b.constant_bool(false);
-        let cut = self.cut(size, never, Narrowing::of(64, 32));
+        let cut = self.cut(size, never, FloatNarrowing::of(64, 32));
         let is_cut = self.op(Op::INotEqual, truth, &[cut, size]);
         let exact = self.op(Op::BitwiseOr, long, &[sign, cut]);
-        let exact = self.cast(exact, Scalar::Int(64), Scalar::Float(64));
+        let exact = self.cast(exact, MemoryScalar::Int(64), MemoryScalar::Float(64));
         let made = self.op(Op::FConvert, single, &[exact]);
-        let bits = self.cast(made, Scalar::Float(32), Scalar::Int(32));
+        let bits = self.cast(made, MemoryScalar::Float(32), MemoryScalar::Int(32));
         let (one, zero) = (self.number(32, 1), self.number(32, 0));
         let odd = self.op(Op::Select, word, &[is_cut, one, zero]);
         let bits = self.op(Op::BitwiseOr, word, &[bits, odd]);
-        self.cast(bits, Scalar::Int(32), Scalar::Float(32))
+        self.cast(bits, MemoryScalar::Int(32), MemoryScalar::Float(32))
     }
 
     /// The bits of a positive float without what another format has no room for; the next larger
     /// where something is lost and it goes away from zero.
-    fn cut(&mut self, size: Id, away: Id, n: Narrowing) -> Id {
+    fn cut(&mut self, size: Id, away: Id, n: FloatNarrowing) -> Id {
         let (number, truth) = (self.int(n.width), self.b.bool());
         let (zero, one) = (self.number(n.width, 0), self.number(n.width, 1));
         let [normal, least, largest, infinite] =

@@ -2,7 +2,7 @@
 //!
 //! SPIR-V for kernels has no signs of integers, so that all are unsigned. Structures are their members.
 
-use crate::facts::{Facts, Scalar};
+use crate::facts::{KernelModuleInfo, MemoryScalar};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -14,23 +14,23 @@ const DEEPEST: u32 = 3;
 const MOST_MEMBERS: usize = 8;
 
 /// Names of scalars.
-const SCALARS: &[(Scalar, &str)] = &[
-    (Scalar::Bool, "bool"),
-    (Scalar::Int(8), "uchar"),
-    (Scalar::Int(16), "ushort"),
-    (Scalar::Int(32), "uint"),
-    (Scalar::Int(64), "ulong"),
-    (Scalar::Brain, "bfloat16"),
-    (Scalar::Float(16), "half"),
-    (Scalar::Float(32), "float"),
-    (Scalar::Float(64), "double"),
+const SCALARS: &[(MemoryScalar, &str)] = &[
+    (MemoryScalar::Bool, "bool"),
+    (MemoryScalar::Int(8), "uchar"),
+    (MemoryScalar::Int(16), "ushort"),
+    (MemoryScalar::Int(32), "uint"),
+    (MemoryScalar::Int(64), "ulong"),
+    (MemoryScalar::Brain, "bfloat16"),
+    (MemoryScalar::Float(16), "half"),
+    (MemoryScalar::Float(32), "float"),
+    (MemoryScalar::Float(64), "double"),
 ];
 
 /// Names of signed integers.
 const SIGNED: &[(u32, &str)] = &[(8, "char"), (16, "short"), (32, "int"), (64, "long")];
 
 /// What the type of a kernel's parameter is called; nothing where it has no name.
-pub fn type_name(facts: &Facts<'_>, param: Id) -> String {
+pub fn type_name(facts: &KernelModuleInfo<'_>, param: Id) -> String {
     let Some(ty) = facts.type_of(param) else {
         return String::new();
     };
@@ -45,7 +45,7 @@ pub fn type_name(facts: &Facts<'_>, param: Id) -> String {
     }
 }
 
-fn name_within(facts: &Facts<'_>, ty: Id, depth: u32) -> String {
+fn name_within(facts: &KernelModuleInfo<'_>, ty: Id, depth: u32) -> String {
     let (Ok(def), Some(depth)) = (facts.def(ty), depth.checked_sub(1)) else {
         return "...".to_owned();
     };
@@ -66,7 +66,7 @@ fn name_within(facts: &Facts<'_>, ty: Id, depth: u32) -> String {
     }
 }
 
-fn scalar_name(facts: &Facts<'_>, def: InstRef<'_>, ty: Id) -> String {
+fn scalar_name(facts: &KernelModuleInfo<'_>, def: InstRef<'_>, ty: Id) -> String {
     let signed = SIGNED.iter().find(|row| def.operands() == [row.0, 1]);
     if let Some((_, name)) = signed.filter(|_| def.op() == Op::TypeInt) {
         return (*name).to_owned();

@@ -1,9 +1,9 @@
 //! Types of values.
 
-use super::Lower;
-use crate::classes::Class;
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::ShaderLowering;
+use crate::classes::PointsToSetId;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -11,9 +11,9 @@ use spirula_spirv::grammar::enumerants::Capability;
 /// Most components of a vector.
 pub const WIDEST: u32 = 4;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// What values of a source type have as theirs. Pointers within composites are as in memory.
-    pub fn ty(&mut self, source: Id) -> Result<Id, Diagnostic> {
+    pub fn ty(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if let Some(known) = self.types[source] {
             return Ok(known);
         }
@@ -52,10 +52,10 @@ impl Lower<'_> {
     }
 
     /// The type of a scalar's values.
-    pub fn scalar(&mut self, scalar: Scalar) -> Id {
+    pub fn scalar(&mut self, scalar: MemoryScalar) -> Id {
         match scalar.kept() {
-            Scalar::Float(width) => self.float(width),
-            Scalar::Bool => self.b.bool(),
+            MemoryScalar::Float(width) => self.float(width),
+            MemoryScalar::Bool => self.b.bool(),
             other => self.int(other.size() * 8),
         }
     }
@@ -95,13 +95,13 @@ impl Lower<'_> {
     }
 
     /// The type of a class' pointers.
-    pub fn pointer_type(&mut self, class: Class) -> Id {
+    pub fn pointer_type(&mut self, class: PointsToSetId) -> Id {
         let width = self.classes.memory(class).pointer_width();
         self.int(width)
     }
 
     /// The type of a value.
-    pub fn result_type(&mut self, value: Id) -> Result<Id, Diagnostic> {
+    pub fn result_type(&mut self, value: Id) -> Result<Id, SourceDiagnostic> {
         let ty = self.facts.type_of(value);
         let ty = ty.ok_or_else(|| self.facts.refuse(value, "a value without a type"))?;
         if self.facts.pointer(ty).is_some()
@@ -113,7 +113,7 @@ impl Lower<'_> {
     }
 
     /// Component type and number of components of a value of the source.
-    pub fn shape(&mut self, value: Id) -> Result<(Id, u32), Diagnostic> {
+    pub fn shape(&mut self, value: Id) -> Result<(Id, u32), SourceDiagnostic> {
         let ty = self.facts.type_of(value);
         let ty = ty.ok_or_else(|| self.facts.refuse(value, "a value without a type"))?;
         let (part, count) = self.facts.components(ty);
@@ -121,7 +121,7 @@ impl Lower<'_> {
     }
 
     /// Scalar and number of components of a value of the source that is a scalar or vector.
-    pub fn scalars(&self, value: Id) -> Result<(Scalar, u32), Diagnostic> {
+    pub fn scalars(&self, value: Id) -> Result<(MemoryScalar, u32), SourceDiagnostic> {
         let ty = self.facts.type_of(value);
         let parts = ty.map(|ty| self.facts.components(ty));
         let found = parts.and_then(|(part, count)| Some((self.facts.scalar(part)?, count)));

@@ -1,12 +1,12 @@
 //! Structured control flow from the dominator tree.
 
 use super::DEEPEST;
-use super::graph::{Edge, Graph, NONE};
-use super::numbers::Numbers;
-use super::repair::Slots;
-use super::writing::{Move, Selector};
+use super::graph::{ControlFlowEdge, NONE, ReducibleGraph};
+use super::numbers::TargetNumbers;
+use super::repair::DemotionSlots;
+use super::writing::{MultiwayTerminator, PhiStore};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Cfg;
 use spirula_spirv::grammar::Op;
@@ -14,11 +14,11 @@ use spirula_spirv::ir::{Block, Func, IdWords, Module};
 
 /// Targets that paths through a part have still to reach, in increasing order. Where there are any,
 /// a block is open, to which all of these paths come.
-type Pending = Vec<u32>;
+type PendingTargets = Vec<u32>;
 
 /// What was emitted of a node or loop, and what is to follow.
-struct Part {
-    pending: Pending,
+struct EmittedPart {
+    pending: PendingTargets,
     /// Nodes that it dominates, in the order in which they may follow.
     below: Vec<u32>,
     /// The node that comes at once, to which the last block branches.
@@ -27,7 +27,7 @@ struct Part {
 
 /// How an edge is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum EdgeRoute {
     /// Its target is an arm of its own.
     Arm,
     /// To the end of the construct.
@@ -38,19 +38,19 @@ enum Way {
 
 /// Labels of a loop's construct.
 #[derive(Clone, Copy)]
-struct Labels {
+struct LoopConstructLabels {
     header: Id,
     next: Id,
     merge: Id,
 }
 
-pub(super) struct Emitter<'a> {
+pub(super) struct ControlFlowEmitter<'a> {
     pub(super) module: &'a mut Module,
     pub(super) ids: &'a IdWords,
     pub(super) func: Func,
     pub(super) cfg: &'a Cfg,
-    pub(super) graph: Graph,
-    pub(super) slots: &'a mut Slots,
+    pub(super) graph: ReducibleGraph,
+    pub(super) slots: &'a mut DemotionSlots,
     /// Blocks in the order in which they come.
     pub(super) order: Vec<Block>,
     /// The open block.
@@ -59,12 +59,12 @@ pub(super) struct Emitter<'a> {
     dispatchers: Vec<Id>,
     /// Variables that dispatchers read.
     pub(super) notes: Vec<Id>,
-    loops: Vec<Labels>,
+    loops: Vec<LoopConstructLabels>,
     /// What edges write, by the label that they come from.
-    pub(super) moves: FxHashMap<Id, Vec<Move>>,
+    pub(super) moves: FxHashMap<Id, Vec<PhiStore>>,
     /// The variable that says which target is meant, once it is needed.
     pub(super) target: Option<Id>,
-    pub(super) numbers: Numbers,
+    pub(super) numbers: TargetNumbers,
     depth: u32,
 }
 
@@ -77,21 +77,21 @@ pub fn emit(
     ids: &IdWords,
     func: Func,
     cfg: &Cfg,
-    slots: &mut Slots,
-) -> Result<(), Diagnostic> {
-    let graph = Graph::new(cfg);
+    slots: &mut DemotionSlots,
+) -> Result<(), SourceDiagnostic> {
+    let graph = ReducibleGraph::new(cfg);
     let extra = graph.edges.len() - cfg.len();
-    let numbers = Numbers::new(module);
+    let numbers = TargetNumbers::new(module);
     let dispatchers = (0..extra).map(|_| module.fresh_id()).collect();
     let notes = (0..extra).map(|_| slots.variable(module, numbers.ty));
     let notes = notes.collect();
-    let loops = graph.loops.iter().map(|_| Labels {
+    let loops = graph.loops.iter().map(|_| LoopConstructLabels {
         header: module.fresh_id(),
         next: module.fresh_id(),
         merge: module.fresh_id(),
     });
     let loops = loops.collect();
-    let mut emitter = Emitter {
+    let mut emitter = ControlFlowEmitter {
         ids,
         func,
         cfg,
@@ -113,21 +113,21 @@ pub fn emit(
     let pending = emitter.item(root, NONE)?;
     if !pending.is_empty() {
         let text = "control flow could not be structured";
-        return Err(Diagnostic::error(Place::Unknown, text));
+        return Err(SourceDiagnostic::error(SourceLocation::Unknown, text));
     }
     let order = emitter.order;
     module.set_block_order(func, order);
     Ok(())
 }
 
-impl Emitter<'_> {
+impl ControlFlowEmitter<'_> {
     /// A node with all that it dominates within the loop `around`; a loop where the node heads one
     /// that is not `around`. What comes one after the other does not nest, nor recur.
-    fn item(&mut self, node: u32, around: u32) -> Result<Pending, Diagnostic> {
+    fn item(&mut self, node: u32, around: u32) -> Result<PendingTargets, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEEPEST {
             let text = format!("control flow nests deeper than {DEEPEST} constructs");
-            return Err(Diagnostic::error(Place::Unknown, text));
+            return Err(SourceDiagnostic::error(SourceLocation::Unknown, text));
         }
         let mut next = Some(node);
         let mut pending = Vec::new();
@@ -156,8 +156,8 @@ impl Emitter<'_> {
     }
 
     /// A loop construct, and what follows it within the loop `around`.
-    fn a_loop(&mut self, inner: u32, around: u32) -> Result<Part, Diagnostic> {
-        let Labels {
+    fn a_loop(&mut self, inner: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
+        let LoopConstructLabels {
             header,
             next,
             merge,
@@ -170,7 +170,7 @@ impl Emitter<'_> {
         let left = self.item(first, inner)?;
         if !left.is_empty() {
             let text = "a loop could not be structured";
-            return Err(Diagnostic::error(Place::Unknown, text));
+            return Err(SourceDiagnostic::error(SourceLocation::Unknown, text));
         }
         self.open(next);
         self.branch(header);
@@ -181,13 +181,13 @@ impl Emitter<'_> {
         for exit in exits {
             let way = self.way(exit, around);
             match way {
-                Way::Leave(label) if only => {
+                EdgeRoute::Leave(label) if only => {
                     if self.is_named_at(label, around) {
                         self.mean(exit);
                     }
                     self.branch(label);
                 }
-                Way::Leave(label) => {
+                EdgeRoute::Leave(label) => {
                     let after = self.module.fresh_id();
                     self.test(exit, label, after);
                     self.open(after);
@@ -205,7 +205,7 @@ impl Emitter<'_> {
             self.append(Op::Unreachable, &[]);
             self.current = None;
         }
-        Ok(Part {
+        Ok(EmittedPart {
             pending,
             below,
             next: None,
@@ -213,7 +213,7 @@ impl Emitter<'_> {
     }
 
     /// A node, its arms, and what follows them.
-    fn node(&mut self, node: u32, around: u32) -> Result<Part, Diagnostic> {
+    fn node(&mut self, node: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
         let label = self.own_label(node);
         let block = if self.graph.is_dispatcher(node) {
             self.open(label)
@@ -224,7 +224,7 @@ impl Emitter<'_> {
             block
         };
         let edges = self.graph.edges[node as usize].clone();
-        let arm = |e: &&Edge| self.way_of(node, **e, around) == Way::Arm;
+        let arm = |e: &&ControlFlowEdge| self.way_of(node, **e, around) == EdgeRoute::Arm;
         let arms: Vec<u32> = edges.iter().filter(arm).map(|e| e.to).collect();
         let (pending, next) = match edges[..] {
             [] => {
@@ -235,7 +235,7 @@ impl Emitter<'_> {
             _ => self.choice(node, block, &edges, around)?,
         };
         let below = self.graph.below[node as usize].iter().copied();
-        Ok(Part {
+        Ok(EmittedPart {
             pending,
             below: below.filter(|n| !arms.contains(n)).collect(),
             next,
@@ -243,22 +243,28 @@ impl Emitter<'_> {
     }
 
     /// The only edge of a node.
-    fn jump(&mut self, node: u32, block: Block, edge: Edge, around: u32) -> (Pending, Option<u32>) {
+    fn jump(
+        &mut self,
+        node: u32,
+        block: Block,
+        edge: ControlFlowEdge,
+        around: u32,
+    ) -> (PendingTargets, Option<u32>) {
         if !self.graph.is_dispatcher(node) {
             self.take_terminator(block);
         }
         self.writes(node, edge);
         match self.way_of(node, edge, around) {
-            Way::Arm => {
+            EdgeRoute::Arm => {
                 let label = self.entry_label(edge.to);
                 self.branch(label);
                 (Vec::new(), Some(edge.to))
             }
-            Way::Fall => {
+            EdgeRoute::Fall => {
                 self.mean(edge.to);
                 (vec![edge.to], None)
             }
-            Way::Leave(label) => {
+            EdgeRoute::Leave(label) => {
                 if self.is_named_at(label, around) {
                     self.mean(edge.to);
                 }
@@ -273,16 +279,16 @@ impl Emitter<'_> {
         &mut self,
         node: u32,
         block: Block,
-        edges: &[Edge],
+        edges: &[ControlFlowEdge],
         around: u32,
-    ) -> Result<(Pending, Option<u32>), Diagnostic> {
+    ) -> Result<(PendingTargets, Option<u32>), SourceDiagnostic> {
         let (op, selector) = self.selector(node, block);
         let merge = self.module.fresh_id();
         // Inner constructs first, the largest last: where no other arm comes to the merge block, it
         // goes on there, so that what follows `if (c) return;` is not nested.
         let mut order: Vec<usize> = (0..edges.len()).collect();
         order.sort_by_key(|at| match self.way_of(node, edges[*at], around) {
-            Way::Arm => 1 + self.graph.sizes[edges[*at].to as usize],
+            EdgeRoute::Arm => 1 + self.graph.sizes[edges[*at].to as usize],
             _ => 0,
         });
         let mut pending = Vec::new();
@@ -291,7 +297,7 @@ impl Emitter<'_> {
         for (number, &at) in order.iter().enumerate() {
             let edge = edges[at];
             let way = self.way_of(node, edge, around);
-            if way == Way::Arm && number + 1 == edges.len() && pending.is_empty() {
+            if way == EdgeRoute::Arm && number + 1 == edges.len() && pending.is_empty() {
                 rest = Some(edge);
                 break;
             }
@@ -320,12 +326,12 @@ impl Emitter<'_> {
     fn arm(
         &mut self,
         node: u32,
-        edge: Edge,
+        edge: ControlFlowEdge,
         merge: Id,
         around: u32,
-    ) -> Result<(Id, Pending), Diagnostic> {
+    ) -> Result<(Id, PendingTargets), SourceDiagnostic> {
         let way = self.way_of(node, edge, around);
-        let is_plain = way == Way::Arm && !self.has_writes(node, edge);
+        let is_plain = way == EdgeRoute::Arm && !self.has_writes(node, edge);
         let label = match is_plain {
             true => self.entry_label(edge.to),
             false => {
@@ -336,7 +342,7 @@ impl Emitter<'_> {
             }
         };
         let left = match way {
-            Way::Arm => {
+            EdgeRoute::Arm => {
                 if !is_plain {
                     let label = self.entry_label(edge.to);
                     self.branch(label);
@@ -347,12 +353,12 @@ impl Emitter<'_> {
                 }
                 left
             }
-            Way::Fall => {
+            EdgeRoute::Fall => {
                 self.mean(edge.to);
                 self.branch(merge);
                 vec![edge.to]
             }
-            Way::Leave(label) => {
+            EdgeRoute::Leave(label) => {
                 if self.is_named_at(label, around) {
                     self.mean(edge.to);
                 }
@@ -364,7 +370,12 @@ impl Emitter<'_> {
     }
 
     /// The words of a selector with the labels that its edges have now.
-    fn selected(&self, mut selector: Selector, edges: &[Edge], labels: &[Id]) -> Vec<u32> {
+    fn selected(
+        &self,
+        mut selector: MultiwayTerminator,
+        edges: &[ControlFlowEdge],
+        labels: &[Id],
+    ) -> Vec<u32> {
         for (edge, label) in edges.iter().zip(labels) {
             let old = match edge.origin {
                 NONE => self.own_label(edge.to),
@@ -384,9 +395,9 @@ impl Emitter<'_> {
     fn following(
         &mut self,
         node: u32,
-        pending: &mut Pending,
+        pending: &mut PendingTargets,
         around: u32,
-    ) -> Result<Option<u32>, Diagnostic> {
+    ) -> Result<Option<u32>, SourceDiagnostic> {
         let Ok(at) = pending.binary_search(&node) else {
             return Ok(None);
         };
@@ -408,29 +419,29 @@ impl Emitter<'_> {
     }
 
     /// How the edge of a node is taken within the loop `around`.
-    fn way_of(&self, node: u32, edge: Edge, around: u32) -> Way {
+    fn way_of(&self, node: u32, edge: ControlFlowEdge, around: u32) -> EdgeRoute {
         match self.way(edge.to, around) {
-            Way::Fall
+            EdgeRoute::Fall
                 if self.graph.entries[edge.to as usize] == 1
                     && self.graph.below[node as usize].contains(&edge.to) =>
             {
-                Way::Arm
+                EdgeRoute::Arm
             }
             way => way,
         }
     }
 
-    fn way(&self, to: u32, around: u32) -> Way {
+    fn way(&self, to: u32, around: u32) -> EdgeRoute {
         if around == NONE {
-            return Way::Fall;
+            return EdgeRoute::Fall;
         }
         let labels = self.loops[around as usize];
         if self.graph.loops[around as usize].header == to {
-            Way::Leave(labels.next)
+            EdgeRoute::Leave(labels.next)
         } else if self.graph.contains(around, to) {
-            Way::Fall
+            EdgeRoute::Fall
         } else {
-            Way::Leave(labels.merge)
+            EdgeRoute::Leave(labels.merge)
         }
     }
 
@@ -457,7 +468,7 @@ impl Emitter<'_> {
     }
 }
 
-fn join(pending: &mut Pending, more: &[u32]) {
+fn join(pending: &mut PendingTargets, more: &[u32]) {
     pending.extend(more);
     pending.sort_unstable();
     pending.dedup();

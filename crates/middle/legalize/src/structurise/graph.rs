@@ -13,7 +13,7 @@ pub const NONE: u32 = u32::MAX;
 
 /// Where an edge leads and what it notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct ControlFlowEdge {
     /// The node.
     pub to: u32,
     /// The block that the terminator names, whose phis the edge feeds; [`NONE`] behind dispatchers.
@@ -24,7 +24,7 @@ pub struct Edge {
 
 /// A loop with one entry.
 #[derive(Clone, Debug)]
-pub struct Loop {
+pub struct SingleEntryLoop {
     /// The node through which it is entered.
     pub header: u32,
     /// The loop around it, [`NONE`] for none.
@@ -37,13 +37,13 @@ pub struct Loop {
 
 /// A reducible graph. Nodes are the function's blocks by position, dispatchers behind them.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
+pub struct ReducibleGraph {
     /// Number of blocks.
     pub blocks: u32,
     /// Edges of each node, distinct.
-    pub edges: Vec<Vec<Edge>>,
+    pub edges: Vec<Vec<ControlFlowEdge>>,
     /// The loops, outer ones before inner ones.
-    pub loops: Vec<Loop>,
+    pub loops: Vec<SingleEntryLoop>,
     /// Innermost loop of each node.
     pub innermost: Vec<u32>,
     /// Nodes that a node dominates immediately and that are in the same loops, or in further ones;
@@ -55,22 +55,22 @@ pub struct Graph {
     pub sizes: Vec<u32>,
 }
 
-impl Graph {
+impl ReducibleGraph {
     /// The graph of the reachable blocks.
-    pub fn new(cfg: &Cfg) -> Graph {
+    pub fn new(cfg: &Cfg) -> ReducibleGraph {
         let blocks = cfg.len() as u32;
-        let mut graph = Graph {
+        let mut graph = ReducibleGraph {
             blocks,
             edges: vec![Vec::new(); blocks as usize],
             innermost: vec![NONE; blocks as usize],
-            ..Graph::default()
+            ..ReducibleGraph::default()
         };
         for &at in cfg.reverse_postorder() {
             let edges = &mut graph.edges[at as usize];
             for &to in cfg.successors(at) {
-                if edges.iter().all(|e: &Edge| e.to != to) {
+                if edges.iter().all(|e: &ControlFlowEdge| e.to != to) {
                     let note = NONE;
-                    edges.push(Edge {
+                    edges.push(ControlFlowEdge {
                         to,
                         origin: to,
                         note,
@@ -104,7 +104,7 @@ impl Graph {
     }
 
     fn find_loops(&mut self, all: Vec<u32>) {
-        let mut search = Search::default();
+        let mut search = StrongComponentSearch::default();
         // Sets of nodes still to be searched, with the loop that they are: edges to its header do
         // not count in it.
         let mut work = vec![(all, NONE)];
@@ -118,7 +118,7 @@ impl Graph {
             search.clear(&nodes);
             for (mut inside, header) in components.into_iter().zip(headers) {
                 let at = self.loops.len() as u32;
-                self.loops.push(Loop {
+                self.loops.push(SingleEntryLoop {
                     header,
                     parent: around,
                     exits: Vec::new(),
@@ -139,7 +139,7 @@ impl Graph {
     /// Only the nodes around them have edges into them.
     fn single_entries(
         &mut self,
-        search: &Search,
+        search: &StrongComponentSearch,
         components: &[Vec<u32>],
         nodes: &[u32],
         around: u32,
@@ -163,7 +163,7 @@ impl Graph {
                 // Only where the entry block is branched to, which SPIR-V forbids.
                 [] => component[0],
                 _ => {
-                    let on = |to: &u32| Edge {
+                    let on = |to: &u32| ControlFlowEdge {
                         to: *to,
                         origin: NONE,
                         note: NONE,
@@ -277,7 +277,7 @@ impl Graph {
 /// The search for strongly connected components (Tarjan, "Depth-first search and linear graph
 /// algorithms", 1972) in parts of a graph.
 #[derive(Default)]
-struct Search {
+struct StrongComponentSearch {
     /// Number of each node in the order in which it was met.
     index: Vec<u32>,
     low: Vec<u32>,
@@ -290,7 +290,7 @@ struct Search {
     next: u32,
 }
 
-impl Search {
+impl StrongComponentSearch {
     fn component(&self, node: u32) -> u32 {
         self.component[node as usize]
     }
@@ -305,7 +305,12 @@ impl Search {
     }
 
     /// The components with a cycle of the edges among `nodes` that do not lead to `header`.
-    fn components(&mut self, edges: &[Vec<Edge>], nodes: &[u32], header: u32) -> Vec<Vec<u32>> {
+    fn components(
+        &mut self,
+        edges: &[Vec<ControlFlowEdge>],
+        nodes: &[u32],
+        header: u32,
+    ) -> Vec<Vec<u32>> {
         let count = edges.len();
         self.index.resize(count, NONE);
         self.low.resize(count, 0);
@@ -324,7 +329,13 @@ impl Search {
         found
     }
 
-    fn search(&mut self, edges: &[Vec<Edge>], root: u32, header: u32, found: &mut Vec<Vec<u32>>) {
+    fn search(
+        &mut self,
+        edges: &[Vec<ControlFlowEdge>],
+        root: u32,
+        header: u32,
+        found: &mut Vec<Vec<u32>>,
+    ) {
         let mut path = vec![(root, 0_usize)];
         while let Some((node, edge)) = path.pop() {
             let n = node as usize;

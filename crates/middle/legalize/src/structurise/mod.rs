@@ -23,7 +23,7 @@ mod numbers;
 mod repair;
 mod writing;
 
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Definitions};
 use spirula_spirv::ir::{Erased, IdWords, Module};
 use spirula_spirv::ssa::Promoter;
@@ -32,7 +32,7 @@ use spirula_spirv::ssa::Promoter;
 ///
 /// # Errors
 /// When a function is malformed, or constructs would nest deeper than [`DEEPEST`].
-pub fn structurise(module: &mut Module) -> Result<(), Diagnostic> {
+pub fn structurise(module: &mut Module) -> Result<(), SourceDiagnostic> {
     let mut variables = Vec::new();
     let ids = IdWords::new(module);
     let mut erased = Erased::new();
@@ -43,7 +43,7 @@ pub fn structurise(module: &mut Module) -> Result<(), Diagnostic> {
         module.remove_unreachable(&ids, func, &mut erased);
         let definitions = Definitions::compute(module);
         let cfg = Cfg::compute(module, &definitions, func)?;
-        let mut slots = repair::Slots::new(module);
+        let mut slots = repair::DemotionSlots::new(module);
         emit::emit(module, &ids, func, &cfg, &mut slots)?;
         repair::demote(module, func, &mut slots)?;
         variables.extend(slots.finish(module, func));

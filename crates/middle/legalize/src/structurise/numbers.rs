@@ -6,16 +6,16 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Module, Section};
 
 /// `u32` and its constants, and `bool`, made once.
-pub struct Numbers {
+pub struct TargetNumbers {
     /// The type of numbers.
     pub ty: Id,
     truth: Option<Id>,
     constants: FxHashMap<u32, Id>,
 }
 
-impl Numbers {
+impl TargetNumbers {
     /// Finds the types, or makes that of numbers.
-    pub fn new(module: &mut Module) -> Numbers {
+    pub fn new(module: &mut Module) -> TargetNumbers {
         let mut globals = module.section(Section::Globals);
         let ty = globals.find(|i| i.op() == Op::TypeInt && i.operands() == [32, 0]);
         let ty = ty.and_then(|i| i.result());
@@ -24,7 +24,7 @@ impl Numbers {
         let truth = truth.and_then(|i| i.result());
         let ty = ty.unwrap_or_else(|| declare(module, Op::TypeInt, &[], &[32, 0]));
         let constants = FxHashMap::default();
-        Numbers {
+        TargetNumbers {
             ty,
             truth,
             constants,

@@ -2,7 +2,7 @@
 //! reach their uses.
 
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -10,7 +10,7 @@ use spirula_spirv::ir::{Func, IdWords, Inst, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// Variables of a function that were made for values.
-pub struct Slots {
+pub struct DemotionSlots {
     /// Pointer type by pointee.
     pointers: FxHashMap<Id, Id>,
     /// Pointer type and id of each variable.
@@ -19,9 +19,9 @@ pub struct Slots {
     of: IdMap<Option<Id>>,
 }
 
-impl Slots {
+impl DemotionSlots {
     /// None yet.
-    pub fn new(module: &Module) -> Slots {
+    pub fn new(module: &Module) -> DemotionSlots {
         let mut pointers = FxHashMap::default();
         for inst in module.section(Section::Globals) {
             let is_pointer =
@@ -30,7 +30,7 @@ impl Slots {
                 pointers.insert(inst.id(1), id);
             }
         }
-        Slots {
+        DemotionSlots {
             pointers,
             made: Vec::new(),
             of: IdMap::new(module.bound(), None),
@@ -81,7 +81,11 @@ impl Slots {
 ///
 /// # Errors
 /// When a branch leads to no block.
-pub fn demote(module: &mut Module, func: Func, slots: &mut Slots) -> Result<(), Diagnostic> {
+pub fn demote(
+    module: &mut Module,
+    func: Func,
+    slots: &mut DemotionSlots,
+) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
     let definitions = Definitions::compute(module);
     let cfg = Cfg::compute(module, &definitions, func)?;

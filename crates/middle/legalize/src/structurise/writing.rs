@@ -1,14 +1,14 @@
 //! What the structuriser writes: blocks, branches, variables in the place of phis.
 
-use super::emit::Emitter;
-use super::graph::{Edge, NONE};
+use super::emit::ControlFlowEmitter;
+use super::graph::{ControlFlowEdge, NONE};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Inst};
 
 /// What an edge writes for a phi of its target.
 #[derive(Clone, Copy)]
-pub(super) struct Move {
+pub(super) struct PhiStore {
     /// Label of the target.
     pub(super) to: Id,
     pub(super) slot: Id,
@@ -16,13 +16,13 @@ pub(super) struct Move {
 }
 
 /// A terminator with several targets.
-pub(super) struct Selector {
+pub(super) struct MultiwayTerminator {
     pub(super) words: Vec<u32>,
     /// Positions of targets among the words.
     pub(super) targets: Vec<(usize, Id)>,
 }
 
-impl Emitter<'_> {
+impl ControlFlowEmitter<'_> {
     /// Has each phi read a variable that the edges write.
     pub(super) fn phis(&mut self) {
         let blocks = self.module.function(self.func).blocks.clone();
@@ -40,7 +40,7 @@ impl Emitter<'_> {
                 for pair in pairs.chunks_exact(2) {
                     let value = pair[0];
                     let moves = self.moves.entry(pair[1]).or_default();
-                    moves.push(Move { to, slot, value });
+                    moves.push(PhiStore { to, slot, value });
                 }
                 let words = [ty.word(), id.word(), slot.word()];
                 let load = self.module.create(Op::Load, &words);
@@ -63,7 +63,7 @@ impl Emitter<'_> {
     }
 
     /// Opcode and words of what chooses among a node's edges.
-    pub(super) fn selector(&mut self, node: u32, block: Block) -> (Op, Selector) {
+    pub(super) fn selector(&mut self, node: u32, block: Block) -> (Op, MultiwayTerminator) {
         if let Some(at) = node.checked_sub(self.graph.blocks) {
             let note = self.notes[at as usize];
             let value = self.load_number(note);
@@ -78,7 +78,7 @@ impl Emitter<'_> {
                 targets.push((words.len(), self.own_label(*node)));
                 words.push(self.own_label(*node).word());
             }
-            return (Op::Switch, Selector { words, targets });
+            return (Op::Switch, MultiwayTerminator { words, targets });
         }
         let targets = self.module.targets(self.ids, block);
         let (op, mut words) = self.take_terminator(block);
@@ -86,14 +86,14 @@ impl Emitter<'_> {
             // Weights are of the edges that were.
             words.truncate(3);
         }
-        (op, Selector { words, targets })
+        (op, MultiwayTerminator { words, targets })
     }
 
-    pub(super) fn has_writes(&self, node: u32, edge: Edge) -> bool {
+    pub(super) fn has_writes(&self, node: u32, edge: ControlFlowEdge) -> bool {
         edge.note != NONE || !self.moves_of(node, edge).is_empty()
     }
 
-    pub(super) fn moves_of(&self, node: u32, edge: Edge) -> Vec<Move> {
+    pub(super) fn moves_of(&self, node: u32, edge: ControlFlowEdge) -> Vec<PhiStore> {
         if edge.origin == NONE {
             return Vec::new();
         }
@@ -104,8 +104,8 @@ impl Emitter<'_> {
     }
 
     /// Writes what an edge brings to its target.
-    pub(super) fn writes(&mut self, node: u32, edge: Edge) {
-        for Move { slot, value, .. } in self.moves_of(node, edge) {
+    pub(super) fn writes(&mut self, node: u32, edge: ControlFlowEdge) {
+        for PhiStore { slot, value, .. } in self.moves_of(node, edge) {
             self.append(Op::Store, &[slot.word(), value.word()]);
         }
         if edge.note != NONE {

@@ -1,9 +1,9 @@
 //! Modules of the corpus, and whether what is made of them is valid.
 
-use spirula_legalize::Options;
+use spirula_legalize::VulkanCompileOptions;
 use spirula_spirv::ir::Module;
 use spirula_spirv::verify;
-use spirula_testing::{Validator, corpus, files};
+use spirula_testing::{SpirvValTool, corpus, files};
 
 /// The corpus' modules with their names, those that are meant; none where there is no corpus.
 pub fn modules(
@@ -19,10 +19,10 @@ pub fn modules(
 }
 
 /// Checks modules for Vulkan.
-pub struct Checks {
+pub struct VulkanModuleChecks {
     /// What our verifier is told.
     pub options: verify::Options,
-    validator: Option<Validator>,
+    validator: Option<SpirvValTool>,
     /// Of so many one is given to the validator, as starting a process takes longer than the rest.
     every: usize,
     /// Modules that were made.
@@ -33,15 +33,15 @@ pub struct Checks {
     pub wrong: Vec<String>,
 }
 
-impl Checks {
+impl VulkanModuleChecks {
     /// None yet.
-    pub fn new(every: usize) -> Checks {
-        Checks {
+    pub fn new(every: usize) -> VulkanModuleChecks {
+        VulkanModuleChecks {
             options: verify::Options {
-                target: Options::default().target,
+                target: VulkanCompileOptions::default().target,
                 ..verify::Options::default()
             },
-            validator: Validator::find(),
+            validator: SpirvValTool::find(),
             every,
             made: 0,
             refused: 0,

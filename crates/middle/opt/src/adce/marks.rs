@@ -3,7 +3,7 @@
 use super::control::Control;
 use super::roots::{Roots, Verdict};
 use crate::analyses::{Cache, Flow};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 use spirula_spirv::grammar::{Op, literal_string};
@@ -59,7 +59,7 @@ impl Marks {
         module: &Module,
         cache: &mut Cache,
         bindings: bool,
-    ) -> Result<Marks, Diagnostic> {
+    ) -> Result<Marks, SourceDiagnostic> {
         let definitions = cache.definitions(module);
         let calls = cache.calls(module);
         let ids = cache.ids(module);

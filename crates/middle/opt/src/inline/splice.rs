@@ -10,7 +10,7 @@ use super::told::{InstRefId, Told};
 use crate::merge_return::Merger;
 use crate::structure;
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, List, Module};
@@ -74,7 +74,7 @@ impl Splicer {
         module: &mut Module,
         func: Func,
         erased: &mut Erased,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let blocks = module.function(func).blocks.clone();
         let has_call = |b: &Block| module.body(*b).any(|i| i.op() == Op::FunctionCall);
         let calling: Vec<bool> = blocks.iter().map(has_call).collect();
@@ -214,7 +214,11 @@ impl Splicer {
     }
 
     /// The blocks that are in the continue construct of a loop.
-    fn continuing(&self, module: &Module, func: Func) -> Result<FxHashSet<Block>, Diagnostic> {
+    fn continuing(
+        &self,
+        module: &Module,
+        func: Func,
+    ) -> Result<FxHashSet<Block>, SourceDiagnostic> {
         let cfg = Cfg::with_ids(module, &self.ids, func)?;
         let within = structure::continuing(module, &cfg, &Dominators::compute(&cfg));
         let blocks = (0..cfg.len() as u32).map(|at| cfg.block(at));

@@ -2,7 +2,7 @@
 //! branch that every round comes to.
 
 use crate::analyses::{Cache, Flow};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Constructs, Loops};
 use spirula_spirv::grammar::Op;
@@ -36,7 +36,7 @@ pub fn prepare(
     cache: &mut Cache,
     ids: &IdWords,
     func: Func,
-) -> Result<usize, Diagnostic> {
+) -> Result<usize, SourceDiagnostic> {
     let flow = cache.flow(module, func)?;
     let cfg = &flow.cfg;
     let loops = Loops::compute(cfg, &flow.dominators);

@@ -7,7 +7,7 @@ use crate::analyses::{Analyses, Cache, Flow};
 use crate::gvn::Memory;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::Loops;
 use spirula_spirv::ir::{Block, Erased, Func, Module};
 
@@ -101,7 +101,7 @@ pub fn walk<P: LoopPass>(
     cache: &mut Cache,
     pass: &mut P,
     what: &'static str,
-) -> Result<Outcome, Diagnostic> {
+) -> Result<Outcome, SourceDiagnostic> {
     let structured = module.is_structured();
     let (mut changed, mut made) = (0, 0);
     let mut erased = Erased::new();
@@ -150,7 +150,7 @@ fn level<P: LoopPass>(
     tools: &mut Tools,
     pass: &mut P,
     func: Func,
-) -> Result<usize, Diagnostic> {
+) -> Result<usize, SourceDiagnostic> {
     let flow = cache.flow_by(module, &tools.facts.ids, func)?;
     tools.time += 1;
     let mut changed = 0;

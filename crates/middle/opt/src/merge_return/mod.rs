@@ -8,7 +8,7 @@ use crate::inline::{DebugKind, debug_kind};
 use crate::pool::Pool;
 use plan::Plan;
 use repair::Repair;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Constructs, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{SelectionControl, StorageClass};
@@ -63,7 +63,7 @@ impl Merger {
         ids: &IdWords,
         func: Func,
         erased: &mut Erased,
-    ) -> Result<bool, Diagnostic> {
+    ) -> Result<bool, SourceDiagnostic> {
         self.trimmed += usize::from(module.remove_unreachable(ids, func, erased));
         let cfg = Cfg::with_ids(module, ids, func)?;
         let dominators = Dominators::compute(&cfg);

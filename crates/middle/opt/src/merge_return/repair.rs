@@ -2,7 +2,7 @@
 //! are made again where they are used.
 
 use crate::pool::Pool;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module};
@@ -117,7 +117,7 @@ impl Repair {
         ids: &IdWords,
         func: Func,
         pool: &mut Pool,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let cfg = Cfg::with_ids(module, ids, func)?;
         let dominators = Dominators::compute(&cfg);
         module.order_blocks_by(func, &cfg, &dominators);

@@ -29,12 +29,12 @@
 use crate::adce::{marks::Marks, sweep};
 use crate::analyses::Cache;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{Erased, Module, Section};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let launched = is_launched(module);
     with(module, cache, launched)
 }
@@ -49,11 +49,15 @@ fn is_launched(module: &Module) -> bool {
 }
 
 /// Variables with a binding go as well: launches give the module less than it took.
-pub fn run_bindings(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_bindings(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     with(module, cache, false)
 }
 
-fn with(module: &mut Module, cache: &mut Cache, bindings: bool) -> Result<Outcome, Diagnostic> {
+fn with(
+    module: &mut Module,
+    cache: &mut Cache,
+    bindings: bool,
+) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let mut erased = Erased::new();
     let mut unreachable = 0;

@@ -6,11 +6,11 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::Module;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let bound = module.bound();
     let new = module.compact_ids();
     let olds = (1..bound).filter_map(Id::new);

@@ -25,7 +25,7 @@ use crate::pass::Outcome;
 use crate::sroa::{Accesses, Variable};
 use crate::structure::has_variables;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
@@ -33,7 +33,7 @@ use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 /// Parts of which a copy may be put together.
 const MOST_PARTS: usize = 256;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }

@@ -17,12 +17,12 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::{Facts, first_value};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let made = |i: InstRef<'_>| matches!(i.op(), Op::CompositeConstruct | Op::CompositeInsert);
     if !module.all_insts().any(made) {
         return Ok(Outcome::default());

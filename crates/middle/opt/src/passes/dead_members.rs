@@ -23,7 +23,7 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::pool::Pool;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
 use spirula_spirv::grammar::{Class, Op};
@@ -31,7 +31,7 @@ use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut deleted = 0;
     if !is_excluded(module) {
         let definitions = cache.definitions(module);

@@ -18,7 +18,7 @@ use crate::gvn::{Kind, Memory, is_plain};
 use crate::pass::Outcome;
 use crate::structure::has_variables;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
@@ -26,7 +26,7 @@ use spirula_spirv::{Id, IdMap};
 /// Variables of a function that are looked at: one bit of a set each.
 const MOST: usize = 64;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }

@@ -7,13 +7,13 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::{Class, Op, ResultForm};
 use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let mut decorated = IdMap::new(module.bound(), false);
     for inst in module.section(Section::Annotations) {

@@ -17,7 +17,7 @@
 use crate::analyses::{Cache, Flow};
 use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, shapes, walk, words};
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
@@ -27,7 +27,7 @@ const MOST_STORES: usize = 64;
 /// Words that it may have.
 const MOST_WORDS: usize = 1024;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     walk(module, cache, &mut Fission, "loops split")
 }
 

@@ -15,12 +15,12 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut groups: IdMap<Option<Vec<Inst>>> = IdMap::new(0, None);
     let insts: Vec<Inst> = module
         .section(Section::Annotations)

@@ -13,7 +13,7 @@ use crate::gvn::Memory;
 use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, count, shapes, walk};
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
@@ -21,7 +21,7 @@ use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
 /// Rounds that are computed.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     walk(module, cache, &mut Fuse, "loops fused")
 }
 

@@ -24,19 +24,19 @@
 use crate::analyses::Cache;
 use crate::gvn::Walker;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     with(module, cache, false)
 }
 
 /// With what two blocks compute in the block above both.
-pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     with(module, cache, true)
 }
 
-fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, Diagnostic> {
+fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, SourceDiagnostic> {
     let mut facts = cache.take_facts(module);
     facts.count_uses(module);
     let mut memory = cache.take_memory(module, &facts);

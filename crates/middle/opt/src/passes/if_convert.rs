@@ -27,7 +27,7 @@ use crate::pass::Outcome;
 use crate::pool::Pool;
 use crate::replaced::Replaced;
 use crate::structure;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::enumerants::SelectionControl;
@@ -42,7 +42,7 @@ const MOST_PHIS: usize = 4;
 /// Rounds in which what encloses a branch that is no more is looked at.
 const ROUNDS: usize = 4;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut converted = 0;
     let mut pass = Conversion {
         ids: cache.ids(module),

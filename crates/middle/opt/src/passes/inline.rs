@@ -21,28 +21,32 @@
 use crate::analyses::Cache;
 use crate::inline::{Callees, Policy, Splicer};
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
 /// Words by which a call may be expected to make the module longer.
 const SLACK: usize = 12;
 
 /// What nothing outside sees, and the rest by cost.
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     with(module, cache, Policy::Hidden(SLACK))
 }
 
 /// Where it makes the module no longer.
-pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     with(module, cache, Policy::Words(0))
 }
 
 /// Whatever it costs.
-pub fn run_all(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_all(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     with(module, cache, Policy::All)
 }
 
-fn with(module: &mut Module, cache: &mut Cache, policy: Policy) -> Result<Outcome, Diagnostic> {
+fn with(
+    module: &mut Module,
+    cache: &mut Cache,
+    policy: Policy,
+) -> Result<Outcome, SourceDiagnostic> {
     let calls = cache.calls(module);
     if module
         .functions()

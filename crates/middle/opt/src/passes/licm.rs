@@ -26,14 +26,14 @@
 
 use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Definitions, Loops};
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::grammar::{Effects, Op};
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let definitions = cache.definitions(module);
     let (mut moved, mut made) = (0, 0);

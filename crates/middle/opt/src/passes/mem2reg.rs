@@ -16,11 +16,11 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::structure::has_variables;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::ssa;
 
-pub fn run(module: &mut Module, _: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }

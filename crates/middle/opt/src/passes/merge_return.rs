@@ -37,10 +37,10 @@
 use crate::analyses::Cache;
 use crate::merge_return::Merger;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let mut merger = Merger::new(module);
     let mut erased = Erased::new();

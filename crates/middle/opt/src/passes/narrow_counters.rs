@@ -27,7 +27,7 @@ use crate::pass::Outcome;
 use crate::passes::unroll_runtime::{Counter, counter};
 use crate::values::{Facts, Halves};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, Module};
@@ -35,7 +35,7 @@ use spirula_spirv::ir::{Inst, Module};
 /// Sums that a bound is looked through, one of the other.
 const DEEPEST: u32 = 16;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let structured = module.is_structured();
     let mut pass = Narrow {
         facts: cache.take_facts(module),

@@ -19,13 +19,13 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::{Facts, Halves, operands};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Inst, InstRef, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut pass = Narrow {
         facts: cache.take_facts(module),
         halves: Halves::new(module),

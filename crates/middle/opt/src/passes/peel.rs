@@ -14,7 +14,7 @@ use crate::analyses::{Cache, Flow};
 use crate::loops::{LoopPass, Shape, Tools, count, shapes, walk, words};
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, InstRef, Module};
@@ -24,7 +24,7 @@ const MOST_WORDS: usize = 256;
 /// Rounds that are computed to know that a loop runs at all.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     walk(module, cache, &mut Peel, "loops peeled")
 }
 

@@ -18,14 +18,14 @@ use crate::gvn::is_chain;
 use crate::pass::Outcome;
 use crate::structure::change_interfaces;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::CallGraph;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let is_private =
         |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::Private.0;
     let mut moved = 0;

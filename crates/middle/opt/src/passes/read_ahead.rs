@@ -32,7 +32,7 @@ use crate::loops::{Chain, LoopPass, Shape, Tools, append, end_with, is_plain, sh
 use crate::pass::Outcome;
 use crate::passes::unroll_runtime::{Counter, counter, unroll};
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
@@ -42,7 +42,11 @@ use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 const MOST_WORDS: usize = 384;
 const MOST_INSTS: usize = 64;
 
-pub fn run(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
+pub fn run(
+    module: &mut Module,
+    cache: &mut Cache,
+    factor: &str,
+) -> Result<Outcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
     crate::loops::walk(
         module,

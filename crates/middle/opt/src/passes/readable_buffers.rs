@@ -11,13 +11,13 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::{Inst, InstRef, Module, Section};
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let facts = Facts::new(module);
     let refuses = |said: &InstRef<'_>| match said.op() {
         Op::MemberDecorate => said.word(2) == Decoration::NonReadable.0,

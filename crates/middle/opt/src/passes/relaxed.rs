@@ -20,7 +20,7 @@ use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::structure::declare;
 use crate::values::{Facts, first_value};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::Format;
 use spirula_scalar::fold::Type;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration};
@@ -104,7 +104,7 @@ fn floats(module: &Module, facts: &Facts) -> Vec<Inst> {
 }
 
 /// Allows less precision everywhere.
-pub fn run_relax(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_relax(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let facts = Facts::new(module);
     let mut relaxed = 0;
     if module.is_structured() {
@@ -128,7 +128,7 @@ pub fn run_relax(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Dia
 }
 
 /// Computes in 16 bits what may be.
-pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut facts = Facts::new(module);
     let relaxed = |module: &Module, inst: &Inst| {
         let id = module.inst(*inst).result();

@@ -18,13 +18,13 @@ use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
 use crate::users::Users;
 use crate::values::{Facts, first_value};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::Value;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section, switch_cases};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     // Without phis, what is constant is so by what it is computed of, which `simplify` sees.
     let joins = |f: &Func| {
         let mut insts = module.function_insts(*f);

@@ -14,10 +14,10 @@
 use crate::analyses::Cache;
 use crate::gvn::Walker;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut facts = cache.take_facts(module);
     facts.count_uses(module);
     let mut walker = Walker::new(module, &mut facts, None);

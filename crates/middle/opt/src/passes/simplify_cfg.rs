@@ -22,13 +22,13 @@
 use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
 use crate::replaced::Replaced;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Constructs, Definitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Erased, Func, IdWords, InstRef, Module, switch_cases};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let mut erased = Erased::new();
     let mut new = Replaced::new(module);

@@ -25,13 +25,13 @@ use crate::gvn::{Kind, Memory, is_plain};
 use crate::pass::Outcome;
 use crate::users::Users;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Loops, PostDominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let branches = |b: &Block| {
         matches!(
             module.terminator(*b).op(),

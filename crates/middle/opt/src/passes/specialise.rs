@@ -23,7 +23,7 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::{Type, Value};
 use spirula_scalar::{Format, Rounding, convert};
 use spirula_spirv::Id;
@@ -63,7 +63,7 @@ pub fn run_set(
     module: &mut Module,
     _cache: &mut Cache,
     argument: &str,
-) -> Result<Outcome, Diagnostic> {
+) -> Result<Outcome, SourceDiagnostic> {
     let facts = Facts::new(module);
     let (id, text) = assignment(argument).unwrap_or((0, "0"));
     let targets: Vec<Id> = module
@@ -145,7 +145,7 @@ fn is_spec_id(decoration: &InstRef<'_>) -> bool {
 }
 
 /// Makes all specialisation constants constants.
-pub fn run_freeze(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_freeze(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let open = open_sizes(module);
     let frozen = freeze(module, |id| !open.contains(&id));
     let sizes = freeze_sizes(module);

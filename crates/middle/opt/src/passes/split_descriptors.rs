@@ -18,7 +18,7 @@ use crate::gvn::is_chain;
 use crate::pass::Outcome;
 use crate::structure::change_interfaces;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
@@ -27,7 +27,7 @@ use spirula_spirv::{Id, IdMap};
 /// Elements that an array may have.
 const MOST: u32 = 256;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut facts = Facts::new(module);
     let mut arrays = gather(module, &facts);
     let mut erased = Erased::new();

@@ -14,7 +14,7 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
@@ -22,7 +22,7 @@ use spirula_spirv::{Id, IdMap};
 /// Parts that a load is split into at most.
 const MOST_PARTS: usize = 16;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     if !has_composite_loads(module) {
         return Ok(Outcome::default());
     }

@@ -21,7 +21,7 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
@@ -33,7 +33,7 @@ const MOST_INSERTIONS: usize = 16;
 /// How deep structures within structures are split.
 const ROUNDS: usize = 4;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let mut facts = cache.take_facts(module);
     let mut split = 0;
     for func in module.functions().to_vec() {

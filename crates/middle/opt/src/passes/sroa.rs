@@ -20,10 +20,10 @@ use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::sroa::{Accesses, Splitter, widen};
 use crate::structure::has_variables;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }

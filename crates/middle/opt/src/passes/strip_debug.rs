@@ -16,20 +16,20 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::strip::{erase_unused, erase_where};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, InstRef, Module, Section};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     strip(module, cache, true)
 }
 
 /// Leaves the names.
-pub fn run_lines(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_lines(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     strip(module, cache, false)
 }
 
-fn strip(module: &mut Module, cache: &mut Cache, names: bool) -> Result<Outcome, Diagnostic> {
+fn strip(module: &mut Module, cache: &mut Cache, names: bool) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let is_debug = |inst: InstRef<'_>| {
         inst.op().is_line()

@@ -7,7 +7,7 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::strip::{erase_unused, erase_where};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -28,7 +28,7 @@ const EXTENSIONS: [&str; 4] = [
     "SPV_KHR_non_semantic_info",
 ];
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let sets: Vec<Id> = module
         .section(Section::Imports)

@@ -6,12 +6,12 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::Ceiling;
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::recompute::recompute;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let before = declarations(module);
     let changed = recompute(module, &Ceiling::default()).unwrap_or(false);
     let after = if changed {

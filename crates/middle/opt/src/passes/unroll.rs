@@ -28,7 +28,7 @@
 use crate::analyses::{Cache, Flow};
 use crate::loops::{Copier, LoopPass, Shape, Tools, count, shapes, walk, words};
 use crate::pass::Outcome;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, Module};
@@ -43,12 +43,12 @@ const SMALL: usize = 192;
 const MOST_COUNTED: u32 = 1 << 12;
 
 /// Those that ask for it.
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     fully(module, cache, 0)
 }
 
 /// Small ones too.
-pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     fully(module, cache, SMALL)
 }
 
@@ -64,7 +64,11 @@ pub fn control(module: &Module, shape: &Shape) -> LoopControl {
     LoopControl(merge.map_or(0, |m| m.word(2)))
 }
 
-fn fully(module: &mut Module, cache: &mut Cache, small: usize) -> Result<Outcome, Diagnostic> {
+fn fully(
+    module: &mut Module,
+    cache: &mut Cache,
+    small: usize,
+) -> Result<Outcome, SourceDiagnostic> {
     let mut pass = Fully { small, rounds: 0 };
     let mut outcome = walk(module, cache, &mut pass, "loops unrolled")?;
     outcome.statistics.push(("rounds copied", pass.rounds));
@@ -141,7 +145,11 @@ pub fn leave(module: &mut Module, shape: &Shape) {
 }
 
 /// Some rounds become one.
-pub fn run_by(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
+pub fn run_by(
+    module: &mut Module,
+    cache: &mut Cache,
+    factor: &str,
+) -> Result<Outcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
     walk(module, cache, &mut By { factor }, "loops unrolled")
 }

@@ -40,7 +40,7 @@ use crate::loops::{
 use crate::pass::Outcome;
 use crate::passes::unroll::{control, leave};
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::Type;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -50,7 +50,11 @@ use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 /// Words of a round that is made several at once.
 const MOST_WORDS: usize = 128;
 
-pub fn run(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
+pub fn run(
+    module: &mut Module,
+    cache: &mut Cache,
+    factor: &str,
+) -> Result<Outcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
     crate::loops::walk(module, cache, &mut Runtime { factor }, "loops unrolled")
 }

@@ -17,7 +17,7 @@ use crate::analyses::{Cache, Flow};
 use crate::loops::{Copier, LoopPass, Tools, merges_inside, walk};
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Loops;
 use spirula_spirv::grammar::{Effects, Op};
@@ -26,7 +26,7 @@ use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module};
 /// Words that a loop may have to be copied.
 const MOST_WORDS: usize = 256;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     walk(module, cache, &mut Unswitch, "loops unswitched")
 }
 

@@ -12,7 +12,7 @@ use super::specialise::freeze;
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionModel};
@@ -32,7 +32,11 @@ pub fn is_size(text: &str) -> bool {
     size(text).is_some()
 }
 
-pub fn run(module: &mut Module, _cache: &mut Cache, argument: &str) -> Result<Outcome, Diagnostic> {
+pub fn run(
+    module: &mut Module,
+    _cache: &mut Cache,
+    argument: &str,
+) -> Result<Outcome, SourceDiagnostic> {
     let size = size(argument).unwrap_or([1; 3]);
     let facts = Facts::new(module);
     let constants = built_ins(module, BuiltIn::WorkgroupSize);

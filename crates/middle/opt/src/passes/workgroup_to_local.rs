@@ -25,13 +25,13 @@ use crate::analyses::Cache;
 use crate::gvn::is_plain;
 use crate::pass::Outcome;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
 use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let globals = module.section(Section::Globals);
     let variables: Vec<Inst> = globals
         .filter(|i| i.op() == Op::Variable && i.word(0) == StorageClass::Workgroup.0)

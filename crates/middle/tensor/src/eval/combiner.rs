@@ -1,21 +1,21 @@
 //! Functions of scalars, as folds, scatters and sorts call them.
 
-use crate::ir::{Body, Combiner, Node, NodeData};
-use spirula_program::Operator;
+use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode};
+use spirula_program::ScalarOperator;
 
 /// A combiner ready to be called.
-pub(super) struct Call<'a> {
-    body: &'a Body,
-    results: &'a [Node],
-    steps: Vec<Node>,
+pub(super) struct CombinerCall<'a> {
+    body: &'a NodeGraph,
+    results: &'a [ScalarNode],
+    steps: Vec<ScalarNode>,
     registers: Vec<u64>,
 }
 
-impl<'a> Call<'a> {
-    pub fn new(combiner: &'a Combiner) -> Self {
+impl<'a> CombinerCall<'a> {
+    pub fn new(combiner: &'a ScalarCombiner) -> Self {
         let needed = combiner.body.reachable(&combiner.results);
         let steps = combiner.body.ids().filter(|n| needed[n.index()]);
-        Call {
+        CombinerCall {
             body: &combiner.body,
             results: &combiner.results,
             steps: steps.collect(),
@@ -39,7 +39,7 @@ impl<'a> Call<'a> {
 }
 
 /// An operator on the values of its operands.
-pub(super) fn apply(operator: Operator, operands: &[Node], registers: &[u64]) -> u64 {
+pub(super) fn apply(operator: ScalarOperator, operands: &[ScalarNode], registers: &[u64]) -> u64 {
     let mut bits = [0; 3];
     for (bits, operand) in bits.iter_mut().zip(operands) {
         *bits = registers[operand.index()];

@@ -8,13 +8,13 @@ mod combiner;
 mod point;
 
 use crate::ir::{
-    Block, Constant, Destination, Dim, Function, MessagePiece, Op, OpKind, RunAssertion, Sort,
-    Structured, TensorType, Value,
+    DenseTensorType, DimExtent, MessagePiece, OpKind, RunAssertion, StructuredOp, TensorBlock,
+    TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue, YieldDestination,
 };
-use combiner::Call;
-use point::Point;
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Scalar};
+use combiner::CombinerCall;
+use point::PointState;
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{ScalarLiteral, ScalarType};
 use std::fmt;
 use std::rc::Rc;
 
@@ -24,11 +24,11 @@ pub enum EvalError {
     /// An argument is missing or not of its parameter's type.
     Argument(usize),
     /// An operation reads outside of a tensor.
-    Outside(Place),
+    Outside(SourceLocation),
     /// More work than was allowed.
     Work,
     /// The function is not well formed at an operation.
-    Malformed(Place),
+    Malformed(SourceLocation),
     /// An assertion does not hold; its message.
     Failed(String),
 }
@@ -50,15 +50,15 @@ impl std::error::Error for EvalError {}
 /// Runs a function on arguments of its parameters' types, with at most about `work` nodes
 /// evaluated.
 pub fn evaluate(
-    function: &Function,
-    arguments: Vec<Constant>,
+    function: &TensorFunction,
+    arguments: Vec<TensorConstant>,
     work: u64,
-) -> Result<Vec<Constant>, EvalError> {
-    let mut machine = Machine {
+) -> Result<Vec<TensorConstant>, EvalError> {
+    let mut machine = TensorEvaluator {
         function,
         values: vec![None; function.value_count()],
         work,
-        place: Place::Unknown,
+        place: SourceLocation::Unknown,
     };
     let parameters = function.block(function.body()).parameters.clone();
     let mut arguments = arguments.into_iter();
@@ -80,36 +80,38 @@ pub fn evaluate(
     Ok(results.iter().map(|value| (**value).clone()).collect())
 }
 
-type Tensor = Rc<Constant>;
+type SharedTensor = Rc<TensorConstant>;
 
-struct Machine<'a> {
-    function: &'a Function,
-    values: Vec<Option<Tensor>>,
+struct TensorEvaluator<'a> {
+    function: &'a TensorFunction,
+    values: Vec<Option<SharedTensor>>,
     work: u64,
-    place: Place,
+    place: SourceLocation,
 }
 
-impl Machine<'_> {
-    fn get(&self, value: Value) -> Result<Tensor, EvalError> {
+impl TensorEvaluator<'_> {
+    fn get(&self, value: TensorValue) -> Result<SharedTensor, EvalError> {
         let tensor = self.values[value.index()].clone();
         tensor.ok_or(EvalError::Malformed(self.place))
     }
 
-    fn set(&mut self, value: Value, tensor: Tensor) {
+    fn set(&mut self, value: TensorValue, tensor: SharedTensor) {
         self.values[value.index()] = Some(tensor);
     }
 
     /// Sets the sizes that are known with an argument; whether they agree with those that are known
     /// already.
-    fn bind_sizes(&mut self, ty: &TensorType, argument: &TensorType) -> bool {
+    fn bind_sizes(&mut self, ty: &DenseTensorType, argument: &DenseTensorType) -> bool {
         let mut pairs = ty.shape.iter().zip(sizes(argument));
         pairs.all(|(dim, size)| {
-            let Dim::Value(value) = dim else { return true };
+            let DimExtent::Value(value) = dim else {
+                return true;
+            };
             if let Some(known) = &self.values[value.index()] {
                 return known.bits(0) == size;
             }
-            let known = Constant {
-                ty: TensorType::scalar(Scalar::I64),
+            let known = TensorConstant {
+                ty: DenseTensorType::scalar(ScalarType::I64),
                 bytes: size.to_le_bytes().to_vec(),
             };
             self.set(*value, Rc::new(known));
@@ -122,7 +124,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: Block) -> Result<Vec<Tensor>, EvalError> {
+    fn block(&mut self, block: TensorBlock) -> Result<Vec<SharedTensor>, EvalError> {
         let function = self.function;
         for op in &function.block(block).ops {
             self.place = op.place;
@@ -133,14 +135,14 @@ impl Machine<'_> {
         results.map(|value| self.get(*value)).collect()
     }
 
-    fn op(&mut self, op: &Op) -> Result<(), EvalError> {
+    fn op(&mut self, op: &TensorOp) -> Result<(), EvalError> {
         let results = match &op.kind {
             OpKind::Constant(constant) => vec![Rc::new((**constant).clone())],
             OpKind::Structured(structured) => self.structured(structured)?,
             OpKind::Reshape(value) => {
                 let bytes = self.get(*value)?.bytes.clone();
                 let ty = self.known_type(self.function.ty(op.results[0]))?;
-                vec![Rc::new(Constant { ty, bytes })]
+                vec![Rc::new(TensorConstant { ty, bytes })]
             }
             OpKind::Sort(sort) => self.sort(sort)?,
             OpKind::Assert(assertion) => {
@@ -182,7 +184,7 @@ impl Machine<'_> {
                 MessagePiece::Value(value) => {
                     let tensor = self.get(*value)?;
                     let ty = tensor.ty.element;
-                    let text = Literal::new(ty, tensor.bits(0)).to_string();
+                    let text = ScalarLiteral::new(ty, tensor.bits(0)).to_string();
                     message.push_str(text.strip_suffix(ty.name()).unwrap_or(&text));
                 }
             }
@@ -192,10 +194,10 @@ impl Machine<'_> {
 
     fn repeat(
         &mut self,
-        mut state: Vec<Tensor>,
-        condition: Block,
-        body: Block,
-    ) -> Result<Vec<Tensor>, EvalError> {
+        mut state: Vec<SharedTensor>,
+        condition: TensorBlock,
+        body: TensorBlock,
+    ) -> Result<Vec<SharedTensor>, EvalError> {
         loop {
             self.bind(condition, &state);
             let goes_on = self.block(condition)?;
@@ -207,7 +209,7 @@ impl Machine<'_> {
         }
     }
 
-    fn bind(&mut self, block: Block, arguments: &[Tensor]) {
+    fn bind(&mut self, block: TensorBlock, arguments: &[SharedTensor]) {
         let function = self.function;
         let parameters = function.block(block).parameters.iter();
         for (parameter, argument) in parameters.zip(arguments) {
@@ -215,55 +217,57 @@ impl Machine<'_> {
         }
     }
 
-    fn size(&self, dim: Dim) -> Result<u64, EvalError> {
+    fn size(&self, dim: DimExtent) -> Result<u64, EvalError> {
         match dim {
-            Dim::Static(size) => Ok(size),
-            Dim::Value(value) => Ok(self.get(value)?.bits(0)),
+            DimExtent::Static(size) => Ok(size),
+            DimExtent::Value(value) => Ok(self.get(value)?.bits(0)),
         }
     }
 
     /// The type with its sizes known.
-    fn known_type(&self, ty: &TensorType) -> Result<TensorType, EvalError> {
+    fn known_type(&self, ty: &DenseTensorType) -> Result<DenseTensorType, EvalError> {
         let sizes = ty.shape.iter().map(|dim| self.size(*dim));
         let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
-        Ok(TensorType::new(ty.element, &sizes))
+        Ok(DenseTensorType::new(ty.element, &sizes))
     }
 
-    fn structured(&mut self, op: &Structured) -> Result<Vec<Tensor>, EvalError> {
+    fn structured(&mut self, op: &StructuredOp) -> Result<Vec<SharedTensor>, EvalError> {
         let extents = op.axes.iter().map(|axis| self.size(axis.extent));
         let extents: Vec<u64> = extents.collect::<Result<_, _>>()?;
-        let mut point = Point::new(self, op, &extents)?;
+        let mut point = PointState::new(self, op, &extents)?;
         let all: u64 = extents.iter().fold(1, |all, e| all.saturating_mul(*e));
         self.spend(all.saturating_mul(point.innermost()))?;
         let mut results = Vec::new();
         for result in &op.yields {
             results.push(match &result.destination {
-                Destination::Each(_) => return Err(EvalError::Malformed(self.place)),
-                Destination::Point => {
+                YieldDestination::Each(_) => return Err(EvalError::Malformed(self.place)),
+                YieldDestination::Point => {
                     let shape = &extents[..op.parallel_rank()];
-                    blank(TensorType::new(op.body.ty(result.value), shape))
+                    blank(DenseTensorType::new(op.body.ty(result.value), shape))
                 }
-                Destination::Prefix { shape, .. } => blank(self.known_type(&TensorType {
-                    element: op.body.ty(result.value),
-                    shape: shape.clone(),
-                })?),
-                Destination::Scatter { base, .. } => (*self.get(*base)?).clone(),
+                YieldDestination::Prefix { shape, .. } => {
+                    blank(self.known_type(&DenseTensorType {
+                        element: op.body.ty(result.value),
+                        shape: shape.clone(),
+                    })?)
+                }
+                YieldDestination::Scatter { base, .. } => (*self.get(*base)?).clone(),
             });
         }
         point.run(op, &extents, &mut results)?;
         Ok(results.into_iter().map(Rc::new).collect())
     }
 
-    fn sort(&mut self, sort: &Sort) -> Result<Vec<Tensor>, EvalError> {
+    fn sort(&mut self, sort: &TensorSort) -> Result<Vec<SharedTensor>, EvalError> {
         let operands = sort.operands.iter().map(|value| self.get(*value));
-        let operands: Vec<Tensor> = operands.collect::<Result<_, _>>()?;
+        let operands: Vec<SharedTensor> = operands.collect::<Result<_, _>>()?;
         let shape = sizes(&operands[0].ty);
         let count = shape[sort.dimension] as usize;
         let inner: usize = shape[sort.dimension + 1..].iter().product::<u64>() as usize;
         let all = shape.iter().product::<u64>() as usize;
         self.spend((all as u64).saturating_mul(64))?;
-        let mut results: Vec<Constant> = operands.iter().map(|o| (**o).clone()).collect();
-        let mut less = Call::new(&sort.comparator);
+        let mut results: Vec<TensorConstant> = operands.iter().map(|o| (**o).clone()).collect();
+        let mut less = CombinerCall::new(&sort.comparator);
         let lines = all.checked_div(count).unwrap_or(0);
         for line in 0..lines {
             let start = line / inner * inner * count + line % inner;
@@ -283,7 +287,7 @@ impl Machine<'_> {
     }
 }
 
-fn sizes(ty: &TensorType) -> Vec<u64> {
+fn sizes(ty: &DenseTensorType) -> Vec<u64> {
     ty.shape
         .iter()
         .map(|dim| dim.known().unwrap_or(0))
@@ -291,15 +295,15 @@ fn sizes(ty: &TensorType) -> Vec<u64> {
 }
 
 /// A tensor of zeros.
-fn blank(ty: TensorType) -> Constant {
+fn blank(ty: DenseTensorType) -> TensorConstant {
     let count = ty.elements().unwrap_or(0) * ty.element.size();
-    Constant {
+    TensorConstant {
         ty,
         bytes: vec![0; count as usize],
     }
 }
 
-fn set_bits(tensor: &mut Constant, at: usize, bits: u64) {
+fn set_bits(tensor: &mut TensorConstant, at: usize, bits: u64) {
     let size = tensor.ty.element.size() as usize;
     let bytes = bits.to_le_bytes();
     tensor.bytes[at * size..(at + 1) * size].copy_from_slice(&bytes[..size]);
@@ -331,37 +335,40 @@ fn merge_sort(items: Vec<usize>, less: &mut dyn FnMut(usize, usize) -> bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Builder;
-    use crate::ir::{AxisKind, Combiner, Reduction, Shape, Yield};
-    use spirula_program::{Literal, Op as ScalarOp};
+    use crate::TensorBuilder;
+    use crate::ir::{AxisKind, ScalarCombiner, StructuredYield, TensorReduction, TensorShape};
+    use spirula_program::{Op as ScalarOp, ScalarLiteral};
 
-    fn tensor(shape: &[u64], values: &[i32]) -> Constant {
-        Constant {
-            ty: TensorType::new(Scalar::I32, shape),
+    fn tensor(shape: &[u64], values: &[i32]) -> TensorConstant {
+        TensorConstant {
+            ty: DenseTensorType::new(ScalarType::I32, shape),
             bytes: values.iter().flat_map(|v| v.to_le_bytes()).collect(),
         }
     }
 
-    fn run(builder: Builder, arguments: Vec<Constant>) -> Result<Vec<Constant>, EvalError> {
+    fn run(
+        builder: TensorBuilder,
+        arguments: Vec<TensorConstant>,
+    ) -> Result<Vec<TensorConstant>, EvalError> {
         evaluate(&builder.finish(), arguments, 1 << 20)
     }
 
     #[test]
     fn a_product_of_matrices() {
-        let mut builder = Builder::new("main");
-        let a = builder.parameter("a", TensorType::new(Scalar::I32, &[2, 3]), false);
-        let b = builder.parameter("b", TensorType::new(Scalar::I32, &[3, 2]), false);
-        let mut op = Structured::parallel(&[Dim::Static(2), Dim::Static(2)]);
+        let mut builder = TensorBuilder::new("main");
+        let a = builder.parameter("a", DenseTensorType::new(ScalarType::I32, &[2, 3]), false);
+        let b = builder.parameter("b", DenseTensorType::new(ScalarType::I32, &[3, 2]), false);
+        let mut op = StructuredOp::parallel(&[DimExtent::Static(2), DimExtent::Static(2)]);
         let (i, j) = (op.point()[0], op.point()[1]);
-        let k = op.axis(Dim::Static(3), AxisKind::Reduction);
-        let left = op.body.element(a, Scalar::I32, &[i, k]);
-        let right = op.body.element(b, Scalar::I32, &[k, j]);
+        let k = op.axis(DimExtent::Static(3), AxisKind::Reduction);
+        let left = op.body.element(a, ScalarType::I32, &[i, k]);
+        let right = op.body.element(b, ScalarType::I32, &[k, j]);
         let product = op.body.op(ScalarOp::Mul, &[left, right]);
-        let zero = op.body.literal(Literal::i32(0));
-        let sum = op.fold(Reduction {
+        let zero = op.body.literal(ScalarLiteral::i32(0));
+        let sum = op.fold(TensorReduction {
             initial: vec![zero],
             values: vec![product],
-            combiner: Combiner::of(ScalarOp::Add, Scalar::I32),
+            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
         });
         op.give(sum[0]);
         let result = builder.structured(op)[0];
@@ -377,15 +384,15 @@ mod tests {
     #[test]
     fn reads_outside_count_where_they_are_chosen() {
         for (bound, expected) in [(2, true), (3, false)] {
-            let mut builder = Builder::new("main");
-            let a = builder.parameter("a", TensorType::new(Scalar::I32, &[2]), false);
-            let shape: Shape = [Dim::Static(3)].into_iter().collect();
-            let mut op = Structured::parallel(&shape);
+            let mut builder = TensorBuilder::new("main");
+            let a = builder.parameter("a", DenseTensorType::new(ScalarType::I32, &[2]), false);
+            let shape: TensorShape = [DimExtent::Static(3)].into_iter().collect();
+            let mut op = StructuredOp::parallel(&shape);
             let point = op.point();
             let bound = op.body.i64(bound);
             let inside = op.body.op(ScalarOp::SLt, &[point[0], bound]);
-            let element = op.body.element(a, Scalar::I32, &point);
-            let other = op.body.literal(Literal::i32(7));
+            let element = op.body.element(a, ScalarType::I32, &point);
+            let other = op.body.literal(ScalarLiteral::i32(7));
             let value = op.body.op(ScalarOp::Cond, &[inside, element, other]);
             op.give(value);
             let result = builder.structured(op)[0];
@@ -400,20 +407,20 @@ mod tests {
 
     #[test]
     fn a_scatter_combines_and_drops_what_is_outside() {
-        let mut builder = Builder::new("main");
-        let base = builder.parameter("base", TensorType::new(Scalar::I32, &[2]), false);
-        let at = builder.parameter("at", TensorType::new(Scalar::I32, &[4]), false);
-        let mut op = Structured::parallel(&[Dim::Static(4)]);
+        let mut builder = TensorBuilder::new("main");
+        let base = builder.parameter("base", DenseTensorType::new(ScalarType::I32, &[2]), false);
+        let at = builder.parameter("at", DenseTensorType::new(ScalarType::I32, &[4]), false);
+        let mut op = StructuredOp::parallel(&[DimExtent::Static(4)]);
         let point = op.point();
-        let index = op.body.element(at, Scalar::I32, &point);
-        let index = op.body.convert(ScalarOp::SExt, Scalar::I64, index);
-        let value = op.body.literal(Literal::i32(10));
-        op.yields.push(Yield {
+        let index = op.body.element(at, ScalarType::I32, &point);
+        let index = op.body.convert(ScalarOp::SExt, ScalarType::I64, index);
+        let value = op.body.literal(ScalarLiteral::i32(10));
+        op.yields.push(StructuredYield {
             value,
-            destination: Destination::Scatter {
+            destination: YieldDestination::Scatter {
                 base,
                 indices: vec![index],
-                combiner: Some(Combiner::of(ScalarOp::Add, Scalar::I32)),
+                combiner: Some(ScalarCombiner::of(ScalarOp::Add, ScalarType::I32)),
                 distinct: false,
             },
         });
@@ -426,11 +433,11 @@ mod tests {
 
     #[test]
     fn a_loop_without_end_runs_out_of_work() {
-        let mut builder = Builder::new("main");
-        let shape = TensorType::scalar(Scalar::I32);
+        let mut builder = TensorBuilder::new("main");
+        let shape = DenseTensorType::scalar(ScalarType::I32);
         let start = builder.parameter("start", shape.clone(), false);
         let _ = builder.begin_block(std::slice::from_ref(&shape));
-        let always = builder.splat(Literal::new(Scalar::Bool, 1), &[]);
+        let always = builder.splat(ScalarLiteral::new(ScalarType::Bool, 1), &[]);
         let condition = builder.end_block(&[always]);
         let state = builder.begin_block(&[shape]);
         let body = builder.end_block(&state);

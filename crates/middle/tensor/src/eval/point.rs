@@ -1,30 +1,33 @@
 //! One structured operation: point after point of its index space.
 
-use super::combiner::{Call, apply};
-use super::{EvalError, Machine, Tensor, set_bits, sizes};
-use crate::ir::{Body, Constant, Destination, Node, NodeData, Reduction, Structured};
-use spirula_diagnostics::Place;
+use super::combiner::{CombinerCall, apply};
+use super::{EvalError, SharedTensor, TensorEvaluator, set_bits, sizes};
+use crate::ir::{
+    NodeData, NodeGraph, ScalarNode, StructuredOp, TensorConstant, TensorReduction,
+    YieldDestination,
+};
+use spirula_diagnostics::SourceLocation;
 use spirula_program::Op as ScalarOp;
 
 /// The state at a point of an index space.
-pub(super) struct Point<'a> {
-    body: &'a Body,
+pub(super) struct PointState<'a> {
+    body: &'a NodeGraph,
     /// Nodes by what they depend on: nothing, the first axis, …, the last axis; then those that
     /// depend on accumulators.
-    levels: Vec<Vec<Node>>,
+    levels: Vec<Vec<ScalarNode>>,
     indices: Vec<u64>,
     registers: Vec<u64>,
     /// Which registers hold nothing, for something was read outside.
     missing: Vec<bool>,
     accumulators: Vec<u64>,
-    tensors: Vec<Option<(Tensor, Vec<u64>)>>,
-    place: Place,
+    tensors: Vec<Option<(SharedTensor, Vec<u64>)>>,
+    place: SourceLocation,
 }
 
-impl<'a> Point<'a> {
+impl<'a> PointState<'a> {
     pub fn new(
-        machine: &Machine<'_>,
-        op: &'a Structured,
+        machine: &TensorEvaluator<'_>,
+        op: &'a StructuredOp,
         extents: &[u64],
     ) -> Result<Self, EvalError> {
         let body = &op.body;
@@ -49,7 +52,7 @@ impl<'a> Point<'a> {
             level_of[node.index()] = level;
             levels[level].push(node);
         }
-        Ok(Point {
+        Ok(PointState {
             body,
             levels,
             indices: vec![0; extents.len()],
@@ -69,25 +72,27 @@ impl<'a> Point<'a> {
 
     pub fn run(
         &mut self,
-        op: &Structured,
+        op: &StructuredOp,
         extents: &[u64],
-        results: &mut [Constant],
+        results: &mut [TensorConstant],
     ) -> Result<(), EvalError> {
         let parallel = op.parallel_rank();
         let (outer, inner) = extents.split_at(parallel);
         if outer.contains(&0) {
             return Ok(());
         }
-        let mut combiners: Vec<(&Reduction, Call<'_>)> = op
+        let mut combiners: Vec<(&TensorReduction, CombinerCall<'_>)> = op
             .reductions
             .iter()
-            .map(|fold| (fold, Call::new(&fold.combiner)))
+            .map(|fold| (fold, CombinerCall::new(&fold.combiner)))
             .collect();
-        let mut scatters: Vec<Option<Call<'_>>> = op
+        let mut scatters: Vec<Option<CombinerCall<'_>>> = op
             .yields
             .iter()
             .map(|result| match &result.destination {
-                Destination::Scatter { combiner, .. } => combiner.as_ref().map(Call::new),
+                YieldDestination::Scatter { combiner, .. } => {
+                    combiner.as_ref().map(CombinerCall::new)
+                }
                 _ => None,
             })
             .collect();
@@ -119,7 +124,7 @@ impl<'a> Point<'a> {
 
     fn fold(
         &mut self,
-        combiners: &mut [(&Reduction, Call<'_>)],
+        combiners: &mut [(&TensorReduction, CombinerCall<'_>)],
         extents: &[u64],
         parallel: usize,
         after_each: &mut dyn FnMut(&mut Self) -> Result<(), EvalError>,
@@ -157,13 +162,16 @@ impl<'a> Point<'a> {
 
     fn write(
         &self,
-        destination: &Destination,
-        value: Node,
-        tensor: &mut Constant,
+        destination: &YieldDestination,
+        value: ScalarNode,
+        tensor: &mut TensorConstant,
         at: usize,
-        by: &mut Option<Call<'_>>,
+        by: &mut Option<CombinerCall<'_>>,
     ) -> Result<(), EvalError> {
-        if matches!(destination, Destination::Point | Destination::Each(_)) {
+        if matches!(
+            destination,
+            YieldDestination::Point | YieldDestination::Each(_)
+        ) {
             set_bits(tensor, at, self.value(value)?);
             return Ok(());
         }
@@ -180,7 +188,7 @@ impl<'a> Point<'a> {
         Ok(())
     }
 
-    fn value(&self, node: Node) -> Result<u64, EvalError> {
+    fn value(&self, node: ScalarNode) -> Result<u64, EvalError> {
         match self.missing[node.index()] {
             true => Err(EvalError::Outside(self.place)),
             false => Ok(self.registers[node.index()]),
@@ -197,8 +205,8 @@ impl<'a> Point<'a> {
     }
 
     /// The value of a node, if it has one.
-    fn node(&self, node: Node) -> Option<u64> {
-        let known = |node: &Node| {
+    fn node(&self, node: ScalarNode) -> Option<u64> {
+        let known = |node: &ScalarNode| {
             let is_known = !self.missing[node.index()];
             is_known.then(|| self.registers[node.index()])
         };

@@ -2,34 +2,34 @@
 //!
 //! A body is a graph of pure nodes in an arena, operands before what they are operands of, each
 //! node once. Nodes are made simplified: operators on literals are evaluated, index arithmetic is
-//! brought to a normal form ([`super::Affine`]).
+//! brought to a normal form ([`super::AffineSum`]).
 //!
-//! The operand of a [`Op::Cond`] that is not chosen is not evaluated, so that it may read outside
+//! The operand of a [`TensorOp::Cond`] that is not chosen is not evaluated, so that it may read outside
 //! of a tensor.
 
-use super::{Affine, Dim, Node, Value};
+use super::{AffineSum, DimExtent, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Operands of a node, or the position of an element.
-pub type Indices = SmallVec<[Node; 4]>;
+pub type NodeList = SmallVec<[ScalarNode; 4]>;
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NodeData {
     /// A value.
-    Literal(Literal),
+    Literal(ScalarLiteral),
     /// The index along an axis, an `i64`.
     Index(u32),
     /// The counter of a loop of a schedule, an `i64`.
     Counter(u32),
     /// The value of a tensor of rank 0 that holds an `i64`: the size of a dimension.
-    Size(Value),
+    Size(TensorValue),
     /// An element of a tensor at a position of `i64`s.
-    Element(Value, Indices),
+    Element(TensorValue, NodeList),
     /// An operator on operands.
-    Apply(Operator, Indices),
+    Apply(ScalarOperator, NodeList),
     /// An accumulator, after all reduced axes have run; numbered through all reductions.
     Reduced(u32),
     /// An argument of a combiner.
@@ -37,23 +37,23 @@ pub enum NodeData {
 }
 
 /// Least and greatest value of an integer node.
-pub type Range = (i64, i64);
+pub type NodeBounds = (i64, i64);
 
 #[derive(Clone, Debug)]
 struct NodeInfo {
     data: NodeData,
-    ty: Scalar,
-    range: Option<Range>,
+    ty: ScalarType,
+    range: Option<NodeBounds>,
 }
 
 /// The nodes of a structured operation or a combiner.
 #[derive(Clone, Debug, Default)]
-pub struct Body {
+pub struct NodeGraph {
     nodes: Vec<NodeInfo>,
-    known: FxHashMap<NodeData, Node>,
+    known: FxHashMap<NodeData, ScalarNode>,
 }
 
-impl Body {
+impl NodeGraph {
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -65,27 +65,27 @@ impl Body {
     }
 
     /// Ids of all nodes, operands first.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Node> + use<> {
-        (0..self.nodes.len()).map(Node::new)
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = ScalarNode> + use<> {
+        (0..self.nodes.len()).map(ScalarNode::new)
     }
 
     /// What a node is.
-    pub fn node(&self, node: Node) -> &NodeData {
+    pub fn node(&self, node: ScalarNode) -> &NodeData {
         &self.nodes[node.index()].data
     }
 
     /// The type of a node.
-    pub fn ty(&self, node: Node) -> Scalar {
+    pub fn ty(&self, node: ScalarNode) -> ScalarType {
         self.nodes[node.index()].ty
     }
 
     /// Bounds of an integer node, if they are known.
-    pub fn range(&self, node: Node) -> Option<Range> {
+    pub fn range(&self, node: ScalarNode) -> Option<NodeBounds> {
         self.nodes[node.index()].range
     }
 
     /// The node's value, if it is known.
-    pub fn as_literal(&self, node: Node) -> Option<Literal> {
+    pub fn as_literal(&self, node: ScalarNode) -> Option<ScalarLiteral> {
         match self.node(node) {
             NodeData::Literal(literal) => Some(*literal),
             _ => None,
@@ -93,7 +93,7 @@ impl Body {
     }
 
     /// The number of a combiner's argument.
-    pub fn as_argument(&self, node: Node) -> Option<u32> {
+    pub fn as_argument(&self, node: ScalarNode) -> Option<u32> {
         match self.node(node) {
             NodeData::Argument(number) => Some(*number),
             _ => None,
@@ -101,7 +101,7 @@ impl Body {
     }
 
     /// The number of an axis, if the node is its index.
-    pub fn as_index(&self, node: Node) -> Option<u32> {
+    pub fn as_index(&self, node: ScalarNode) -> Option<u32> {
         match self.node(node) {
             NodeData::Index(axis) => Some(*axis),
             _ => None,
@@ -109,7 +109,7 @@ impl Body {
     }
 
     /// Operator and operands of a node.
-    pub fn applied(&self, node: Node) -> Option<(Operator, &[Node])> {
+    pub fn applied(&self, node: ScalarNode) -> Option<(ScalarOperator, &[ScalarNode])> {
         match self.node(node) {
             NodeData::Apply(operator, operands) => Some((*operator, operands)),
             _ => None,
@@ -117,7 +117,7 @@ impl Body {
     }
 
     /// What a node is made of.
-    pub fn operands(&self, node: Node) -> &[Node] {
+    pub fn operands(&self, node: ScalarNode) -> &[ScalarNode] {
         match self.node(node) {
             NodeData::Apply(_, operands) | NodeData::Element(_, operands) => operands,
             _ => &[],
@@ -125,97 +125,107 @@ impl Body {
     }
 
     /// Every tensor that is read, in the order of the nodes, with repetitions.
-    pub fn reads(&self) -> impl Iterator<Item = Value> + '_ {
+    pub fn reads(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.nodes.iter().filter_map(|info| match info.data {
             NodeData::Element(value, _) | NodeData::Size(value) => Some(value),
             _ => None,
         })
     }
 
-    pub(super) fn intern(&mut self, data: NodeData, ty: Scalar, range: Option<Range>) -> Node {
+    pub(super) fn intern(
+        &mut self,
+        data: NodeData,
+        ty: ScalarType,
+        range: Option<NodeBounds>,
+    ) -> ScalarNode {
         if let Some(node) = self.known.get(&data) {
             return *node;
         }
-        let node = Node::new(self.nodes.len());
+        let node = ScalarNode::new(self.nodes.len());
         self.known.insert(data.clone(), node);
         self.nodes.push(NodeInfo { data, ty, range });
         node
     }
 
     /// A value.
-    pub fn literal(&mut self, literal: Literal) -> Node {
+    pub fn literal(&mut self, literal: ScalarLiteral) -> ScalarNode {
         let value = literal.signed();
         let range = literal.ty.is_int().then_some((value, value));
         self.intern(NodeData::Literal(literal), literal.ty, range)
     }
 
     /// An `i64`.
-    pub fn i64(&mut self, value: i64) -> Node {
-        self.literal(Literal::i64(value))
+    pub fn i64(&mut self, value: i64) -> ScalarNode {
+        self.literal(ScalarLiteral::i64(value))
     }
 
     /// The index along an axis of some size.
-    pub fn index(&mut self, axis: u32, extent: Dim) -> Node {
+    pub fn index(&mut self, axis: u32, extent: DimExtent) -> ScalarNode {
         let range = counted(extent);
-        self.intern(NodeData::Index(axis), Scalar::I64, Some(range))
+        self.intern(NodeData::Index(axis), ScalarType::I64, Some(range))
     }
 
     /// The counter of a loop.
-    pub fn counter(&mut self, number: u32, extent: Dim) -> Node {
-        if extent == Dim::Static(1) {
+    pub fn counter(&mut self, number: u32, extent: DimExtent) -> ScalarNode {
+        if extent == DimExtent::Static(1) {
             return self.i64(0);
         }
         let range = counted(extent);
-        self.intern(NodeData::Counter(number), Scalar::I64, Some(range))
+        self.intern(NodeData::Counter(number), ScalarType::I64, Some(range))
     }
 
     /// The size of a dimension.
-    pub fn size(&mut self, dim: Dim) -> Node {
+    pub fn size(&mut self, dim: DimExtent) -> ScalarNode {
         match dim {
-            Dim::Static(size) => self.i64(size as i64),
-            Dim::Value(value) => {
+            DimExtent::Static(size) => self.i64(size as i64),
+            DimExtent::Value(value) => {
                 let range = Some((0, i64::from(u32::MAX)));
-                self.intern(NodeData::Size(value), Scalar::I64, range)
+                self.intern(NodeData::Size(value), ScalarType::I64, range)
             }
         }
     }
 
     /// An element of a tensor.
-    pub fn element(&mut self, value: Value, ty: Scalar, indices: &[Node]) -> Node {
+    pub fn element(
+        &mut self,
+        value: TensorValue,
+        ty: ScalarType,
+        indices: &[ScalarNode],
+    ) -> ScalarNode {
         self.intern(NodeData::Element(value, indices.into()), ty, None)
     }
 
     /// An accumulator after its reduction.
-    pub fn reduced(&mut self, number: u32, ty: Scalar) -> Node {
+    pub fn reduced(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
         self.intern(NodeData::Reduced(number), ty, None)
     }
 
     /// An argument of a combiner.
-    pub fn argument(&mut self, number: u32, ty: Scalar) -> Node {
+    pub fn argument(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
         self.intern(NodeData::Argument(number), ty, None)
     }
 
     /// An operator whose types follow from its first operand, or its last (for those that choose).
-    pub fn op(&mut self, op: Op, operands: &[Node]) -> Node {
+    pub fn op(&mut self, op: Op, operands: &[ScalarNode]) -> ScalarNode {
         let typed = match op {
             Op::Cond => operands.last(),
             _ => operands.first(),
         };
-        let ty = typed.map_or(Scalar::Unit, |node| self.ty(*node));
-        self.apply(Operator::of(op, ty), operands)
+        let ty = typed.map_or(ScalarType::Unit, |node| self.ty(*node));
+        self.apply(ScalarOperator::of(op, ty), operands)
     }
 
     /// A conversion.
-    pub fn convert(&mut self, op: Op, to: Scalar, operand: Node) -> Node {
+    pub fn convert(&mut self, op: Op, to: ScalarType, operand: ScalarNode) -> ScalarNode {
         let from = self.ty(operand);
         match from == to && op != Op::ToBool {
             true => operand,
-            false => self.apply(Operator::convert(op, from, to), &[operand]),
+            false => self.apply(ScalarOperator::convert(op, from, to), &[operand]),
         }
     }
 
     /// An operator on operands.
-    pub fn apply(&mut self, operator: Operator, operands: &[Node]) -> Node {
+    pub fn apply(&mut self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarNode {
         if let Some(node) = self.evaluated(operator, operands) {
             return node;
         }
@@ -232,8 +242,8 @@ impl Body {
         if let Some(wide) = self.widened(operator, operands) {
             return self.convert(operator.op, operator.to, wide);
         }
-        if operator.from == Scalar::I64
-            && let Some(node) = Affine::simplified(self, operator.op, operands)
+        if operator.from == ScalarType::I64
+            && let Some(node) = AffineSum::simplified(self, operator.op, operands)
         {
             return node;
         }
@@ -241,42 +251,47 @@ impl Body {
     }
 
     /// An operator as it is.
-    pub(super) fn raw(&mut self, operator: Operator, operands: &[Node]) -> Node {
+    pub(super) fn raw(&mut self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarNode {
         let range = self.bounds(operator, operands);
-        if let (Scalar::Bool, Some(known)) = (operator.to, self.compared(operator.op, operands)) {
-            return self.literal(Literal::new(Scalar::Bool, known.into()));
+        if let (ScalarType::Bool, Some(known)) = (operator.to, self.compared(operator.op, operands))
+        {
+            return self.literal(ScalarLiteral::new(ScalarType::Bool, known.into()));
         }
         let data = NodeData::Apply(operator, operands.into());
         self.intern(data, operator.to, range)
     }
 
     /// The result on literals.
-    fn evaluated(&mut self, operator: Operator, operands: &[Node]) -> Option<Node> {
+    fn evaluated(
+        &mut self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> Option<ScalarNode> {
         let bits: Option<SmallVec<[u64; 4]>> = operands
             .iter()
             .map(|node| self.as_literal(*node).map(|l| l.bits))
             .collect();
         let result = operator.eval(&bits?);
-        Some(self.literal(Literal::new(operator.to, result)))
+        Some(self.literal(ScalarLiteral::new(operator.to, result)))
     }
 
     /// What a product is with in place of a quotient, where the divisor is known and both are the same
     /// for all numbers: powers of two, infinity, and zero, quotients by which some drivers get wrong.
-    fn exact_reciprocal(&mut self, operands: &[Node]) -> Option<Node> {
+    fn exact_reciprocal(&mut self, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let divisor = self.as_literal(*operands.get(1)?)?;
         let format = divisor.ty.format()?;
-        let convert = |from, to, bits| Operator::convert(Op::FConv, from, to).eval(&[bits]);
-        let value = f64::from_bits(convert(divisor.ty, Scalar::F64, divisor.bits));
+        let convert = |from, to, bits| ScalarOperator::convert(Op::FConv, from, to).eval(&[bits]);
+        let value = f64::from_bits(convert(divisor.ty, ScalarType::F64, divisor.bits));
         let is_power = value.to_bits() << 12 == 0;
-        let bits = convert(Scalar::F64, divisor.ty, (1.0 / value).to_bits());
+        let bits = convert(ScalarType::F64, divisor.ty, (1.0 / value).to_bits());
         let has_exponent = bits & format.infinity() != 0;
         let is_exact = value == 0.0 || value.is_infinite() || has_exponent;
-        let reciprocal = Literal::new(divisor.ty, bits);
+        let reciprocal = ScalarLiteral::new(divisor.ty, bits);
         (is_power && is_exact).then(|| self.literal(reciprocal))
     }
 
     /// What an integer was before it was narrowed, where that lost nothing of what a conversion reads.
-    fn widened(&self, operator: Operator, operands: &[Node]) -> Option<Node> {
+    fn widened(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let has_sign = match operator.op {
             Op::SExt | Op::SToF => true,
             Op::ZExt | Op::UToF => false,
@@ -299,7 +314,7 @@ impl Body {
         is_kept.then_some(wide)
     }
 
-    fn chosen(&self, operands: &[Node]) -> Option<Node> {
+    fn chosen(&self, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let [condition, then, otherwise] = *operands else {
             return None;
         };
@@ -311,7 +326,7 @@ impl Body {
     }
 
     /// A comparison that the bounds decide.
-    fn compared(&self, op: Op, operands: &[Node]) -> Option<bool> {
+    fn compared(&self, op: Op, operands: &[ScalarNode]) -> Option<bool> {
         let [a, b] = *operands else { return None };
         let ((a_low, a_high), (b_low, b_high)) = (self.range(a)?, self.range(b)?);
         match op {
@@ -325,7 +340,7 @@ impl Body {
     }
 
     /// Bounds of an operator's result; none where it may overflow.
-    fn bounds(&self, operator: Operator, operands: &[Node]) -> Option<Range> {
+    fn bounds(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> Option<NodeBounds> {
         if !operator.to.is_int() {
             return None;
         }
@@ -357,10 +372,10 @@ impl Body {
     /// node is, a position of an element in terms of the copies.
     pub fn import(
         &mut self,
-        from: &Body,
-        roots: &[Node],
-        mut replace: impl FnMut(&mut Body, Node, &NodeData) -> Option<Node>,
-    ) -> Vec<Node> {
+        from: &NodeGraph,
+        roots: &[ScalarNode],
+        mut replace: impl FnMut(&mut NodeGraph, ScalarNode, &NodeData) -> Option<ScalarNode>,
+    ) -> Vec<ScalarNode> {
         let needed = from.reachable(roots);
         let mut copies = vec![None; from.len()];
         for node in from.ids().filter(|node| needed[node.index()]) {
@@ -378,14 +393,19 @@ impl Body {
             };
             copies[node.index()] = Some(copy);
         }
-        let copy = |root: &Node| copies[root.index()];
+        let copy = |root: &ScalarNode| copies[root.index()];
         roots.iter().filter_map(copy).collect()
     }
 
-    fn copy_of(&mut self, from: &Body, node: Node, copies: &[Option<Node>]) -> Node {
+    fn copy_of(
+        &mut self,
+        from: &NodeGraph,
+        node: ScalarNode,
+        copies: &[Option<ScalarNode>],
+    ) -> ScalarNode {
         let info = &from.nodes[node.index()];
         let operands = from.operands(node).iter();
-        let operands: Indices = operands.filter_map(|n| copies[n.index()]).collect();
+        let operands: NodeList = operands.filter_map(|n| copies[n.index()]).collect();
         match &info.data {
             NodeData::Apply(operator, _) => self.apply(*operator, &operands),
             NodeData::Element(value, _) => self.element(*value, info.ty, &operands),
@@ -394,7 +414,7 @@ impl Body {
     }
 
     /// Which nodes the roots are made of.
-    pub fn reachable(&self, roots: &[Node]) -> Vec<bool> {
+    pub fn reachable(&self, roots: &[ScalarNode]) -> Vec<bool> {
         let mut needed = vec![false; self.len()];
         for root in roots {
             needed[root.index()] = true;
@@ -411,18 +431,18 @@ impl Body {
 }
 
 /// Bounds of an index below a size.
-fn counted(extent: Dim) -> Range {
+fn counted(extent: DimExtent) -> NodeBounds {
     match extent {
-        Dim::Static(size) => (0, (size as i64).saturating_sub(1).max(0)),
-        Dim::Value(_) => (0, i64::from(u32::MAX)),
+        DimExtent::Static(size) => (0, (size as i64).saturating_sub(1).max(0)),
+        DimExtent::Value(_) => (0, i64::from(u32::MAX)),
     }
 }
 
-fn union((a, b): Range, (c, d): Range) -> Range {
+fn union((a, b): NodeBounds, (c, d): NodeBounds) -> NodeBounds {
     (a.min(c), b.max(d))
 }
 
-fn arithmetic(op: Op, (a, b): Range, (c, d): Range) -> Option<Range> {
+fn arithmetic(op: Op, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBounds> {
     match op {
         Op::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
         Op::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
@@ -451,10 +471,10 @@ mod tests {
 
     #[test]
     fn exact_reciprocals_are_multiplied_by() {
-        let mut body = Body::default();
-        let x = body.argument(0, Scalar::F32);
+        let mut body = NodeGraph::default();
+        let x = body.argument(0, ScalarType::F32);
         let mut by = |value: f32| {
-            let divisor = body.literal(Literal::new(Scalar::F32, value.to_bits().into()));
+            let divisor = body.literal(ScalarLiteral::new(ScalarType::F32, value.to_bits().into()));
             let node = body.op(Op::FDiv, &[x, divisor]);
             let (operator, operands) = body.applied(node).unwrap();
             let literal = body.as_literal(operands[1]).unwrap();
@@ -472,20 +492,20 @@ mod tests {
 
     #[test]
     fn conversions_of_narrowed_numbers_that_fit_read_what_was_narrowed() {
-        let mut body = Body::default();
-        let word = body.argument(0, Scalar::I32);
+        let mut body = NodeGraph::default();
+        let word = body.argument(0, ScalarType::I32);
         let mut reads_word = |mask, op, to| {
-            let mask = body.literal(Literal::i32(mask));
+            let mask = body.literal(ScalarLiteral::i32(mask));
             let masked = body.op(Op::And, &[word, mask]);
-            let byte = body.convert(Op::SExt, Scalar::I8, masked);
+            let byte = body.convert(Op::SExt, ScalarType::I8, masked);
             let number = body.convert(op, to, byte);
             number == masked || body.operands(number) == [masked]
         };
-        assert!(reads_word(15, Op::SExt, Scalar::I32));
-        assert!(reads_word(15, Op::SToF, Scalar::F32));
-        assert!(reads_word(255, Op::UToF, Scalar::F16));
-        assert!(!reads_word(255, Op::SToF, Scalar::F32));
-        assert!(!reads_word(256, Op::ZExt, Scalar::I64));
-        assert!(!reads_word(-1, Op::SExt, Scalar::I64));
+        assert!(reads_word(15, Op::SExt, ScalarType::I32));
+        assert!(reads_word(15, Op::SToF, ScalarType::F32));
+        assert!(reads_word(255, Op::UToF, ScalarType::F16));
+        assert!(!reads_word(255, Op::SToF, ScalarType::F32));
+        assert!(!reads_word(256, Op::ZExt, ScalarType::I64));
+        assert!(!reads_word(-1, Op::SExt, ScalarType::I64));
     }
 }

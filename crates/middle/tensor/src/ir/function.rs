@@ -1,34 +1,34 @@
 //! Functions: values, blocks, operations.
 
-use super::{Block, Combiner, Dim, Structured, TensorType, Value};
-use spirula_diagnostics::Place;
-use spirula_program::Scalar;
+use super::{DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorBlock, TensorValue};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::ScalarType;
 
 /// A function without calls: what an entry point runs.
 #[derive(Clone, Debug, Default)]
-pub struct Function {
+pub struct TensorFunction {
     /// Name.
     pub name: String,
-    pub(crate) values: Vec<ValueData>,
-    pub(crate) blocks: Vec<BlockData>,
+    pub(crate) values: Vec<TensorValueData>,
+    pub(crate) blocks: Vec<TensorBlockData>,
     /// What its caller sees.
-    pub entry: Entry,
+    pub entry: TensorEntrySignature,
     /// What has to hold of sizes, which only a run can tell.
-    pub demands: Vec<Demand>,
+    pub demands: Vec<SizeConstraint>,
 }
 
 /// What has to hold of two sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
+pub struct SizeConstraint {
     /// The sizes.
-    pub sizes: [Dim; 2],
+    pub sizes: [DimExtent; 2],
     /// How they have to compare.
-    pub relation: Relation,
+    pub relation: SizeRelation,
 }
 
 /// How two sizes have to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
+pub enum SizeRelation {
     /// They are equal.
     Equal,
     /// The first is 1, or they are equal: elements are repeated along the dimension.
@@ -37,7 +37,7 @@ pub enum Relation {
 
 /// How an entry point's parameters and results look from outside, beyond their tensors.
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
+pub struct TensorEntrySignature {
     /// Names of the parameters.
     pub parameters: Vec<String>,
     /// Whether a parameter's integers have no sign.
@@ -48,61 +48,61 @@ pub struct Entry {
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub struct ValueData {
+pub struct TensorValueData {
     /// Type.
-    pub ty: TensorType,
+    pub ty: DenseTensorType,
 }
 
 /// A list of operations with parameters and results.
 #[derive(Clone, Debug, Default)]
-pub struct BlockData {
+pub struct TensorBlockData {
     /// Parameters.
-    pub parameters: Vec<Value>,
+    pub parameters: Vec<TensorValue>,
     /// Operations, each after those whose values it uses.
-    pub ops: Vec<Op>,
+    pub ops: Vec<TensorOp>,
     /// Results.
-    pub results: Vec<Value>,
+    pub results: Vec<TensorValue>,
 }
 
 /// An operation.
 #[derive(Clone, Debug)]
-pub struct Op {
+pub struct TensorOp {
     /// What it does.
     pub kind: OpKind,
     /// Its values.
-    pub results: Vec<Value>,
+    pub results: Vec<TensorValue>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// What an operation does.
 #[derive(Clone, Debug)]
 pub enum OpKind {
     /// A tensor that is known.
-    Constant(Box<Constant>),
+    Constant(Box<TensorConstant>),
     /// Work over an index space.
-    Structured(Box<Structured>),
+    Structured(Box<StructuredOp>),
     /// The same elements in row-major order in another shape.
-    Reshape(Value),
+    Reshape(TensorValue),
     /// Sorts along a dimension.
-    Sort(Box<Sort>),
+    Sort(Box<TensorSort>),
     /// One of two blocks without parameters.
     If {
         /// A truth value of rank 0.
-        condition: Value,
+        condition: TensorValue,
         /// Where it holds.
-        then: Block,
+        then: TensorBlock,
         /// Where it does not.
-        otherwise: Block,
+        otherwise: TensorBlock,
     },
     /// Repeats a block.
     While {
         /// What the blocks' parameters begin as.
-        initial: Vec<Value>,
+        initial: Vec<TensorValue>,
         /// Gives one truth value of rank 0: whether to go on.
-        condition: Block,
+        condition: TensorBlock,
         /// Gives the parameters' next values.
-        body: Block,
+        body: TensorBlock,
     },
     /// Ends the run where a condition does not hold.
     Assert(Box<RunAssertion>),
@@ -112,7 +112,7 @@ pub enum OpKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunAssertion {
     /// A truth value of rank 0.
-    pub condition: Value,
+    pub condition: TensorValue,
     /// The error's message.
     pub message: Vec<MessagePiece>,
     /// The place of the assertion as text, shown with the message; may be empty.
@@ -125,19 +125,19 @@ pub enum MessagePiece {
     /// Text.
     Text(String),
     /// The element of a tensor of rank 0.
-    Value(Value),
+    Value(TensorValue),
 }
 
 /// A tensor that is known.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Constant {
+pub struct TensorConstant {
     /// Its type; the shape is static.
-    pub ty: TensorType,
-    /// Its elements in row-major order, little-endian, [`Scalar::size`] bytes each.
+    pub ty: DenseTensorType,
+    /// Its elements in row-major order, little-endian, [`ScalarType::size`] bytes each.
     pub bytes: Vec<u8>,
 }
 
-impl Constant {
+impl TensorConstant {
     /// Element `at` by its bits; 0 outside.
     pub fn bits(&self, at: usize) -> u64 {
         let size = self.ty.element.size() as usize;
@@ -147,7 +147,7 @@ impl Constant {
             .rev()
             .fold(0, |bits, b| bits << 8 | u64::from(*b));
         match self.ty.element {
-            Scalar::Bool => u64::from(bits != 0),
+            ScalarType::Bool => u64::from(bits != 0),
             _ => bits,
         }
     }
@@ -155,31 +155,31 @@ impl Constant {
 
 /// Sorts tensors of one shape together along a dimension.
 #[derive(Clone, Debug)]
-pub struct Sort {
+pub struct TensorSort {
     /// The tensors.
-    pub operands: Vec<Value>,
+    pub operands: Vec<TensorValue>,
     /// The dimension.
     pub dimension: usize,
     /// Whether equal elements stay in order.
     pub is_stable: bool,
     /// Whether the first comes before the second: arguments are the two elements of each operand
     /// in turn; one result, a truth value.
-    pub comparator: Combiner,
+    pub comparator: ScalarCombiner,
 }
 
-impl Function {
+impl TensorFunction {
     /// The block that runs; its parameters and results are the function's.
-    pub fn body(&self) -> Block {
-        Block::new(0)
+    pub fn body(&self) -> TensorBlock {
+        TensorBlock::new(0)
     }
 
     /// A value.
-    pub fn value(&self, value: Value) -> &ValueData {
+    pub fn value(&self, value: TensorValue) -> &TensorValueData {
         &self.values[value.index()]
     }
 
     /// The type of a value.
-    pub fn ty(&self, value: Value) -> &TensorType {
+    pub fn ty(&self, value: TensorValue) -> &DenseTensorType {
         &self.values[value.index()].ty
     }
 
@@ -189,36 +189,36 @@ impl Function {
     }
 
     /// A block.
-    pub fn block(&self, block: Block) -> &BlockData {
+    pub fn block(&self, block: TensorBlock) -> &TensorBlockData {
         &self.blocks[block.index()]
     }
 
     /// A block, to change it.
-    pub fn block_mut(&mut self, block: Block) -> &mut BlockData {
+    pub fn block_mut(&mut self, block: TensorBlock) -> &mut TensorBlockData {
         &mut self.blocks[block.index()]
     }
 
     /// Ids of all blocks, those within after those around them.
-    pub fn block_ids(&self) -> impl Iterator<Item = Block> + use<> {
-        (0..self.blocks.len()).map(Block::new)
+    pub fn block_ids(&self) -> impl Iterator<Item = TensorBlock> + use<> {
+        (0..self.blocks.len()).map(TensorBlock::new)
     }
 
     /// Makes a value.
-    pub fn new_value(&mut self, ty: TensorType) -> Value {
-        self.values.push(ValueData { ty });
-        Value::new(self.values.len() - 1)
+    pub fn new_value(&mut self, ty: DenseTensorType) -> TensorValue {
+        self.values.push(TensorValueData { ty });
+        TensorValue::new(self.values.len() - 1)
     }
 
     /// Makes an empty block.
-    pub fn new_block(&mut self) -> Block {
-        self.blocks.push(BlockData::default());
-        Block::new(self.blocks.len() - 1)
+    pub fn new_block(&mut self) -> TensorBlock {
+        self.blocks.push(TensorBlockData::default());
+        TensorBlock::new(self.blocks.len() - 1)
     }
 }
 
 impl OpKind {
     /// Every value that the operation itself uses; what its blocks use is theirs.
-    pub fn operands(&self) -> Vec<Value> {
+    pub fn operands(&self) -> Vec<TensorValue> {
         match self {
             OpKind::Constant(_) => Vec::new(),
             OpKind::Structured(op) => op.operands(),
@@ -237,7 +237,7 @@ impl OpKind {
     }
 
     /// The blocks within.
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
+    pub fn blocks(&self) -> impl Iterator<Item = TensorBlock> + use<> {
         let (first, second) = match *self {
             OpKind::If {
                 then, otherwise, ..
@@ -252,7 +252,7 @@ impl OpKind {
 }
 
 impl RunAssertion {
-    fn operands(&self) -> Vec<Value> {
+    fn operands(&self) -> Vec<TensorValue> {
         let shown = self.message.iter().filter_map(|piece| match piece {
             MessagePiece::Value(value) => Some(*value),
             MessagePiece::Text(_) => None,

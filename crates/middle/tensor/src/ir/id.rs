@@ -28,9 +28,9 @@ macro_rules! dense_id {
 
 dense_id! {
     /// A tensor of a function.
-    Value "%";
+    TensorValue "%";
     /// A list of operations of a function.
-    Block "^";
+    TensorBlock "^";
     /// A scalar in the body of a structured operation.
-    Node "n";
+    ScalarNode "n";
 }

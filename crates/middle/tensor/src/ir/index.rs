@@ -5,44 +5,44 @@
 //! terms allow, so that a reshape of a reshape, or the position in memory of an index that was taken
 //! apart, comes out as it would be written by hand.
 
-use super::{Body, Node, NodeData};
+use super::{NodeData, NodeGraph, ScalarNode};
 use smallvec::SmallVec;
-use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// A sum of nodes with factors and a constant, modulo 2^64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Affine {
+pub struct AffineSum {
     /// Nodes that are no sums, each once, ascending, with factors that are not 0.
-    pub terms: SmallVec<[(Node, i64); 4]>,
+    pub terms: SmallVec<[(ScalarNode, i64); 4]>,
     /// The constant.
     pub constant: i64,
 }
 
-impl Affine {
+impl AffineSum {
     /// The sum that a node is.
-    pub fn of(body: &Body, node: Node) -> Affine {
-        let mut sum = Affine::default();
+    pub fn of(body: &NodeGraph, node: ScalarNode) -> AffineSum {
+        let mut sum = AffineSum::default();
         sum.collect(body, node, 1);
         sum
     }
 
     /// A node as it is.
-    fn term(node: Node) -> Affine {
-        let mut sum = Affine::default();
+    fn term(node: ScalarNode) -> AffineSum {
+        let mut sum = AffineSum::default();
         sum.terms.push((node, 1));
         sum
     }
 
     /// A known value.
-    pub fn constant(value: i64) -> Affine {
-        Affine {
+    pub fn constant(value: i64) -> AffineSum {
+        AffineSum {
             constant: value,
-            ..Affine::default()
+            ..AffineSum::default()
         }
     }
 
     /// Adds a node times a factor. Sums nest to the left, hence the loop.
-    fn collect(&mut self, body: &Body, mut node: Node, mut factor: i64) {
+    fn collect(&mut self, body: &NodeGraph, mut node: ScalarNode, mut factor: i64) {
         loop {
             match body.node(node) {
                 NodeData::Literal(literal) => {
@@ -50,14 +50,14 @@ impl Affine {
                     self.constant = self.constant.wrapping_add(value);
                     return;
                 }
-                NodeData::Apply(operator, operands) if operator.from == Scalar::I64 => {
+                NodeData::Apply(operator, operands) if operator.from == ScalarType::I64 => {
                     match (operator.op, &operands[..]) {
                         (Op::Add, [a, b]) => {
                             self.collect(body, *b, factor);
                             node = *a;
                         }
                         (Op::Mul, [a, b]) if body.as_literal(*b).is_some() => {
-                            let by = body.as_literal(*b).map_or(1, Literal::signed);
+                            let by = body.as_literal(*b).map_or(1, ScalarLiteral::signed);
                             factor = factor.wrapping_mul(by);
                             node = *a;
                         }
@@ -70,7 +70,7 @@ impl Affine {
     }
 
     /// Adds a node that is no sum.
-    pub fn add_term(&mut self, node: Node, factor: i64) {
+    pub fn add_term(&mut self, node: ScalarNode, factor: i64) {
         match self.terms.binary_search_by_key(&node, |(n, _)| *n) {
             Ok(at) => {
                 self.terms[at].1 = self.terms[at].1.wrapping_add(factor);
@@ -84,7 +84,7 @@ impl Affine {
     }
 
     /// Adds another sum times a factor.
-    pub fn add(&mut self, other: &Affine, factor: i64) {
+    pub fn add(&mut self, other: &AffineSum, factor: i64) {
         for (node, by) in &other.terms {
             self.add_term(*node, by.wrapping_mul(factor));
         }
@@ -93,13 +93,13 @@ impl Affine {
     }
 
     /// The factor of a node.
-    pub fn factor(&self, node: Node) -> i64 {
+    pub fn factor(&self, node: ScalarNode) -> i64 {
         let at = self.terms.binary_search_by_key(&node, |(n, _)| *n);
         at.map_or(0, |at| self.terms[at].1)
     }
 
     /// Bounds, if every term has some and the sum does not overflow.
-    fn range(&self, body: &Body) -> Option<(i64, i64)> {
+    fn range(&self, body: &NodeGraph) -> Option<(i64, i64)> {
         let mut sum = (self.constant, self.constant);
         for (node, factor) in &self.terms {
             let (low, high) = body.range(*node)?;
@@ -110,20 +110,23 @@ impl Affine {
     }
 
     /// The node that is this sum.
-    pub fn node(mut self, body: &mut Body) -> Node {
+    pub fn node(mut self, body: &mut NodeGraph) -> ScalarNode {
         self.rejoin(body);
-        let mut sum: Option<Node> = None;
+        let mut sum: Option<ScalarNode> = None;
         for (node, factor) in self.terms {
             let term = match factor {
                 1 => node,
                 _ => {
                     let factor = body.i64(factor);
-                    body.raw(Operator::of(Op::Mul, Scalar::I64), &[node, factor])
+                    body.raw(
+                        ScalarOperator::of(Op::Mul, ScalarType::I64),
+                        &[node, factor],
+                    )
                 }
             };
             sum = Some(match sum {
                 None => term,
-                Some(sum) => body.raw(Operator::of(Op::Add, Scalar::I64), &[sum, term]),
+                Some(sum) => body.raw(ScalarOperator::of(Op::Add, ScalarType::I64), &[sum, term]),
             });
         }
         match (sum, self.constant) {
@@ -131,20 +134,23 @@ impl Affine {
             (Some(sum), 0) => sum,
             (Some(sum), constant) => {
                 let constant = body.i64(constant);
-                body.raw(Operator::of(Op::Add, Scalar::I64), &[sum, constant])
+                body.raw(
+                    ScalarOperator::of(Op::Add, ScalarType::I64),
+                    &[sum, constant],
+                )
             }
         }
     }
 
     /// `(x div n)·n·c + (x mod n)·c` is `x·c`.
-    fn rejoin(&mut self, body: &mut Body) {
+    fn rejoin(&mut self, body: &mut NodeGraph) {
         let mut at = 0;
         while let Some((rest, factor)) = self.terms.get(at).copied() {
             at += 1;
             let Some((whole, by)) = divided(body, rest, Op::SMod) else {
                 continue;
             };
-            let quotient = Affine::of(body, whole).quotient(body, by);
+            let quotient = AffineSum::of(body, whole).quotient(body, by);
             let ([(quotient, 1)], 0) = (&quotient.terms[..], quotient.constant) else {
                 continue;
             };
@@ -152,7 +158,7 @@ impl Affine {
             if self.factor(quotient) == factor.wrapping_mul(by) {
                 self.add_term(rest, factor.wrapping_neg());
                 self.add_term(quotient, factor.wrapping_mul(by).wrapping_neg());
-                let whole = Affine::of(body, whole);
+                let whole = AffineSum::of(body, whole);
                 self.add(&whole, factor);
                 at = 0;
             }
@@ -160,7 +166,7 @@ impl Affine {
     }
 
     /// The quotient by a positive constant, rounded down.
-    pub fn quotient(&self, body: &mut Body, by: i64) -> Affine {
+    pub fn quotient(&self, body: &mut NodeGraph, by: i64) -> AffineSum {
         if by == 1 {
             return self.clone();
         }
@@ -190,7 +196,7 @@ impl Affine {
     }
 
     /// The remainder by a positive constant, not negative.
-    pub fn remainder(&self, body: &mut Body, by: i64) -> Affine {
+    pub fn remainder(&self, body: &mut NodeGraph, by: i64) -> AffineSum {
         if by == 1 {
             return Self::constant(0);
         }
@@ -214,7 +220,7 @@ impl Affine {
                 Self::term(divide(body, Op::SMod, whole, by))
             }
         };
-        let mut scaled = Affine::default();
+        let mut scaled = AffineSum::default();
         scaled.add(&remainder, common);
         remainder = scaled;
         remainder.add(&small, 1);
@@ -223,7 +229,7 @@ impl Affine {
 
     /// The largest divisor of `by` such that what it does not divide stays between 0 and it:
     /// `(g·x + r) div (g·m)` is `x div m`, `(g·x + r) mod (g·m)` is `g·(x mod m) + r`.
-    fn step_above_the_rest(&self, body: &Body, by: i64) -> i64 {
+    fn step_above_the_rest(&self, body: &NodeGraph, by: i64) -> i64 {
         let mut best = 1;
         for (_, factor) in &self.terms {
             let step = gcd(*factor, by);
@@ -241,8 +247,8 @@ impl Affine {
     }
 
     /// `quotient·by + rest`, factors and constant of the rest not negative and below `by`.
-    fn split(&self, by: i64) -> (Affine, Affine) {
-        let (mut quotient, mut rest) = (Affine::default(), Affine::default());
+    fn split(&self, by: i64) -> (AffineSum, AffineSum) {
+        let (mut quotient, mut rest) = (AffineSum::default(), AffineSum::default());
         for (node, factor) in &self.terms {
             quotient.add_term(*node, factor.div_euclid(by));
             rest.add_term(*node, factor.rem_euclid(by));
@@ -253,7 +259,7 @@ impl Affine {
     }
 
     /// Terms whose factors a number divides, divided by it, the constant rounded down.
-    fn scaled_down(mut self, by: i64) -> Affine {
+    fn scaled_down(mut self, by: i64) -> AffineSum {
         self.terms.retain(|(_, factor)| *factor % by == 0);
         for (_, factor) in &mut self.terms {
             *factor /= by;
@@ -263,21 +269,25 @@ impl Affine {
     }
 
     /// An operator on `i64`s in normal form, if it has one.
-    pub(super) fn simplified(body: &mut Body, op: Op, operands: &[Node]) -> Option<Node> {
-        let known = |body: &Body, at: usize| {
-            let node: &Node = operands.get(at)?;
-            body.as_literal(*node).map(Literal::signed)
+    pub(super) fn simplified(
+        body: &mut NodeGraph,
+        op: Op,
+        operands: &[ScalarNode],
+    ) -> Option<ScalarNode> {
+        let known = |body: &NodeGraph, at: usize| {
+            let node: &ScalarNode = operands.get(at)?;
+            body.as_literal(*node).map(ScalarLiteral::signed)
         };
         let sum = match op {
             Op::Add | Op::Sub => {
-                let mut sum = Affine::of(body, operands[0]);
+                let mut sum = AffineSum::of(body, operands[0]);
                 let factor = if op == Op::Add { 1 } else { -1 };
-                sum.add(&Affine::of(body, operands[1]), factor);
+                sum.add(&AffineSum::of(body, operands[1]), factor);
                 sum
             }
             Op::Neg => {
-                let mut sum = Affine::default();
-                sum.add(&Affine::of(body, operands[0]), -1);
+                let mut sum = AffineSum::default();
+                sum.add(&AffineSum::of(body, operands[0]), -1);
                 sum
             }
             Op::Mul => {
@@ -286,13 +296,13 @@ impl Affine {
                     (_, Some(by)) => (operands[0], by),
                     _ => return None,
                 };
-                let mut sum = Affine::default();
-                sum.add(&Affine::of(body, node), by);
+                let mut sum = AffineSum::default();
+                sum.add(&AffineSum::of(body, node), by);
                 sum
             }
             Op::SDiv | Op::SMod => {
                 let by = known(body, 1).filter(|by| *by > 0)?;
-                let sum = Affine::of(body, operands[0]);
+                let sum = AffineSum::of(body, operands[0]);
                 match op {
                     Op::SDiv => sum.quotient(body, by),
                     _ => sum.remainder(body, by),
@@ -306,8 +316,8 @@ impl Affine {
 }
 
 /// The position in a shape of known sizes of the element at a place in row-major order.
-pub fn unflatten(body: &mut Body, flat: Node, sizes: &[i64]) -> Vec<Node> {
-    let mut rest = Affine::of(body, flat);
+pub fn unflatten(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) -> Vec<ScalarNode> {
+    let mut rest = AffineSum::of(body, flat);
     let mut position = Vec::with_capacity(sizes.len());
     for (at, size) in sizes.iter().enumerate().rev() {
         let is_first = at == 0;
@@ -325,7 +335,7 @@ pub fn unflatten(body: &mut Body, flat: Node, sizes: &[i64]) -> Vec<Node> {
 }
 
 /// The one of two nodes that the bounds show to be the extreme.
-fn extreme(body: &Body, op: Op, operands: &[Node]) -> Option<Node> {
+fn extreme(body: &NodeGraph, op: Op, operands: &[ScalarNode]) -> Option<ScalarNode> {
     let [a, b] = *operands else { return None };
     let ((a_low, a_high), (b_low, b_high)) = (body.range(a)?, body.range(b)?);
     let (low, high) = match () {
@@ -336,17 +346,17 @@ fn extreme(body: &Body, op: Op, operands: &[Node]) -> Option<Node> {
     Some(if op == Op::SMin { low } else { high })
 }
 
-fn divide(body: &mut Body, op: Op, whole: Node, by: i64) -> Node {
+fn divide(body: &mut NodeGraph, op: Op, whole: ScalarNode, by: i64) -> ScalarNode {
     let by = body.i64(by);
-    body.raw(Operator::of(op, Scalar::I64), &[whole, by])
+    body.raw(ScalarOperator::of(op, ScalarType::I64), &[whole, by])
 }
 
 /// Dividend and divisor of a quotient or remainder by a positive constant.
-fn divided(body: &Body, node: Node, op: Op) -> Option<(Node, i64)> {
+fn divided(body: &NodeGraph, node: ScalarNode, op: Op) -> Option<(ScalarNode, i64)> {
     let (operator, operands) = body.applied(node)?;
     let [whole, by] = *operands else { return None };
     let by = body.as_literal(by)?.signed();
-    let fits = operator == Operator::of(op, Scalar::I64) && by > 0;
+    let fits = operator == ScalarOperator::of(op, ScalarType::I64) && by > 0;
     fits.then_some((whole, by))
 }
 
@@ -361,13 +371,13 @@ fn gcd(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Dim;
+    use crate::ir::DimExtent;
 
     /// Takes a position apart and puts it together again.
     #[test]
     fn a_flattened_index_is_itself_again() {
-        let mut body = Body::default();
-        let flat = body.counter(0, Dim::Static(2 * 3 * 5));
+        let mut body = NodeGraph::default();
+        let flat = body.counter(0, DimExtent::Static(2 * 3 * 5));
         let (two, three, five) = (body.i64(2), body.i64(3), body.i64(5));
         let rest = body.op(Op::SMod, &[flat, five]);
         let whole = body.op(Op::SDiv, &[flat, five]);
@@ -383,9 +393,9 @@ mod tests {
 
     #[test]
     fn what_the_bounds_decide_is_dropped() {
-        let mut body = Body::default();
-        let i = body.index(0, Dim::Static(10));
-        let j = body.index(1, Dim::Static(15));
+        let mut body = NodeGraph::default();
+        let i = body.index(0, DimExtent::Static(10));
+        let j = body.index(1, DimExtent::Static(15));
         let fifteen = body.i64(15);
         let flat = body.op(Op::Mul, &[i, fifteen]);
         let flat = body.op(Op::Add, &[flat, j]);
@@ -397,9 +407,9 @@ mod tests {
 
     #[test]
     fn what_fits_within_a_step_is_left_out_of_quotients() {
-        let mut body = Body::default();
-        let i = body.index(0, Dim::Static(40));
-        let c = body.index(1, Dim::Static(16));
+        let mut body = NodeGraph::default();
+        let i = body.index(0, DimExtent::Static(40));
+        let c = body.index(1, DimExtent::Static(16));
         let (sixteen, by, four) = (body.i64(16), body.i64(64), body.i64(4));
         let flat = body.op(Op::Mul, &[i, sixteen]);
         let flat = body.op(Op::Add, &[flat, c]);
@@ -413,8 +423,8 @@ mod tests {
 
     #[test]
     fn sums_that_may_overflow_are_not_split() {
-        let mut body = Body::default();
-        let x = body.argument(0, Scalar::I64);
+        let mut body = NodeGraph::default();
+        let x = body.argument(0, ScalarType::I64);
         let two = body.i64(2);
         let double = body.op(Op::Mul, &[x, two]);
         let half = body.op(Op::SDiv, &[double, two]);

@@ -1,8 +1,8 @@
 //! The data.
 //!
-//! A [`Function`] is a list of operations on values, which are tensors, in blocks; control flow is
-//! operations with blocks of their own. What runs in parallel is a [`Structured`] operation: an
-//! index space and, in its [`Body`], what is computed at each of its points.
+//! A [`TensorFunction`] is a list of operations on values, which are tensors, in blocks; control flow is
+//! operations with blocks of their own. What runs in parallel is a [`StructuredOp`] operation: an
+//! index space and, in its [`NodeGraph`], what is computed at each of its points.
 
 mod body;
 mod function;
@@ -11,12 +11,15 @@ mod index;
 mod structured;
 mod types;
 
-pub use body::{Body, Indices, NodeData};
+pub use body::{NodeData, NodeGraph, NodeList};
 pub use function::{
-    BlockData, Constant, Demand, Entry, Function, MessagePiece, Op, OpKind, Relation, RunAssertion,
-    Sort, ValueData,
+    MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation, TensorBlockData,
+    TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
 };
-pub use id::{Block, Node, Value};
-pub use index::{Affine, unflatten};
-pub use structured::{Axis, AxisKind, Combiner, Destination, Reduction, Structured, Yield};
-pub use types::{Dim, Shape, TensorType};
+pub use id::{ScalarNode, TensorBlock, TensorValue};
+pub use index::{AffineSum, unflatten};
+pub use structured::{
+    AxisKind, IterationAxis, ScalarCombiner, StructuredOp, StructuredYield, TensorReduction,
+    YieldDestination,
+};
+pub use types::{DenseTensorType, DimExtent, TensorShape};

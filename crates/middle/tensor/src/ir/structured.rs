@@ -1,7 +1,7 @@
 //! Structured operations.
 
-use super::{Body, Dim, Node, Shape, Value};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use super::{DimExtent, NodeGraph, ScalarNode, TensorShape, TensorValue};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
 ///
@@ -10,22 +10,22 @@ use spirula_program::{Literal, Op, Operator, Scalar};
 /// their axes have run; nodes over [`NodeData::Reduced`](super::NodeData::Reduced) are evaluated
 /// once for each point of the parallel axes.
 #[derive(Clone, Debug, Default)]
-pub struct Structured {
+pub struct StructuredOp {
     /// The dimensions of the space; all parallel axes come before all reduced ones.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<IterationAxis>,
     /// What is computed at a point.
-    pub body: Body,
+    pub body: NodeGraph,
     /// Folds over the reduced axes. Values of one may be made of what those before it gave.
-    pub reductions: Vec<Reduction>,
+    pub reductions: Vec<TensorReduction>,
     /// The results, in the order of the operation's values.
-    pub yields: Vec<Yield>,
+    pub yields: Vec<StructuredYield>,
 }
 
 /// A dimension of an index space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub struct IterationAxis {
     /// Its size; indices count from 0.
-    pub extent: Dim,
+    pub extent: DimExtent,
     /// How its points depend on each other.
     pub kind: AxisKind,
 }
@@ -41,34 +41,34 @@ pub enum AxisKind {
 
 /// A fold over all reduced axes. Accumulators that are combined together form one reduction.
 #[derive(Clone, Debug)]
-pub struct Reduction {
+pub struct TensorReduction {
     /// Where each accumulator begins, without any index of a reduced axis; a neutral element of the
     /// combiner or a value that is to be counted once.
-    pub initial: Vec<Node>,
+    pub initial: Vec<ScalarNode>,
     /// What is folded into each.
-    pub values: Vec<Node>,
+    pub values: Vec<ScalarNode>,
     /// How.
-    pub combiner: Combiner,
+    pub combiner: ScalarCombiner,
 }
 
 /// An associative and commutative function of accumulators and as many values.
 #[derive(Clone, Debug)]
-pub struct Combiner {
+pub struct ScalarCombiner {
     /// Nodes over [`NodeData::Argument`](super::NodeData::Argument)s: accumulators first, then
     /// values. Reads nothing.
-    pub body: Body,
+    pub body: NodeGraph,
     /// The accumulators afterwards.
-    pub results: Vec<Node>,
+    pub results: Vec<ScalarNode>,
 }
 
-impl Combiner {
+impl ScalarCombiner {
     /// One accumulator, by an operator.
-    pub fn of(op: Op, ty: Scalar) -> Self {
-        let mut body = Body::default();
+    pub fn of(op: Op, ty: ScalarType) -> Self {
+        let mut body = NodeGraph::default();
         let accumulator = body.argument(0, ty);
         let value = body.argument(1, ty);
         let result = body.op(op, &[accumulator, value]);
-        Combiner {
+        ScalarCombiner {
             body,
             results: vec![result],
         }
@@ -95,7 +95,7 @@ impl Combiner {
     }
 
     /// An argument that a node gives if it is no number, the other one, and what else it gives.
-    fn unless_nan(&self, node: Node) -> Option<([Node; 2], Node)> {
+    fn unless_nan(&self, node: ScalarNode) -> Option<([ScalarNode; 2], ScalarNode)> {
         let (select, &[condition, given, rest]) = self.body.applied(node)? else {
             return None;
         };
@@ -108,12 +108,12 @@ impl Combiner {
     }
 
     /// The value that does not change others, where the function is an operator that has one.
-    pub fn neutral(&self, ty: Scalar) -> Option<Literal> {
+    pub fn neutral(&self, ty: ScalarType) -> Option<ScalarLiteral> {
         let format = ty.format();
         let sign = 1u64 << (ty.width() - 1);
         let bits = match self.operator().or_else(|| self.of_numbers())? {
             Op::FAdd => format?.sign_bit(),
-            Op::FMul => Operator::convert(Op::SToF, Scalar::I32, ty).eval(&[1]),
+            Op::FMul => ScalarOperator::convert(Op::SToF, ScalarType::I32, ty).eval(&[1]),
             Op::FMax => format?.infinity() | format?.sign_bit(),
             Op::FMin => format?.infinity(),
             Op::Add | Op::Or | Op::Xor | Op::UMax | Op::LogOr => 0,
@@ -123,65 +123,65 @@ impl Combiner {
             Op::SMin => sign - 1,
             _ => return None,
         };
-        Some(Literal::new(ty, bits))
+        Some(ScalarLiteral::new(ty, bits))
     }
 }
 
 /// A result of a structured operation.
 #[derive(Clone, Debug)]
-pub struct Yield {
+pub struct StructuredYield {
     /// What is written at each point of the parallel axes.
-    pub value: Node,
+    pub value: ScalarNode,
     /// Where.
-    pub destination: Destination,
+    pub destination: YieldDestination,
 }
 
 /// Where a result is written.
 #[derive(Clone, Debug)]
-pub enum Destination {
+pub enum YieldDestination {
     /// At the point itself: the shape of the result is that of the parallel axes.
     Point,
     /// At a position, once for each point of all axes, after the folds; no two have the same.
-    Each(Vec<Node>),
+    Each(Vec<ScalarNode>),
     /// At a position, at each point of all axes, what is folded up to there: the folded axes are run
     /// in order. A position that is outside is not written.
     Prefix {
         /// The position; no two points have the same.
-        indices: Vec<Node>,
+        indices: Vec<ScalarNode>,
         /// Sizes of the result.
-        shape: Shape,
+        shape: TensorShape,
     },
     /// Into a copy of a tensor, at a computed position; points whose position is outside write
     /// nothing.
     Scatter {
         /// The tensor that is copied.
-        base: Value,
+        base: TensorValue,
         /// The position.
-        indices: Vec<Node>,
+        indices: Vec<ScalarNode>,
         /// How the element that is there and the value are combined; without one the value
         /// replaces it, and which of several values for one position stays is open.
-        combiner: Option<Combiner>,
+        combiner: Option<ScalarCombiner>,
         /// Whether no two points have the same position.
         distinct: bool,
     },
 }
 
-impl Destination {
+impl YieldDestination {
     /// The position that it says.
-    pub fn indices(&self) -> &[Node] {
+    pub fn indices(&self) -> &[ScalarNode] {
         match self {
-            Destination::Point => &[],
-            Destination::Each(indices)
-            | Destination::Prefix { indices, .. }
-            | Destination::Scatter { indices, .. } => indices,
+            YieldDestination::Point => &[],
+            YieldDestination::Each(indices)
+            | YieldDestination::Prefix { indices, .. }
+            | YieldDestination::Scatter { indices, .. } => indices,
         }
     }
 }
 
-impl Structured {
+impl StructuredOp {
     /// A space of parallel axes with nothing computed yet.
-    pub fn parallel(shape: &[Dim]) -> Self {
-        let mut op = Structured::default();
+    pub fn parallel(shape: &[DimExtent]) -> Self {
+        let mut op = StructuredOp::default();
         for extent in shape {
             op.axis(*extent, AxisKind::Parallel);
         }
@@ -189,14 +189,14 @@ impl Structured {
     }
 
     /// Adds an axis and gives its index.
-    pub fn axis(&mut self, extent: Dim, kind: AxisKind) -> Node {
+    pub fn axis(&mut self, extent: DimExtent, kind: AxisKind) -> ScalarNode {
         let axis = self.axes.len() as u32;
-        self.axes.push(Axis { extent, kind });
+        self.axes.push(IterationAxis { extent, kind });
         self.body.index(axis, extent)
     }
 
     /// The indices of the axes so far.
-    pub fn point(&mut self) -> Vec<Node> {
+    pub fn point(&mut self) -> Vec<ScalarNode> {
         let axes = self.axes.iter().enumerate();
         axes.map(|(at, axis)| self.body.index(at as u32, axis.extent))
             .collect()
@@ -204,7 +204,7 @@ impl Structured {
 
     /// Adds axes for every dimension of a shape, those that are folded after the others, and gives
     /// their indices in the order of the shape.
-    pub fn reduced_position(&mut self, shape: &[Dim], folded: &[usize]) -> Vec<Node> {
+    pub fn reduced_position(&mut self, shape: &[DimExtent], folded: &[usize]) -> Vec<ScalarNode> {
         let mut position = vec![None; shape.len()];
         for kind in [AxisKind::Parallel, AxisKind::Reduction] {
             for (at, extent) in shape.iter().enumerate() {
@@ -217,7 +217,7 @@ impl Structured {
     }
 
     /// Sizes of the parallel axes.
-    pub fn parallel_shape(&self) -> impl Iterator<Item = Dim> + '_ {
+    pub fn parallel_shape(&self) -> impl Iterator<Item = DimExtent> + '_ {
         let parallel = self.axes.iter().filter(|a| a.kind == AxisKind::Parallel);
         parallel.map(|a| a.extent)
     }
@@ -229,33 +229,35 @@ impl Structured {
 
     /// Whether there is no point at which anything is given.
     pub fn is_empty(&self) -> bool {
-        self.parallel_shape().any(|extent| extent == Dim::Static(0))
+        self.parallel_shape()
+            .any(|extent| extent == DimExtent::Static(0))
     }
 
     /// Whether nothing is folded and every result is written at its point.
     pub fn is_map(&self) -> bool {
-        let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
+        let at_point = |y: &StructuredYield| matches!(y.destination, YieldDestination::Point);
         self.reductions.is_empty() && self.yields.iter().all(at_point)
     }
 
     /// Whether results are written while the folded axes are run, which is in order then.
     pub fn is_scan(&self) -> bool {
-        let is_prefix = |y: &Yield| matches!(y.destination, Destination::Prefix { .. });
+        let is_prefix =
+            |y: &StructuredYield| matches!(y.destination, YieldDestination::Prefix { .. });
         self.yields.iter().any(is_prefix)
     }
 
     /// Adds a result that is written at its point.
-    pub fn give(&mut self, value: Node) {
-        self.yields.push(Yield {
+    pub fn give(&mut self, value: ScalarNode) {
+        self.yields.push(StructuredYield {
             value,
-            destination: Destination::Point,
+            destination: YieldDestination::Point,
         });
     }
 
     /// Adds a fold and gives its accumulators as nodes.
-    pub fn fold(&mut self, reduction: Reduction) -> Vec<Node> {
+    pub fn fold(&mut self, reduction: TensorReduction) -> Vec<ScalarNode> {
         let first: usize = self.reductions.iter().map(|r| r.values.len()).sum();
-        let types: Vec<Scalar> = reduction
+        let types: Vec<ScalarType> = reduction
             .values
             .iter()
             .map(|node| self.body.ty(*node))
@@ -268,7 +270,7 @@ impl Structured {
     }
 
     /// Every node that something outside of the body refers to.
-    pub fn roots(&self) -> Vec<Node> {
+    pub fn roots(&self) -> Vec<ScalarNode> {
         let mut roots = Vec::new();
         for reduction in &self.reductions {
             roots.extend(&reduction.initial);
@@ -281,9 +283,9 @@ impl Structured {
         roots
     }
 
-    /// Puts other nodes in the place of the roots, in the order of [`Structured::roots`].
-    pub fn replace_roots(&mut self, mut next: impl FnMut(Node) -> Option<Node>) {
-        let mut replace = |node: &mut Node| {
+    /// Puts other nodes in the place of the roots, in the order of [`StructuredOp::roots`].
+    pub fn replace_roots(&mut self, mut next: impl FnMut(ScalarNode) -> Option<ScalarNode>) {
+        let mut replace = |node: &mut ScalarNode| {
             if let Some(other) = next(*node) {
                 *node = other;
             }
@@ -294,9 +296,9 @@ impl Structured {
         }
         for result in &mut self.yields {
             replace(&mut result.value);
-            if let Destination::Scatter { indices, .. }
-            | Destination::Prefix { indices, .. }
-            | Destination::Each(indices) = &mut result.destination
+            if let YieldDestination::Scatter { indices, .. }
+            | YieldDestination::Prefix { indices, .. }
+            | YieldDestination::Each(indices) = &mut result.destination
             {
                 indices.iter_mut().for_each(&mut replace);
             }
@@ -304,21 +306,21 @@ impl Structured {
     }
 
     /// Sizes of the axes that are known only when run.
-    pub fn sizes(&self) -> impl Iterator<Item = Value> + '_ {
+    pub fn sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.axes.iter().filter_map(|axis| axis.extent.value())
     }
 
     /// Every tensor that is read, each once, in the order of the nodes; those copied, and sizes of axes.
-    pub fn operands(&self) -> Vec<Value> {
+    pub fn operands(&self) -> Vec<TensorValue> {
         let mut operands = Vec::new();
-        let mut add = |value: Value| {
+        let mut add = |value: TensorValue| {
             if !operands.contains(&value) {
                 operands.push(value);
             }
         };
         self.body.reads().for_each(&mut add);
         for result in &self.yields {
-            if let Destination::Scatter { base, .. } = result.destination {
+            if let YieldDestination::Scatter { base, .. } = result.destination {
                 add(base);
             }
         }

@@ -1,59 +1,59 @@
 //! Types of tensors.
 
-use super::Value;
+use super::TensorValue;
 use smallvec::SmallVec;
-use spirula_program::Scalar;
+use spirula_program::ScalarType;
 use std::fmt;
 
 /// The size of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dim {
+pub enum DimExtent {
     /// Known when compiled.
     Static(u64),
     /// The value of a tensor of rank 0 with an `i64`, known when run. In the type of a parameter
     /// it may be a value that nothing computes: the argument's size is what it is then.
-    Value(Value),
+    Value(TensorValue),
 }
 
-impl Dim {
+impl DimExtent {
     /// The size, if it is known.
     pub fn known(self) -> Option<u64> {
         match self {
-            Dim::Static(size) => Some(size),
-            Dim::Value(_) => None,
+            DimExtent::Static(size) => Some(size),
+            DimExtent::Value(_) => None,
         }
     }
 
     /// What holds the size, if it is known only when run.
-    pub fn value(self) -> Option<Value> {
+    pub fn value(self) -> Option<TensorValue> {
         match self {
-            Dim::Static(_) => None,
-            Dim::Value(value) => Some(value),
+            DimExtent::Static(_) => None,
+            DimExtent::Value(value) => Some(value),
         }
     }
 }
 
 /// The sizes of the dimensions, the slowest first; none for a scalar.
-pub type Shape = SmallVec<[Dim; 4]>;
+pub type TensorShape = SmallVec<[DimExtent; 4]>;
 
 /// The type of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TensorType {
+pub struct DenseTensorType {
     /// Type of the elements.
-    pub element: Scalar,
+    pub element: ScalarType,
     /// Sizes of the dimensions. Elements lie dense in row-major order.
-    pub shape: Shape,
+    pub shape: TensorShape,
 }
 
-impl TensorType {
+impl DenseTensorType {
     /// A type of known shape.
-    pub fn new(element: Scalar, shape: &[u64]) -> Self {
-        let shape = shape.iter().map(|s| Dim::Static(*s)).collect();
-        TensorType { element, shape }
+    pub fn new(element: ScalarType, shape: &[u64]) -> Self {
+        let shape = shape.iter().map(|s| DimExtent::Static(*s)).collect();
+        DenseTensorType { element, shape }
     }
 
     /// The type of a scalar.
-    pub fn scalar(element: Scalar) -> Self {
+    pub fn scalar(element: ScalarType) -> Self {
         Self::new(element, &[])
     }
 
@@ -63,7 +63,7 @@ impl TensorType {
     }
 
     /// What holds the sizes that are known only when run.
-    pub fn sizes(&self) -> impl Iterator<Item = Value> + '_ {
+    pub fn sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.shape.iter().filter_map(|dim| dim.value())
     }
 
@@ -76,14 +76,14 @@ impl TensorType {
 }
 
 /// `f32[10,15]`.
-impl fmt::Display for TensorType {
+impl fmt::Display for DenseTensorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[", self.element)?;
         for (at, dim) in self.shape.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
             match dim {
-                Dim::Static(size) => write!(f, "{comma}{size}")?,
-                Dim::Value(value) => write!(f, "{comma}{value:?}")?,
+                DimExtent::Static(size) => write!(f, "{comma}{size}")?,
+                DimExtent::Value(value) => write!(f, "{comma}{value:?}")?,
             }
         }
         f.write_str("]")

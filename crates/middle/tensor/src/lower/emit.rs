@@ -1,48 +1,48 @@
 //! Nodes to statements and expressions.
 //!
 //! Nodes are emitted once each, operands first, within the innermost scope that needs them; what is
-//! emitted within a branch or a loop is forgotten at its end. The operand of a [`Op::Cond`] that
+//! emitted within a branch or a loop is forgotten at its end. The operand of a [`TensorOp::Cond`] that
 //! reads memory is emitted within a branch of its own.
 //!
 //! Index arithmetic whose bounds fit is done with 32 bits, which is what devices are fast at (and
 //! right: NVIDIA's driver 580 computes some 64-bit remainders by constants wrongly).
 
-use crate::ir::{Body, Combiner, Node, NodeData, Value};
+use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
-use spirula_kernel::Builder;
-use spirula_kernel::ir::{Element, Expr, StmtKind, Type, Var};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_kernel::ProgramBuilder;
+use spirula_kernel::ir::{ExprId, MemoryElement, StmtKind, VarId, VariableType};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Deepest nesting of expressions.
 const DEPTH: u32 = 16;
 
 /// What a tensor is where it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum TensorStorage {
     /// Memory.
-    Memory(Var),
+    Memory(VarId),
     /// A scalar of the host.
-    Scalar(Var),
+    Scalar(VarId),
 }
 
 /// Emits the nodes of one body.
-pub(super) struct Emitter<'a> {
-    pub b: &'a mut Builder,
+pub(super) struct NodeEmitter<'a> {
+    pub b: &'a mut ProgramBuilder,
     /// The nodes; elements have one index each, counted in elements of the memory.
-    pub body: Body,
+    pub body: NodeGraph,
     /// What tensors are.
-    pub sources: FxHashMap<Value, Source>,
-    values: Vec<Option<Expr>>,
+    pub sources: FxHashMap<TensorValue, TensorStorage>,
+    values: Vec<Option<ExprId>>,
     /// Nesting of the expressions.
     depths: Vec<u32>,
     /// Whether nodes are `i64`s whose values are `i32`s.
     narrow: Vec<bool>,
     /// Nodes that have values, in the order they got them.
-    log: Vec<Node>,
+    log: Vec<ScalarNode>,
 }
 
 /// What some roots need, by node.
-struct Needs {
+struct NodeUsage {
     /// Whether it depends on memory that is read only under conditions.
     reads: Vec<bool>,
     /// Whether it is evaluated whatever the conditions.
@@ -51,11 +51,11 @@ struct Needs {
     uses: Vec<u32>,
 }
 
-impl<'a> Emitter<'a> {
-    pub fn new(b: &'a mut Builder) -> Self {
-        Emitter {
+impl<'a> NodeEmitter<'a> {
+    pub fn new(b: &'a mut ProgramBuilder) -> Self {
+        NodeEmitter {
             b,
-            body: Body::default(),
+            body: NodeGraph::default(),
             sources: FxHashMap::default(),
             values: Vec::new(),
             depths: Vec::new(),
@@ -65,16 +65,16 @@ impl<'a> Emitter<'a> {
     }
 
     /// The type in which a node is computed.
-    pub fn computed_type(&mut self, node: Node) -> Scalar {
+    pub fn computed_type(&mut self, node: ScalarNode) -> ScalarType {
         self.grow();
         match self.narrow[node.index()] {
-            true => Scalar::I32,
+            true => ScalarType::I32,
             false => self.body.ty(node),
         }
     }
 
     /// Gives a node a value of the type in which it is computed.
-    pub fn set(&mut self, node: Node, value: Expr) {
+    pub fn set(&mut self, node: ScalarNode, value: ExprId) {
         self.grow();
         self.values[node.index()] = Some(value);
         self.depths[node.index()] = 0;
@@ -85,16 +85,16 @@ impl<'a> Emitter<'a> {
         self.values.resize(self.body.len(), None);
         self.depths.resize(self.body.len(), 0);
         for at in self.narrow.len()..self.body.len() {
-            let is_narrow = self.is_narrow(Node::new(at));
+            let is_narrow = self.is_narrow(ScalarNode::new(at));
             self.narrow.push(is_narrow);
         }
     }
 
     /// Whether a node is index arithmetic whose values all fit 32 bits.
-    fn is_narrow(&self, node: Node) -> bool {
+    fn is_narrow(&self, node: ScalarNode) -> bool {
         let fits =
             |(low, high): (i64, i64)| i32::try_from(low).is_ok() && i32::try_from(high).is_ok();
-        if self.body.ty(node) != Scalar::I64 || !self.body.range(node).is_some_and(fits) {
+        if self.body.ty(node) != ScalarType::I64 || !self.body.range(node).is_some_and(fits) {
             return false;
         }
         match self.body.node(node) {
@@ -104,7 +104,7 @@ impl<'a> Emitter<'a> {
                     operands.iter().all(|n| self.narrow[n.index()])
                 }
                 Op::Cond => operands[1..].iter().all(|n| self.narrow[n.index()]),
-                Op::SExt => operator.from == Scalar::I32,
+                Op::SExt => operator.from == ScalarType::I32,
                 _ => false,
             },
             _ => false,
@@ -112,7 +112,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The value of a node in its own type.
-    fn whole(&mut self, node: Node) -> Option<Expr> {
+    fn whole(&mut self, node: ScalarNode) -> Option<ExprId> {
         let value = self.values[node.index()]?;
         if !self.narrow[node.index()] {
             return Some(value);
@@ -120,7 +120,7 @@ impl<'a> Emitter<'a> {
         if let Some(literal) = self.body.as_literal(node) {
             return Some(self.b.literal(literal));
         }
-        let convert = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+        let convert = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
         Some(self.b.apply(convert, &[value]))
     }
 
@@ -138,12 +138,16 @@ impl<'a> Emitter<'a> {
 
     /// Nodes that some roots need, that are fixed and that others which are not are made of: those
     /// that are needed whatever the conditions, and arithmetic, which does no harm.
-    pub fn ready(&mut self, roots: &[Node], fixed: impl Fn(Node) -> bool) -> Vec<Node> {
+    pub fn ready(
+        &mut self,
+        roots: &[ScalarNode],
+        fixed: impl Fn(ScalarNode) -> bool,
+    ) -> Vec<ScalarNode> {
         self.grow();
-        let Needs { reads, always, .. } = self.needs(roots);
+        let NodeUsage { reads, always, .. } = self.needs(roots);
         let needed = self.body.reachable(roots);
         let mut ready = Vec::new();
-        let mut add = |node: Node| {
+        let mut add = |node: ScalarNode| {
             let at = node.index();
             let is_known = self.values[at].is_some() || self.body.as_literal(node).is_some();
             if fixed(node) && (always[at] || !reads[at]) && !is_known {
@@ -171,14 +175,14 @@ impl<'a> Emitter<'a> {
     }
 
     /// A block with what is emitted in a scope of its own.
-    pub fn block(&mut self, inner: impl FnOnce(&mut Self)) -> spirula_kernel::ir::Block {
+    pub fn block(&mut self, inner: impl FnOnce(&mut Self)) -> spirula_kernel::ir::StmtBlock {
         self.b.begin_block();
         self.scope(inner);
         self.b.end_block()
     }
 
     /// Statements under a condition, or at once where it is known to hold.
-    pub fn when(&mut self, condition: Node, inner: impl FnOnce(&mut Self)) {
+    pub fn when(&mut self, condition: ScalarNode, inner: impl FnOnce(&mut Self)) {
         if self.body.as_literal(condition).is_some_and(|l| l.bits != 0) {
             return inner(self);
         }
@@ -193,9 +197,9 @@ impl<'a> Emitter<'a> {
     }
 
     /// The values of nodes.
-    pub fn emit(&mut self, roots: &[Node]) -> Vec<Expr> {
+    pub fn emit(&mut self, roots: &[ScalarNode]) -> Vec<ExprId> {
         self.grow();
-        let Needs {
+        let NodeUsage {
             reads,
             always,
             uses,
@@ -206,18 +210,18 @@ impl<'a> Emitter<'a> {
             }
         }
         let values = roots.iter().filter_map(|root| self.whole(*root));
-        let values: Vec<Expr> = values.collect();
+        let values: Vec<ExprId> = values.collect();
         debug_assert_eq!(values.len(), roots.len(), "every node has a value");
         values
     }
 
     /// The value of a node in the type in which another of the same type is computed.
-    pub fn emit_as(&mut self, node: Node, ty: Scalar) -> Expr {
+    pub fn emit_as(&mut self, node: ScalarNode, ty: ScalarType) -> ExprId {
         let whole = self.emit(&[node])[0];
         match (self.narrow[node.index()], ty) {
-            (true, Scalar::I32) => self.values[node.index()].unwrap_or(whole),
-            (false, Scalar::I32) => {
-                let convert = Operator::convert(Op::SExt, Scalar::I64, Scalar::I32);
+            (true, ScalarType::I32) => self.values[node.index()].unwrap_or(whole),
+            (false, ScalarType::I32) => {
+                let convert = ScalarOperator::convert(Op::SExt, ScalarType::I64, ScalarType::I32);
                 self.b.apply(convert, &[whole])
             }
             _ => whole,
@@ -226,9 +230,9 @@ impl<'a> Emitter<'a> {
 
     /// Elements of memory that some roots need whatever the conditions and that were not read yet, with
     /// their tensors and indices.
-    pub fn wanted(&mut self, roots: &[Node]) -> Vec<(Node, Value, Node)> {
+    pub fn wanted(&mut self, roots: &[ScalarNode]) -> Vec<(ScalarNode, TensorValue, ScalarNode)> {
         self.grow();
-        let Needs { always, .. } = self.needs(roots);
+        let NodeUsage { always, .. } = self.needs(roots);
         let nodes = self.body.ids();
         let nodes = nodes.filter(|n| always[n.index()] && self.values[n.index()].is_none());
         let elements = nodes.filter_map(|node| match self.body.node(node) {
@@ -239,12 +243,12 @@ impl<'a> Emitter<'a> {
     }
 
     /// What roots need. A choice between elements that are read whatever it is needs no branch.
-    fn needs(&self, roots: &[Node]) -> Needs {
+    fn needs(&self, roots: &[ScalarNode]) -> NodeUsage {
         let reads = self.reads(&[]);
         let (always, uses) = self.always(roots, &reads);
         let mut nodes = self.body.ids();
         if !nodes.any(|node| always[node.index()] && self.is_lazy(node, &reads)) {
-            return Needs {
+            return NodeUsage {
                 reads,
                 always,
                 uses,
@@ -252,7 +256,7 @@ impl<'a> Emitter<'a> {
         }
         let reads = self.reads(&always);
         let (always, uses) = self.always(roots, &reads);
-        Needs {
+        NodeUsage {
             reads,
             always,
             uses,
@@ -260,7 +264,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Nodes that are evaluated whatever the conditions, and how often each is used.
-    fn always(&self, roots: &[Node], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
+    fn always(&self, roots: &[ScalarNode], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
         let mut always = vec![false; self.body.len()];
         let mut uses = vec![0; self.body.len()];
         for root in roots {
@@ -294,7 +298,7 @@ impl<'a> Emitter<'a> {
         reads
     }
 
-    fn is_lazy(&self, node: Node, reads: &[bool]) -> bool {
+    fn is_lazy(&self, node: ScalarNode, reads: &[bool]) -> bool {
         match self.body.applied(node) {
             Some((operator, operands)) if operator.op == Op::Cond => {
                 operands[1..].iter().any(|n| reads[n.index()])
@@ -303,11 +307,11 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn node(&mut self, node: Node, uses: u32, reads: &[bool]) {
+    fn node(&mut self, node: ScalarNode, uses: u32, reads: &[bool]) {
         let data = self.body.node(node).clone();
         let value = match data {
             NodeData::Literal(literal) => match self.narrow[node.index()] {
-                true => self.b.literal(Literal::i32(literal.signed() as i32)),
+                true => self.b.literal(ScalarLiteral::i32(literal.signed() as i32)),
                 false => self.b.literal(literal),
             },
             NodeData::Element(value, position) => self.element(node, value, position.first()),
@@ -325,21 +329,26 @@ impl<'a> Emitter<'a> {
         self.set(node, value);
     }
 
-    fn element(&mut self, node: Node, value: Value, index: Option<&Node>) -> Expr {
+    fn element(
+        &mut self,
+        node: ScalarNode,
+        value: TensorValue,
+        index: Option<&ScalarNode>,
+    ) -> ExprId {
         let ty = self.body.ty(node);
         let memory = match self.sources.get(&value) {
-            Some(Source::Memory(memory)) => *memory,
-            Some(Source::Scalar(var)) => return self.b.value(*var),
+            Some(TensorStorage::Memory(memory)) => *memory,
+            Some(TensorStorage::Scalar(var)) => return self.b.value(*var),
             None => return self.b.i64(0),
         };
         let index = match index.and_then(|n| self.whole(*n)) {
             Some(index) => index,
             None => self.b.i64(0),
         };
-        let to = self.b.declare("x", Type::Scalar(ty), false);
+        let to = self.b.declare("x", VariableType::Scalar(ty), false);
         self.b.push(StmtKind::Read {
             to,
-            from: Element {
+            from: MemoryElement {
                 memory,
                 ty,
                 index,
@@ -350,8 +359,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// The choice between operands of which at least one reads memory.
-    fn branch(&mut self, ty: Scalar, operands: &[Node]) -> Expr {
-        let result = self.b.declare("either", Type::Scalar(ty), false);
+    fn branch(&mut self, ty: ScalarType, operands: &[ScalarNode]) -> ExprId {
+        let result = self.b.declare("either", VariableType::Scalar(ty), false);
         let condition = self.emit(&operands[..1])[0];
         let [then, otherwise] = [1, 2].map(|at| {
             self.block(|emitter| {
@@ -367,7 +376,13 @@ impl<'a> Emitter<'a> {
         self.b.value(result)
     }
 
-    fn apply(&mut self, node: Node, operator: Operator, operands: &[Node], uses: u32) {
+    fn apply(
+        &mut self,
+        node: ScalarNode,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+        uses: u32,
+    ) {
         let operator = self.unsigned(operator, operands);
         let Some((operator, values)) = self.narrowed(node, operator, operands) else {
             // Widening what is computed narrow anyway.
@@ -384,7 +399,9 @@ impl<'a> Emitter<'a> {
             self.depths[node.index()] = depth;
             return;
         }
-        let var = self.b.declare("t", Type::Scalar(operator.to), false);
+        let var = self
+            .b
+            .declare("t", VariableType::Scalar(operator.to), false);
         self.b.assign(var, value);
         let value = self.b.value(var);
         self.set(node, value);
@@ -394,12 +411,14 @@ impl<'a> Emitter<'a> {
     /// is none then.
     fn narrowed(
         &mut self,
-        node: Node,
-        operator: Operator,
-        operands: &[Node],
-    ) -> Option<(Operator, Vec<Expr>)> {
-        let taken = |e: &Self, n: &Node| e.body.ty(*n) != Scalar::I64 || e.narrow[n.index()];
-        let all_narrow = operator.from == Scalar::I64 && operands.iter().all(|n| taken(self, n));
+        node: ScalarNode,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> Option<(ScalarOperator, Vec<ExprId>)> {
+        let taken =
+            |e: &Self, n: &ScalarNode| e.body.ty(*n) != ScalarType::I64 || e.narrow[n.index()];
+        let all_narrow =
+            operator.from == ScalarType::I64 && operands.iter().all(|n| taken(self, n));
         let is_narrow = self.narrow[node.index()];
         let by_32 = matches!(
             operator.op,
@@ -411,13 +430,17 @@ impl<'a> Emitter<'a> {
             return Some((operator, values.collect()));
         }
         let is_kept = operator.op == Op::SExt
-            && (is_narrow || (operator.from, operator.to) == (Scalar::I64, Scalar::I32));
+            && (is_narrow || (operator.from, operator.to) == (ScalarType::I64, ScalarType::I32));
         if is_kept {
             return None;
         }
-        let to = if is_narrow { Scalar::I32 } else { operator.to };
-        let narrow = Operator {
-            from: Scalar::I32,
+        let to = if is_narrow {
+            ScalarType::I32
+        } else {
+            operator.to
+        };
+        let narrow = ScalarOperator {
+            from: ScalarType::I32,
             to,
             ..operator
         };
@@ -426,28 +449,28 @@ impl<'a> Emitter<'a> {
     }
 
     /// Division of what has no sign is cheaper.
-    fn unsigned(&self, operator: Operator, operands: &[Node]) -> Operator {
-        let is_positive = |n: &Node| self.body.range(*n).is_some_and(|(low, _)| low >= 0);
+    fn unsigned(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarOperator {
+        let is_positive = |n: &ScalarNode| self.body.range(*n).is_some_and(|(low, _)| low >= 0);
         let op = match operator.op {
             Op::SDiv if operands.iter().all(is_positive) => Op::UDiv,
             Op::SMod if operands.iter().all(is_positive) => Op::UMod,
             op => op,
         };
-        Operator { op, ..operator }
+        ScalarOperator { op, ..operator }
     }
 
     /// The results of a combiner on values.
-    pub fn combine(&mut self, combiner: &Combiner, arguments: &[Expr]) -> Vec<Expr> {
+    pub fn combine(&mut self, combiner: &ScalarCombiner, arguments: &[ExprId]) -> Vec<ExprId> {
         let body = &combiner.body;
         let needed = body.reachable(&combiner.results);
-        let mut values: Vec<Option<Expr>> = vec![None; body.len()];
+        let mut values: Vec<Option<ExprId>> = vec![None; body.len()];
         for node in body.ids().filter(|n| needed[n.index()]) {
             let value = match body.node(node) {
                 NodeData::Literal(literal) => self.b.literal(*literal),
                 NodeData::Argument(number) => arguments[*number as usize],
                 NodeData::Apply(operator, operands) => {
                     let operands = operands.iter().filter_map(|n| values[n.index()]);
-                    let operands: Vec<Expr> = operands.collect();
+                    let operands: Vec<ExprId> = operands.collect();
                     let value = self.b.apply(*operator, &operands);
                     self.kept(value, operator.to)
                 }
@@ -455,13 +478,13 @@ impl<'a> Emitter<'a> {
             };
             values[node.index()] = Some(value);
         }
-        let value = |root: &Node| values[root.index()];
+        let value = |root: &ScalarNode| values[root.index()];
         combiner.results.iter().filter_map(value).collect()
     }
 
     /// A value in a variable of its own.
-    pub fn kept(&mut self, value: Expr, ty: Scalar) -> Expr {
-        let var = self.b.declare("t", Type::Scalar(ty), false);
+    pub fn kept(&mut self, value: ExprId, ty: ScalarType) -> ExprId {
+        let var = self.b.declare("t", VariableType::Scalar(ty), false);
         self.b.assign(var, value);
         self.b.value(var)
     }

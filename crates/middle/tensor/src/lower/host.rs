@@ -2,27 +2,31 @@
 
 mod sizes;
 
-use super::emit::{Emitter, Source};
+use super::emit::{NodeEmitter, TensorStorage};
 use super::kernel;
 use super::placement::placement;
 use crate::ir::{
-    Block, Constant, Demand, Destination, Function, MessagePiece, OpKind, RunAssertion, Structured,
-    Value,
+    MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock, TensorConstant,
+    TensorFunction, TensorValue, YieldDestination,
 };
-use crate::schedule::{Dispatch, Strategy};
+use crate::schedule::{ScheduleStrategy, TensorDispatch};
 use rustc_hash::FxHashMap;
-use spirula_kernel::Builder;
+use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
-    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func, KernelData,
-    MessageData, Part, PlainValue, Program, Side, Space, StaticData, StmtKind, Type, Var,
+    ArrayDimension, CopyOperand, CopyStmt, EntryDecl, EntryDeclParameter, EntryDeclValue,
+    EntryKind, ExprId, FuncId, KernelData, KernelProgram, MemoryElement, MemorySpace, MessageData,
+    MessageSegment, PlainValue, StaticData, StmtKind, VarId, VariableType,
 };
-use spirula_program::{Literal, Op as ScalarOp, Scalar};
+use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
 
 /// A function as a program with one entry point. Structured operations that run on the device have
 /// their dispatches, by their first results.
-pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>) -> Program {
-    let mut host = Host {
-        b: Builder::new(),
+pub(super) fn lower(
+    function: &TensorFunction,
+    dispatches: &FxHashMap<TensorValue, TensorDispatch>,
+) -> KernelProgram {
+    let mut host = HostProgramLowering {
+        b: ProgramBuilder::new(),
         function,
         dispatches,
         is_host: placement(function),
@@ -41,24 +45,24 @@ pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>
     host.b.finish()
 }
 
-struct Host<'a> {
-    b: Builder,
-    function: &'a Function,
-    dispatches: &'a FxHashMap<Value, Dispatch>,
+struct HostProgramLowering<'a> {
+    b: ProgramBuilder,
+    function: &'a TensorFunction,
+    dispatches: &'a FxHashMap<TensorValue, TensorDispatch>,
     is_host: Vec<bool>,
     is_size: Vec<bool>,
-    sources: FxHashMap<Value, Source>,
+    sources: FxHashMap<TensorValue, TensorStorage>,
     /// Constants and the globals that hold them.
-    constants: Vec<(Var, &'a Constant)>,
+    constants: Vec<(VarId, &'a TensorConstant)>,
     /// What has to hold of sizes that have not been compared yet.
-    demands: Vec<Demand>,
+    demands: Vec<SizeConstraint>,
     /// Kernels that are no dispatches: they have the numbers behind those.
     behind: Vec<KernelData>,
     /// Values by the operation after which nothing uses them.
-    last: FxHashMap<(Block, usize), Vec<Value>>,
+    last: FxHashMap<(TensorBlock, usize), Vec<TensorValue>>,
 }
 
-impl<'a> Host<'a> {
+impl<'a> HostProgramLowering<'a> {
     fn function(&mut self) {
         let id = self.b.function(&self.function.name);
         self.b.begin_function(id);
@@ -74,11 +78,11 @@ impl<'a> Host<'a> {
             let unsigned = entry.unsigned_parameters.get(at).copied();
             let sizes = self.function.ty(*value).sizes();
             let sizes = sizes.filter_map(|size| match self.sources.get(&size) {
-                Some(Source::Scalar(var)) => Some(*var),
+                Some(TensorStorage::Scalar(var)) => Some(*var),
                 _ => None,
             });
             let shape = self.entry_shape(*value, sizes);
-            parameters.push(EntryParameter {
+            parameters.push(EntryDeclParameter {
                 name: name.to_owned(),
                 value: self.entry_value(*value, var, unsigned.unwrap_or(false), shape),
             });
@@ -114,7 +118,7 @@ impl<'a> Host<'a> {
         }
         let block = self.b.end_block();
         self.b.define(id, block);
-        self.b.entry(Entry {
+        self.b.entry(EntryDecl {
             name: self.function.name.clone(),
             function: id,
             parameters,
@@ -123,31 +127,34 @@ impl<'a> Host<'a> {
     }
 
     /// Declares sizes that are known with the arguments.
-    fn parameter_sizes(&mut self, id: Func) {
+    fn parameter_sizes(&mut self, id: FuncId) {
         let function = self.function;
         for parameter in &function.block(function.body()).parameters {
             for size in function.ty(*parameter).sizes() {
                 if !self.sources.contains_key(&size) {
-                    let var = self.b.input(id, "n", Type::Scalar(Scalar::I64));
-                    self.sources.insert(size, Source::Scalar(var));
+                    let var = self.b.input(id, "n", VariableType::Scalar(ScalarType::I64));
+                    self.sources.insert(size, TensorStorage::Scalar(var));
                 }
             }
         }
     }
 
     /// Declares the results, each with its sizes that are known only when run.
-    fn outputs(&mut self, id: Func) -> Vec<(Var, Vec<Var>)> {
+    fn outputs(&mut self, id: FuncId) -> Vec<(VarId, Vec<VarId>)> {
         let function = self.function;
         let mut outputs = Vec::new();
         for value in &function.block(function.body()).results {
             let ty = function.ty(*value);
             let kind = match ty.rank() {
-                0 => Type::Scalar(ty.element),
-                _ => Type::Memory(Space::Device),
+                0 => VariableType::Scalar(ty.element),
+                _ => VariableType::Memory(MemorySpace::Device),
             };
             let out = self.b.output(id, "out", kind);
             let sizes = ty.sizes();
-            let sizes = sizes.map(|_| self.b.output(id, "n", Type::Scalar(Scalar::I64)));
+            let sizes = sizes.map(|_| {
+                self.b
+                    .output(id, "n", VariableType::Scalar(ScalarType::I64))
+            });
             outputs.push((out, sizes.collect()));
         }
         outputs
@@ -156,27 +163,29 @@ impl<'a> Host<'a> {
     /// The shape of a parameter or result, with variables for what is known only when run.
     fn entry_shape(
         &self,
-        value: Value,
-        sizes: impl Iterator<Item = Var>,
-    ) -> Option<Vec<Dimension>> {
+        value: TensorValue,
+        sizes: impl Iterator<Item = VarId>,
+    ) -> Option<Vec<ArrayDimension>> {
         let shape = &self.function.ty(value).shape;
         let mut sizes = sizes;
         let dimensions = shape.iter().map(|dim| match dim.known() {
-            Some(size) => Dimension::Literal(size as i64),
-            None => sizes.next().map_or(Dimension::Literal(0), Dimension::Var),
+            Some(size) => ArrayDimension::Literal(size as i64),
+            None => sizes
+                .next()
+                .map_or(ArrayDimension::Literal(0), ArrayDimension::Var),
         });
         (!shape.is_empty()).then(|| dimensions.collect())
     }
 
     fn entry_value(
         &self,
-        value: Value,
-        var: Var,
+        value: TensorValue,
+        var: VarId,
         unsigned: bool,
-        shape: Option<Vec<Dimension>>,
-    ) -> EntryValue {
+        shape: Option<Vec<ArrayDimension>>,
+    ) -> EntryDeclValue {
         let ty = self.function.ty(value);
-        EntryValue {
+        EntryDeclValue {
             unique: false,
             kind: EntryKind::Plain(PlainValue {
                 var,
@@ -187,27 +196,27 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn variable_type(&self, value: Value) -> Type {
+    fn variable_type(&self, value: TensorValue) -> VariableType {
         match self.is_host[value.index()] {
-            true => Type::Scalar(self.function.ty(value).element),
-            false => Type::Memory(Space::Device),
+            true => VariableType::Scalar(self.function.ty(value).element),
+            false => VariableType::Memory(MemorySpace::Device),
         }
     }
 
     /// Notes where a value is.
-    fn bind(&mut self, value: Value, var: Var) {
+    fn bind(&mut self, value: TensorValue, var: VarId) {
         let source = match self.is_host[value.index()] {
-            true => Source::Scalar(var),
-            false => Source::Memory(var),
+            true => TensorStorage::Scalar(var),
+            false => TensorStorage::Memory(var),
         };
         self.sources.insert(value, source);
     }
 
     /// Declares the variable of a value.
-    fn declare(&mut self, value: Value) -> Var {
+    fn declare(&mut self, value: TensorValue) -> VarId {
         let ty = self.variable_type(value);
         let name = match ty {
-            Type::Scalar(_) => "s",
+            VariableType::Scalar(_) => "s",
             _ => "m",
         };
         let var = self.b.declare(name, ty, false);
@@ -216,14 +225,14 @@ impl<'a> Host<'a> {
     }
 
     /// Declares a value and makes its memory.
-    fn allocate(&mut self, value: Value) -> Var {
+    fn allocate(&mut self, value: TensorValue) -> VarId {
         let var = self.declare(value);
         let bytes = self.bytes(value);
         self.b.push(StmtKind::Alloc { to: var, bytes });
         var
     }
 
-    fn bytes(&mut self, value: Value) -> Expr {
+    fn bytes(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
         let element = ty.element.size();
         if let Some(count) = ty.elements() {
@@ -235,13 +244,15 @@ impl<'a> Host<'a> {
     }
 
     /// A value as memory of the device; scalars are written to a block of their own.
-    fn as_memory(&mut self, value: Value) -> Var {
+    fn as_memory(&mut self, value: TensorValue) -> VarId {
         match self.sources.get(&value) {
-            Some(Source::Memory(var)) => *var,
+            Some(TensorStorage::Memory(var)) => *var,
             _ => {
                 let ty = self.function.ty(value).element;
                 let scalar = self.as_scalar(value);
-                let to = self.b.declare("m", Type::Memory(Space::Device), false);
+                let to = self
+                    .b
+                    .declare("m", VariableType::Memory(MemorySpace::Device), false);
                 let bytes = self.b.i64(ty.size() as i64);
                 self.b.push(StmtKind::Alloc { to, bytes });
                 let to = self.first_element(to, ty);
@@ -251,8 +262,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn first_element(&mut self, memory: Var, ty: Scalar) -> Element {
-        Element {
+    fn first_element(&mut self, memory: VarId, ty: ScalarType) -> MemoryElement {
+        MemoryElement {
             memory,
             ty,
             index: self.b.i64(0),
@@ -261,12 +272,12 @@ impl<'a> Host<'a> {
     }
 
     /// A value of rank 0 as a scalar; what is in the device's memory is read.
-    fn as_scalar(&mut self, value: Value) -> Expr {
+    fn as_scalar(&mut self, value: TensorValue) -> ExprId {
         match self.sources.get(&value).copied() {
-            Some(Source::Scalar(var)) => self.b.value(var),
-            Some(Source::Memory(memory)) => {
+            Some(TensorStorage::Scalar(var)) => self.b.value(var),
+            Some(TensorStorage::Memory(memory)) => {
                 let ty = self.function.ty(value).element;
-                let to = self.b.declare("s", Type::Scalar(ty), false);
+                let to = self.b.declare("s", VariableType::Scalar(ty), false);
                 let from = self.first_element(memory, ty);
                 self.b.push(StmtKind::Read { to, from });
                 self.b.value(to)
@@ -275,7 +286,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn block(&mut self, block: Block) {
+    fn block(&mut self, block: TensorBlock) {
         let function = self.function;
         for (at, op) in function.block(block).ops.iter().enumerate() {
             self.b.at(op.place);
@@ -288,14 +299,14 @@ impl<'a> Host<'a> {
                 self.compare_sizes();
             }
             for value in self.last.remove(&(block, at)).unwrap_or_default() {
-                if let Some(Source::Memory(var)) = self.sources.get(&value) {
+                if let Some(TensorStorage::Memory(var)) = self.sources.get(&value) {
                     self.b.push(StmtKind::Free(*var));
                 }
             }
         }
     }
 
-    fn op(&mut self, kind: &'a OpKind, results: &[Value]) {
+    fn op(&mut self, kind: &'a OpKind, results: &[TensorValue]) {
         match kind {
             OpKind::Constant(constant) => self.constant(constant, results[0]),
             OpKind::Structured(op) => match self.dispatches.get(&results[0]) {
@@ -329,8 +340,8 @@ impl<'a> Host<'a> {
     fn assert(&mut self, assertion: &RunAssertion) {
         let condition = self.as_scalar(assertion.condition);
         let pieces = assertion.message.iter().map(|piece| match piece {
-            MessagePiece::Text(text) => Part::Text(text.clone()),
-            MessagePiece::Value(value) => Part::Value(self.as_scalar(*value)),
+            MessagePiece::Text(text) => MessageSegment::Text(text.clone()),
+            MessagePiece::Value(value) => MessageSegment::Value(self.as_scalar(*value)),
         });
         let parts = pieces.collect();
         let message = self.b.message(MessageData {
@@ -340,15 +351,17 @@ impl<'a> Host<'a> {
         self.b.push(StmtKind::Assert { condition, message });
     }
 
-    fn constant(&mut self, constant: &'a Constant, result: Value) {
+    fn constant(&mut self, constant: &'a TensorConstant, result: TensorValue) {
         if self.is_host[result.index()] {
             let to = self.declare(result);
-            let literal = Literal::new(constant.ty.element, constant.bits(0));
+            let literal = ScalarLiteral::new(constant.ty.element, constant.bits(0));
             let literal = self.b.literal(literal);
             self.b.assign(to, literal);
             return;
         }
-        let global = self.b.global("constant", Type::Memory(Space::Device));
+        let global = self
+            .b
+            .global("constant", VariableType::Memory(MemorySpace::Device));
         self.bind(result, global);
         self.constants.push((global, constant));
     }
@@ -365,8 +378,10 @@ impl<'a> Host<'a> {
             let length = self.b.i64(count as i64);
             let bytes = self.b.i64((count * ty.size()) as i64);
             self.b.push(StmtKind::Alloc { to, bytes });
-            let host = self.b.declare("data", Type::Memory(Space::Host), false);
-            let values = (0..count as usize).map(|at| Literal::new(ty, constant.bits(at)));
+            let host = self
+                .b
+                .declare("data", VariableType::Memory(MemorySpace::Host), false);
+            let values = (0..count as usize).map(|at| ScalarLiteral::new(ty, constant.bits(at)));
             let data = Box::new(StaticData {
                 ty,
                 values: values.collect(),
@@ -380,15 +395,15 @@ impl<'a> Host<'a> {
     }
 
     /// Copies a block of elements.
-    fn copy(&mut self, to: Var, from: Var, ty: Scalar, count: Expr) {
+    fn copy(&mut self, to: VarId, from: VarId, ty: ScalarType, count: ExprId) {
         let shape = vec![count];
-        let mut side = |memory| Side {
+        let mut side = |memory| CopyOperand {
             memory,
             offset: self.b.i64(0),
             strides: vec![self.b.i64(1)],
         };
         let (to, from) = (side(to), side(from));
-        self.b.push(StmtKind::Copy(Box::new(Copy {
+        self.b.push(StmtKind::Copy(Box::new(CopyStmt {
             ty,
             shape,
             to,
@@ -397,13 +412,13 @@ impl<'a> Host<'a> {
     }
 
     /// Gives a value what another has.
-    fn alias(&mut self, to: Value, from: Value) {
+    fn alias(&mut self, to: TensorValue, from: TensorValue) {
         let var = self.declare(to);
         self.give(to, var, from);
     }
 
     /// Sets a variable that holds one value to another.
-    fn give(&mut self, to: Value, var: Var, from: Value) {
+    fn give(&mut self, to: TensorValue, var: VarId, from: TensorValue) {
         if self.is_host[to.index()] {
             let scalar = self.as_scalar(from);
             self.b.assign(var, scalar);
@@ -414,9 +429,9 @@ impl<'a> Host<'a> {
     }
 
     /// Scalar arithmetic.
-    fn scalars(&mut self, op: &Structured, results: &[Value]) {
-        let vars: Vec<Var> = results.iter().map(|v| self.declare(*v)).collect();
-        let mut e = Emitter::new(&mut self.b);
+    fn scalars(&mut self, op: &StructuredOp, results: &[TensorValue]) {
+        let vars: Vec<VarId> = results.iter().map(|v| self.declare(*v)).collect();
+        let mut e = NodeEmitter::new(&mut self.b);
         e.sources = self.sources.clone();
         let roots: Vec<_> = op.yields.iter().map(|y| y.value).collect();
         let roots = e.body.import(&op.body, &roots, |_, _, _| None);
@@ -427,10 +442,10 @@ impl<'a> Host<'a> {
     }
 
     /// Memory for results, with what is scattered into.
-    fn allocate_results(&mut self, op: &Structured, results: &[Value]) {
+    fn allocate_results(&mut self, op: &StructuredOp, results: &[TensorValue]) {
         for (result, written) in results.iter().zip(&op.yields) {
             let to = self.allocate(*result);
-            if let Destination::Scatter { base, .. } = written.destination {
+            if let YieldDestination::Scatter { base, .. } = written.destination {
                 let from = self.as_memory(base);
                 let ty = self.function.ty(base).element;
                 let count = self.elements(base);
@@ -439,8 +454,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn launch(&mut self, dispatch: &Dispatch) {
-        let looks_back = dispatch.strategy == Strategy::LookBack;
+    fn launch(&mut self, dispatch: &TensorDispatch) {
+        let looks_back = dispatch.strategy == ScheduleStrategy::LookBack;
         let progress = looks_back.then(|| self.progress(dispatch));
         let progress = progress.as_ref();
         let data = kernel::lower(
@@ -458,16 +473,22 @@ impl<'a> Host<'a> {
     }
 
     /// Memory for a scan that looks back.
-    fn progress(&mut self, dispatch: &Dispatch) -> kernel::Progress {
+    fn progress(&mut self, dispatch: &TensorDispatch) -> kernel::LookBackStatus {
         let number = self.dispatches.len() + self.behind.len();
         let number = self.b.later_kernel(number);
-        let (progress, kernel) = kernel::Progress::new(&mut self.b, dispatch, number);
+        let (progress, kernel) = kernel::LookBackStatus::new(&mut self.b, dispatch, number);
         self.behind.push(kernel);
         progress
     }
 
-    fn choose(&mut self, condition: Value, then: Block, otherwise: Block, results: &[Value]) {
-        let vars: Vec<Var> = results.iter().map(|v| self.declare(*v)).collect();
+    fn choose(
+        &mut self,
+        condition: TensorValue,
+        then: TensorBlock,
+        otherwise: TensorBlock,
+        results: &[TensorValue],
+    ) {
+        let vars: Vec<VarId> = results.iter().map(|v| self.declare(*v)).collect();
         let condition = self.as_scalar(condition);
         let [then, otherwise] = [then, otherwise].map(|block| {
             self.b.begin_block();
@@ -486,8 +507,14 @@ impl<'a> Host<'a> {
     }
 
     /// A loop that asks its condition at the beginning of each round.
-    fn repeat(&mut self, initial: &[Value], condition: Block, body: Block, results: &[Value]) {
-        let vars: Vec<Var> = results.iter().map(|v| self.declare(*v)).collect();
+    fn repeat(
+        &mut self,
+        initial: &[TensorValue],
+        condition: TensorBlock,
+        body: TensorBlock,
+        results: &[TensorValue],
+    ) {
+        let vars: Vec<VarId> = results.iter().map(|v| self.declare(*v)).collect();
         for ((result, var), from) in results.iter().zip(&vars).zip(initial) {
             self.give(*result, *var, *from);
         }
@@ -497,8 +524,10 @@ impl<'a> Host<'a> {
                 self.bind(*parameter, *var);
             }
         }
-        let on = self.b.declare("on", Type::Scalar(Scalar::Bool), false);
-        let [yes, no] = [1, 0].map(|bit| self.b.literal(Literal::new(Scalar::Bool, bit)));
+        let on = self
+            .b
+            .declare("on", VariableType::Scalar(ScalarType::Bool), false);
+        let [yes, no] = [1, 0].map(|bit| self.b.literal(ScalarLiteral::new(ScalarType::Bool, bit)));
         self.b.assign(on, yes);
         self.b.begin_block();
         self.block(condition);
@@ -524,7 +553,7 @@ impl<'a> Host<'a> {
     }
 
     /// Gives all carried values their next ones at once.
-    fn next_round(&mut self, body: Block, vars: &[Var]) {
+    fn next_round(&mut self, body: TensorBlock, vars: &[VarId]) {
         let data = self.function.block(body);
         let mut next = Vec::new();
         for (parameter, result) in data.parameters.iter().zip(&data.results) {
@@ -535,7 +564,7 @@ impl<'a> Host<'a> {
         }
         for ((ty, from), to) in next.into_iter().zip(vars) {
             match ty {
-                Type::Scalar(_) => {
+                VariableType::Scalar(_) => {
                     let value = self.b.value(from);
                     self.b.assign(*to, value);
                 }

@@ -1,18 +1,20 @@
 //! When tensors are used for the last time.
 
-use crate::ir::{Block, Function, OpKind, Value};
+use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
 use rustc_hash::FxHashMap;
 
 /// Values by the operation of their own block after which nothing uses them. Results of blocks and
 /// constants, which the program keeps, are not among them.
-pub(super) fn last_uses(function: &Function) -> FxHashMap<(Block, usize), Vec<Value>> {
-    let mut last = Last {
+pub(super) fn last_uses(
+    function: &TensorFunction,
+) -> FxHashMap<(TensorBlock, usize), Vec<TensorValue>> {
+    let mut last = TensorLastUses {
         function,
         made_in: made_in(function),
         at: vec![None; function.value_count()],
     };
     last.block(function.body(), &mut Vec::new());
-    let mut lists: FxHashMap<(Block, usize), Vec<Value>> = FxHashMap::default();
+    let mut lists: FxHashMap<(TensorBlock, usize), Vec<TensorValue>> = FxHashMap::default();
     let mut kept = vec![false; function.value_count()];
     for block in function.block_ids() {
         for result in &function.block(block).results {
@@ -26,14 +28,14 @@ pub(super) fn last_uses(function: &Function) -> FxHashMap<(Block, usize), Vec<Va
     }
     for (index, at) in last.at.iter().enumerate() {
         if let (Some(at), false) = (at, kept[index]) {
-            lists.entry(*at).or_default().push(Value::new(index));
+            lists.entry(*at).or_default().push(TensorValue::new(index));
         }
     }
     lists
 }
 
 /// The block whose operations make each value; parameters are nobody's to free.
-fn made_in(function: &Function) -> Vec<Option<Block>> {
+fn made_in(function: &TensorFunction) -> Vec<Option<TensorBlock>> {
     let mut made_in = vec![None; function.value_count()];
     for block in function.block_ids() {
         for op in &function.block(block).ops {
@@ -45,15 +47,15 @@ fn made_in(function: &Function) -> Vec<Option<Block>> {
     made_in
 }
 
-struct Last<'a> {
-    function: &'a Function,
-    made_in: Vec<Option<Block>>,
-    at: Vec<Option<(Block, usize)>>,
+struct TensorLastUses<'a> {
+    function: &'a TensorFunction,
+    made_in: Vec<Option<TensorBlock>>,
+    at: Vec<Option<(TensorBlock, usize)>>,
 }
 
-impl Last<'_> {
+impl TensorLastUses<'_> {
     /// Visits operations in order; `around` has the operations that contain the block.
-    fn block(&mut self, block: Block, around: &mut Vec<(Block, usize)>) {
+    fn block(&mut self, block: TensorBlock, around: &mut Vec<(TensorBlock, usize)>) {
         let data = self.function.block(block);
         for (at, op) in data.ops.iter().enumerate() {
             around.push((block, at));
@@ -74,7 +76,7 @@ impl Last<'_> {
     }
 
     /// A use counts at the operation of the block that made the value.
-    fn used(&mut self, value: Value, around: &[(Block, usize)]) {
+    fn used(&mut self, value: TensorValue, around: &[(TensorBlock, usize)]) {
         let Some(home) = self.made_in[value.index()] else {
             return;
         };
@@ -87,7 +89,7 @@ impl Last<'_> {
 /// Bytes of the tensors that a function makes, as far as their sizes are known. What arguments, constants
 /// and scalars of the host take is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct TensorMemoryUse {
     /// Of all of them.
     pub made: u64,
     /// Most that are there at once, since memory goes on to what comes after the last use.
@@ -95,38 +97,38 @@ pub struct Memory {
 }
 
 /// What the tensors of a function take; of loops, what one round makes.
-pub fn memory(function: &Function) -> Memory {
-    let mut count = Count {
+pub fn memory(function: &TensorFunction) -> TensorMemoryUse {
+    let mut count = TensorMemoryCounter {
         function,
         is_host: super::placement::placement(function),
         last: last_uses(function),
-        roots: (0..function.value_count()).map(Value::new).collect(),
+        roots: (0..function.value_count()).map(TensorValue::new).collect(),
         users: vec![0; function.value_count()],
         live: 0,
-        memory: Memory::default(),
+        memory: TensorMemoryUse::default(),
     };
     count.block(function.body());
     count.memory
 }
 
-struct Count<'a> {
-    function: &'a Function,
+struct TensorMemoryCounter<'a> {
+    function: &'a TensorFunction,
     is_host: Vec<bool>,
-    last: FxHashMap<(Block, usize), Vec<Value>>,
+    last: FxHashMap<(TensorBlock, usize), Vec<TensorValue>>,
     /// The tensor whose memory each value has, and how many values have that of each.
-    roots: Vec<Value>,
+    roots: Vec<TensorValue>,
     users: Vec<u32>,
     live: u64,
-    memory: Memory,
+    memory: TensorMemoryUse,
 }
 
-impl Count<'_> {
-    fn bytes(&self, value: Value) -> u64 {
+impl TensorMemoryCounter<'_> {
+    fn bytes(&self, value: TensorValue) -> u64 {
         let ty = self.function.ty(value);
         ty.elements().unwrap_or(0).saturating_mul(ty.element.size())
     }
 
-    fn block(&mut self, block: Block) {
+    fn block(&mut self, block: TensorBlock) {
         let function = self.function;
         for (at, op) in function.block(block).ops.iter().enumerate() {
             match &op.kind {
@@ -151,7 +153,7 @@ impl Count<'_> {
         }
     }
 
-    fn make(&mut self, value: Value) {
+    fn make(&mut self, value: TensorValue) {
         if self.is_host[value.index()] {
             return;
         }
@@ -162,7 +164,7 @@ impl Count<'_> {
         self.memory.peak = self.memory.peak.max(self.live);
     }
 
-    fn forget(&mut self, value: Value) {
+    fn forget(&mut self, value: TensorValue) {
         let root = self.roots[value.index()];
         let users = &mut self.users[root.index()];
         let was_last = *users == 1;

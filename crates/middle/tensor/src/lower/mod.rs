@@ -11,23 +11,23 @@ mod placement;
 mod vectors;
 mod write;
 
-pub use lifetime::{Memory, memory};
+pub use lifetime::{TensorMemoryUse, memory};
 
-use crate::ir::{Block, Function, OpKind, Structured, Value};
-use crate::schedule::{self, Dispatch, Profile, Tuning};
+use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
+use crate::schedule::{self, DispatchTuning, ScheduleProfile, TensorDispatch};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
-use spirula_kernel::ir::Program;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_kernel::ir::KernelProgram;
 
 /// Forms the dispatches of a function, in the order of its operations.
 ///
 /// # Errors
 /// When an operation has too many axes.
 pub fn dispatches(
-    function: &Function,
-    profile: Profile,
-    tuning: &Tuning,
-) -> Result<Vec<Dispatch>, Diagnostic> {
+    function: &TensorFunction,
+    profile: ScheduleProfile,
+    tuning: &DispatchTuning,
+) -> Result<Vec<TensorDispatch>, SourceDiagnostic> {
     let is_host = placement::placement(function);
     let mut dispatches = Vec::new();
     form(
@@ -41,12 +41,12 @@ pub fn dispatches(
 }
 
 fn form(
-    function: &Function,
-    block: Block,
+    function: &TensorFunction,
+    block: TensorBlock,
     is_host: &[bool],
-    (profile, tuning): (Profile, &Tuning),
-    dispatches: &mut Vec<Dispatch>,
-) -> Result<(), Diagnostic> {
+    (profile, tuning): (ScheduleProfile, &DispatchTuning),
+    dispatches: &mut Vec<TensorDispatch>,
+) -> Result<(), SourceDiagnostic> {
     for op in &function.block(block).ops {
         for inner in op.kind.blocks() {
             form(function, inner, is_host, (profile, tuning), dispatches)?;
@@ -54,7 +54,7 @@ fn form(
         let OpKind::Structured(structured) = &op.kind else {
             continue;
         };
-        let structured: &Structured = structured;
+        let structured: &StructuredOp = structured;
         let on_device = op.results.iter().any(|v| !is_host[v.index()]);
         if on_device && !structured.is_empty() {
             let name = format!("{}.{}", function.name, dispatches.len());
@@ -66,8 +66,8 @@ fn form(
 }
 
 /// A function with its scheduled dispatches as a program.
-pub fn lower(function: &Function, dispatches: Vec<Dispatch>) -> Program {
+pub fn lower(function: &TensorFunction, dispatches: Vec<TensorDispatch>) -> KernelProgram {
     let keyed = dispatches.into_iter().map(|d| (d.results[0], d));
-    let keyed: FxHashMap<Value, Dispatch> = keyed.collect();
+    let keyed: FxHashMap<TensorValue, TensorDispatch> = keyed.collect();
     host::lower(function, &keyed)
 }

@@ -3,11 +3,11 @@
 //! Parameters, constants and what is computed of them are; what is folded or read from memory is in
 //! the device's memory. What a loop or a branch gives is a scalar if all that it may be are.
 
-use crate::ir::{Block, Function, NodeData, OpKind, Structured, Value};
+use crate::ir::{NodeData, OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
 
 /// Whether each value is a scalar of the host.
-pub(super) fn placement(function: &Function) -> Vec<bool> {
-    let values = (0..function.value_count()).map(Value::new);
+pub(super) fn placement(function: &TensorFunction) -> Vec<bool> {
+    let values = (0..function.value_count()).map(TensorValue::new);
     let mut host: Vec<bool> = values.map(|v| function.ty(v).rank() == 0).collect();
     // Values only ever leave the host, so this ends; each sweep carries a change through one loop.
     while sweep(function, function.body(), &mut host) {}
@@ -15,7 +15,7 @@ pub(super) fn placement(function: &Function) -> Vec<bool> {
 }
 
 /// Moves what cannot be on the host to the device. Whether something moved.
-fn sweep(function: &Function, block: Block, host: &mut [bool]) -> bool {
+fn sweep(function: &TensorFunction, block: TensorBlock, host: &mut [bool]) -> bool {
     let mut moved = false;
     for op in &function.block(block).ops {
         for inner in op.kind.blocks() {
@@ -57,11 +57,11 @@ fn sweep(function: &Function, block: Block, host: &mut [bool]) -> bool {
     moved
 }
 
-fn stay(values: &[Value], host: &[bool]) -> Vec<bool> {
+fn stay(values: &[TensorValue], host: &[bool]) -> Vec<bool> {
     values.iter().map(|v| host[v.index()]).collect()
 }
 
-fn demote(values: &[Value], stays: impl Fn(usize) -> bool, host: &mut [bool]) -> bool {
+fn demote(values: &[TensorValue], stays: impl Fn(usize) -> bool, host: &mut [bool]) -> bool {
     let mut moved = false;
     for (at, value) in values.iter().enumerate() {
         if host[value.index()] && !stays(at) {
@@ -73,7 +73,7 @@ fn demote(values: &[Value], stays: impl Fn(usize) -> bool, host: &mut [bool]) ->
 }
 
 /// Whether an operation is scalar arithmetic on scalars of the host.
-fn is_scalar(op: &Structured, host: &[bool]) -> bool {
+fn is_scalar(op: &StructuredOp, host: &[bool]) -> bool {
     let on_host = |node| match op.body.node(node) {
         NodeData::Element(value, _) | NodeData::Size(value) => host[value.index()],
         _ => true,

@@ -3,30 +3,30 @@
 //! Points that lie next to each other read and write elements that often do, too. Those that begin at a
 //! multiple of 16 bytes are accessed as one vector.
 
-use super::emit::{Emitter, Source};
-use super::write::Place;
-use crate::ir::{Affine, Node, NodeData, Value};
+use super::emit::{NodeEmitter, TensorStorage};
+use super::write::ElementWrite;
+use crate::ir::{AffineSum, NodeData, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirula_kernel::ir::{Element, StmtKind, Type, Var};
+use spirula_kernel::ir::{MemoryElement, StmtKind, VarId, VariableType};
 
 /// Bytes of a vector.
 const BYTES: u64 = 16;
 
 /// Elements at places that differ by a constant.
-type Family = (Value, SmallVec<[(Node, i64); 4]>);
+type ElementGroupKey = (TensorValue, SmallVec<[(ScalarNode, i64); 4]>);
 
-impl Emitter<'_> {
+impl NodeEmitter<'_> {
     /// Reads elements that some roots need whatever the conditions, as vectors where they lie so. The
-    /// others are left to [`Emitter::emit`].
-    pub fn widen(&mut self, roots: &[Node]) {
+    /// others are left to [`NodeEmitter::emit`].
+    pub fn widen(&mut self, roots: &[ScalarNode]) {
         for (memory, index, nodes) in self.runs(roots) {
             let ty = self.body.ty(nodes[0]);
-            let vars: Vec<Var> = nodes
+            let vars: Vec<VarId> = nodes
                 .iter()
-                .map(|_| self.b.declare("x", Type::Scalar(ty), false))
+                .map(|_| self.b.declare("x", VariableType::Scalar(ty), false))
                 .collect();
-            let from = Element {
+            let from = MemoryElement {
                 memory,
                 ty,
                 index: self.emit(&[index])[0],
@@ -42,11 +42,11 @@ impl Emitter<'_> {
     }
 
     /// Runs of elements that can be vectors: their memory, the index of the first, and all of them.
-    fn runs(&mut self, roots: &[Node]) -> Vec<(Var, Node, Vec<Node>)> {
-        let mut families: FxHashMap<Family, usize> = FxHashMap::default();
-        let mut members: Vec<Vec<(i64, Node, Node)>> = Vec::new();
+    fn runs(&mut self, roots: &[ScalarNode]) -> Vec<(VarId, ScalarNode, Vec<ScalarNode>)> {
+        let mut families: FxHashMap<ElementGroupKey, usize> = FxHashMap::default();
+        let mut members: Vec<Vec<(i64, ScalarNode, ScalarNode)>> = Vec::new();
         for (node, value, index) in self.wanted(roots) {
-            let sum = Affine::of(&self.body, index);
+            let sum = AffineSum::of(&self.body, index);
             let next = members.len();
             let family = *families.entry((value, sum.terms)).or_insert(next);
             if family == next {
@@ -61,11 +61,11 @@ impl Emitter<'_> {
             let NodeData::Element(value, _) = self.body.node(first) else {
                 continue;
             };
-            let Some(Source::Memory(memory)) = self.sources.get(value).copied() else {
+            let Some(TensorStorage::Memory(memory)) = self.sources.get(value).copied() else {
                 continue;
             };
             let count = (BYTES / self.body.ty(first).size().max(1)) as i64;
-            let terms = Affine::of(&self.body, index).terms;
+            let terms = AffineSum::of(&self.body, index).terms;
             if count < 2 || terms.iter().any(|(_, factor)| factor % count != 0) {
                 continue;
             }
@@ -84,7 +84,7 @@ impl Emitter<'_> {
 
 /// Writes results at several points, as vectors where they lie so, from the first to the last or the other way round. The
 /// conditions of all hold; their values are known already.
-pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
+pub(super) fn write(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
     let mut at = 0;
     while at < places.len() {
         let size = e.body.ty(places[at].value).size().max(1);
@@ -92,9 +92,9 @@ pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
         let next = places.get(at..at + count).filter(|_| count > 1);
         match next.and_then(|places| run(e, places)) {
             Some(run) => {
-                let nodes: Vec<Node> = run.iter().map(|p| p.value).collect();
+                let nodes: Vec<ScalarNode> = run.iter().map(|p| p.value).collect();
                 let values = e.emit(&nodes).into();
-                let to = Element {
+                let to = MemoryElement {
                     memory: run[0].memory,
                     ty: e.body.ty(run[0].value),
                     index: e.emit(&[run[0].at])[0],
@@ -112,18 +112,18 @@ pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
 }
 
 /// Places in the order in which they lie next to each other, if they do.
-fn run<'p>(e: &Emitter<'_>, places: &'p [Place]) -> Option<Vec<&'p Place>> {
-    let forward: Vec<&Place> = places.iter().collect();
+fn run<'p>(e: &NodeEmitter<'_>, places: &'p [ElementWrite]) -> Option<Vec<&'p ElementWrite>> {
+    let forward: Vec<&ElementWrite> = places.iter().collect();
     if is_run(e, &forward) {
         return Some(forward);
     }
-    let backward: Vec<&Place> = places.iter().rev().collect();
+    let backward: Vec<&ElementWrite> = places.iter().rev().collect();
     is_run(e, &backward).then_some(backward)
 }
 
 /// Whether places lie next to each other, at a multiple of their number.
-fn is_run(e: &Emitter<'_>, places: &[&Place]) -> bool {
-    let first = Affine::of(&e.body, places[0].at);
+fn is_run(e: &NodeEmitter<'_>, places: &[&ElementWrite]) -> bool {
+    let first = AffineSum::of(&e.body, places[0].at);
     let count = places.len() as i64;
     let is_even = first.constant % count == 0 && first.terms.iter().all(|(_, f)| f % count == 0);
     is_even
@@ -135,6 +135,6 @@ fn is_run(e: &Emitter<'_>, places: &[&Place]) -> bool {
                 && place.combiner.is_none()
                 && !place.contended
                 && is_plain
-                && Affine::of(&e.body, place.at) == expected
+                && AffineSum::of(&e.body, place.at) == expected
         })
 }

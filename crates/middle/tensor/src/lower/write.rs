@@ -1,34 +1,34 @@
 //! Writing elements.
 
-use super::emit::Emitter;
-use crate::ir::{Combiner, Node};
+use super::emit::NodeEmitter;
+use crate::ir::{ScalarCombiner, ScalarNode};
 use crate::schedule::atomic;
-use spirula_kernel::ir::{Atomic, Element, Expr, StmtKind, Type, Var};
-use spirula_program::Scalar;
+use spirula_kernel::ir::{AtomicStmt, ExprId, MemoryElement, StmtKind, VarId, VariableType};
+use spirula_program::ScalarType;
 
 /// An element to be written.
-pub(super) struct Place {
+pub(super) struct ElementWrite {
     /// What.
-    pub value: Node,
+    pub value: ScalarNode,
     /// Where.
-    pub memory: Var,
+    pub memory: VarId,
     /// Whether it is written at all.
-    pub inside: Node,
+    pub inside: ScalarNode,
     /// Its place in memory.
-    pub at: Node,
+    pub at: ScalarNode,
     /// How what is there and the value are combined.
-    pub combiner: Option<Combiner>,
+    pub combiner: Option<ScalarCombiner>,
     /// Whether other invocations may write the same element: one value stays, and which is open.
     pub contended: bool,
 }
 
-impl Place {
+impl ElementWrite {
     /// Writes what was put into a variable before in the place of the value.
-    pub fn write_held(&self, e: &mut Emitter<'_>, held: Var) {
+    pub fn write_held(&self, e: &mut NodeEmitter<'_>, held: VarId) {
         e.when(self.inside, |e| {
             let index = e.emit(&[self.at])[0];
             let value = e.b.value(held);
-            let to = Element {
+            let to = MemoryElement {
                 memory: self.memory,
                 ty: e.body.ty(self.value),
                 index,
@@ -38,12 +38,12 @@ impl Place {
         });
     }
 
-    pub fn write(&self, e: &mut Emitter<'_>) {
+    pub fn write(&self, e: &mut NodeEmitter<'_>) {
         e.when(self.inside, |e| {
             let emitted = e.emit(&[self.at, self.value]);
             let (index, value) = (emitted[0], emitted[1]);
             let ty = e.body.ty(self.value);
-            let element = Element {
+            let element = MemoryElement {
                 memory: self.memory,
                 ty,
                 index,
@@ -59,10 +59,15 @@ impl Place {
 
 /// Combines an element with a value: at once where there is an operation for it, else by reading and
 /// writing, in a kernel of one invocation.
-fn combine(e: &mut Emitter<'_>, element: Element, combiner: &Combiner, value: Expr) {
+fn combine(
+    e: &mut NodeEmitter<'_>,
+    element: MemoryElement,
+    combiner: &ScalarCombiner,
+    value: ExprId,
+) {
     if let Some(op) = combiner.operator().and_then(|op| atomic(op, element.ty)) {
-        let old = e.b.declare("old", Type::Scalar(element.ty), false);
-        e.b.push(StmtKind::Atomic(Box::new(Atomic {
+        let old = e.b.declare("old", VariableType::Scalar(element.ty), false);
+        e.b.push(StmtKind::Atomic(Box::new(AtomicStmt {
             op,
             element,
             value,
@@ -71,7 +76,7 @@ fn combine(e: &mut Emitter<'_>, element: Element, combiner: &Combiner, value: Ex
         })));
         return;
     }
-    let old = e.b.declare("old", Type::Scalar(element.ty), false);
+    let old = e.b.declare("old", VariableType::Scalar(element.ty), false);
     e.b.push(StmtKind::Read {
         to: old,
         from: element,
@@ -85,19 +90,19 @@ fn combine(e: &mut Emitter<'_>, element: Element, combiner: &Combiner, value: Ex
 }
 
 /// Accumulators in the workgroup's memory, one array each.
-pub(super) struct Writer<'a> {
-    types: &'a [Scalar],
-    memory: &'a [Var],
+pub(super) struct AccumulatorArrays<'a> {
+    types: &'a [ScalarType],
+    memory: &'a [VarId],
 }
 
-impl<'a> Writer<'a> {
-    pub fn new(types: &'a [Scalar], memory: &'a [Var]) -> Self {
-        Writer { types, memory }
+impl<'a> AccumulatorArrays<'a> {
+    pub fn new(types: &'a [ScalarType], memory: &'a [VarId]) -> Self {
+        AccumulatorArrays { types, memory }
     }
 
-    fn elements(&self, index: Expr) -> impl Iterator<Item = Element> + '_ {
+    fn elements(&self, index: ExprId) -> impl Iterator<Item = MemoryElement> + '_ {
         let arrays = self.types.iter().zip(self.memory);
-        arrays.map(move |(ty, memory)| Element {
+        arrays.map(move |(ty, memory)| MemoryElement {
             memory: *memory,
             ty: *ty,
             index,
@@ -106,7 +111,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes one element of each.
-    pub fn all(&self, e: &mut Emitter<'_>, at: Node, vars: &[Var]) {
+    pub fn all(&self, e: &mut NodeEmitter<'_>, at: ScalarNode, vars: &[VarId]) {
         let index = e.emit(&[at])[0];
         for (to, var) in self.elements(index).zip(vars) {
             let value = e.b.value(*var);
@@ -115,11 +120,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Reads one element of each.
-    pub fn read(&self, e: &mut Emitter<'_>, at: Node) -> Vec<Expr> {
+    pub fn read(&self, e: &mut NodeEmitter<'_>, at: ScalarNode) -> Vec<ExprId> {
         let index = e.emit(&[at])[0];
         let mut values = Vec::new();
         for from in self.elements(index) {
-            let to = e.b.declare("other", Type::Scalar(from.ty), false);
+            let to = e.b.declare("other", VariableType::Scalar(from.ty), false);
             e.b.push(StmtKind::Read { to, from });
             values.push(e.b.value(to));
         }

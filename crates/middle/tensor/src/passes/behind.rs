@@ -5,9 +5,10 @@
 //! optimiser behind a gradient. The map may have the axes in another order, in which the results are then
 //! written, and axes of size 1 make no difference.
 
-use super::uses::{At, Uses};
+use super::uses::{TensorOpPosition, TensorUses};
 use crate::ir::{
-    AxisKind, Destination, Dim, Function, Node, NodeData, OpKind, Structured, Value, Yield,
+    AxisKind, DimExtent, NodeData, OpKind, ScalarNode, StructuredOp, StructuredYield,
+    TensorFunction, TensorValue, YieldDestination,
 };
 
 /// Most nodes that are computed behind a fold: an invocation that has several points of a tile computes
@@ -15,18 +16,22 @@ use crate::ir::{
 const NODES: usize = 192;
 
 /// Whether what an operation computes behind its folds, if it has some, is not too much.
-pub(super) fn is_small(op: &Structured) -> bool {
-    let yields: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+pub(super) fn is_small(op: &StructuredOp) -> bool {
+    let yields: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
     let is_needed = op.body.reachable(&yields).into_iter();
     op.reductions.is_empty() || is_needed.filter(|needed| *needed).count() <= NODES
 }
 
 /// A map with the fold whose results it alone reads, if there is one.
-pub(super) fn joined(function: &Function, uses: &Uses, (block, at): At) -> Option<Structured> {
+pub(super) fn joined(
+    function: &TensorFunction,
+    uses: &TensorUses,
+    (block, at): TensorOpPosition,
+) -> Option<StructuredOp> {
     let OpKind::Structured(map) = &function.block(block).ops[at].kind else {
         return None;
     };
-    let map: &Structured = map;
+    let map: &StructuredOp = map;
     if !map.is_map() {
         return None;
     }
@@ -48,8 +53,12 @@ pub(super) fn joined(function: &Function, uses: &Uses, (block, at): At) -> Optio
 }
 
 /// A fold and the map that follows it over the map's axes and those that are folded.
-fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Structured> {
-    let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
+fn behind(
+    map: &StructuredOp,
+    fold: &StructuredOp,
+    results: &[TensorValue],
+) -> Option<StructuredOp> {
+    let at_point = |y: &StructuredYield| matches!(y.destination, YieldDestination::Point);
     if fold.reductions.is_empty() || !fold.yields.iter().all(at_point) {
         return None;
     }
@@ -57,8 +66,8 @@ fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Stru
     if !reads_at_point(map, results, &axes) {
         return None;
     }
-    let mut joined = Structured::default();
-    let own: Vec<Node> = map
+    let mut joined = StructuredOp::default();
+    let own: Vec<ScalarNode> = map
         .axes
         .iter()
         .map(|axis| joined.axis(axis.extent, AxisKind::Parallel))
@@ -82,7 +91,7 @@ fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Stru
     let mut copies = copies.into_iter();
     let mut folded = fold.clone();
     folded.replace_roots(|_| copies.next());
-    let roots: Vec<Node> = map.yields.iter().map(|y| y.value).collect();
+    let roots: Vec<ScalarNode> = map.yields.iter().map(|y| y.value).collect();
     let values = body.import(&map.body, &roots, |_, _, data| {
         let NodeData::Element(read, _) = data else {
             return None;
@@ -99,8 +108,12 @@ fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Stru
 
 /// For each parallel axis of a fold the axis of a map that is it, as the map reads one of the results;
 /// none for those of size 1.
-fn matched(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Vec<Option<usize>>> {
-    let is_wide = |extent: Dim| extent != Dim::Static(1);
+fn matched(
+    map: &StructuredOp,
+    fold: &StructuredOp,
+    results: &[TensorValue],
+) -> Option<Vec<Option<usize>>> {
+    let is_wide = |extent: DimExtent| extent != DimExtent::Static(1);
     let mut nodes = map.body.ids();
     let position = nodes.find_map(|node| match map.body.node(node) {
         NodeData::Element(read, position) if results.contains(read) => Some(position),
@@ -123,7 +136,7 @@ fn matched(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Vec
 }
 
 /// Whether a map reads tensors only at its own point, of which the axes are given.
-fn reads_at_point(map: &Structured, values: &[Value], axes: &[Option<usize>]) -> bool {
+fn reads_at_point(map: &StructuredOp, values: &[TensorValue], axes: &[Option<usize>]) -> bool {
     map.body.ids().all(|node| match map.body.node(node) {
         NodeData::Element(read, position) if values.contains(read) => {
             let mut pairs = position.iter().zip(axes);

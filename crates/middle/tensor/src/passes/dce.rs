@@ -3,10 +3,10 @@
 //! Loops are kept: that one ends is nothing that is known here. So are assertions, and branches that
 //! have either.
 
-use crate::ir::{Function, Op, OpKind, Value};
+use crate::ir::{OpKind, TensorFunction, TensorOp, TensorValue};
 
 /// Marks what is used from the end of each block backwards, then removes the rest.
-pub(super) fn run(function: &mut Function) {
+pub(super) fn run(function: &mut TensorFunction) {
     let mut live = vec![false; function.value_count()];
     for demand in &function.demands {
         let sizes = demand.sizes.iter().filter_map(|dim| dim.value());
@@ -22,7 +22,7 @@ pub(super) fn run(function: &mut Function) {
 }
 
 /// Whether each block has, at any depth, an operation that matters without its results.
-fn blocks_with_effects(function: &Function) -> Vec<bool> {
+fn blocks_with_effects(function: &TensorFunction) -> Vec<bool> {
     let mut effects = vec![false; function.block_ids().count()];
     let ids: Vec<_> = function.block_ids().collect();
     // Blocks within stand after those around them.
@@ -38,7 +38,7 @@ fn has_effect(kind: &OpKind, effects: &[bool]) -> bool {
 }
 
 /// A block's blocks are marked with the operation that has them, so that uses come before makers.
-fn mark(function: &Function, effects: &[bool], live: &mut [bool]) {
+fn mark(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
     let block = function.body();
     let mut open = vec![(block, function.block(block).ops.len())];
     mark_values(function, &function.block(block).results, live);
@@ -59,7 +59,7 @@ fn mark(function: &Function, effects: &[bool], live: &mut [bool]) {
 }
 
 /// Marks values and what holds their sizes.
-fn mark_values(function: &Function, values: &[Value], live: &mut [bool]) {
+fn mark_values(function: &TensorFunction, values: &[TensorValue], live: &mut [bool]) {
     for value in values {
         live[value.index()] = true;
         for size in function.ty(*value).sizes() {
@@ -68,8 +68,8 @@ fn mark_values(function: &Function, values: &[Value], live: &mut [bool]) {
     }
 }
 
-fn keep(mut op: Op, effects: &[bool], live: &[bool]) -> Option<Op> {
-    let is_live = |v: &Value| live[v.index()];
+fn keep(mut op: TensorOp, effects: &[bool], live: &[bool]) -> Option<TensorOp> {
+    let is_live = |v: &TensorValue| live[v.index()];
     if has_effect(&op.kind, effects) {
         return Some(op);
     }

@@ -7,21 +7,22 @@
 
 use super::price;
 use crate::ir::{
-    Affine, Body, Dim, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType, Value,
+    AffineSum, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
+    TensorFunction, TensorOp, TensorShape, TensorValue,
 };
-use crate::schedule::{Profile, dense_plan};
-use spirula_diagnostics::Place;
+use crate::schedule::{ScheduleProfile, dense_plan};
+use spirula_diagnostics::SourceLocation;
 use spirula_program::Op as ScalarOp;
 
 /// A factor by the positions that it is read at.
-struct Frame {
-    factor: Node,
-    positions: Vec<Position>,
+struct ConvolutionFactor {
+    factor: ScalarNode,
+    positions: Vec<WindowPosition>,
 }
 
 /// A position along a dimension: sums of indices of axes times factors.
-struct Position {
-    node: Node,
+struct WindowPosition {
+    node: ScalarNode,
     /// Axes and their factors.
     terms: Vec<(usize, i64)>,
     /// The least, and how many there are.
@@ -32,17 +33,17 @@ struct Position {
 /// Stores a factor of a product so that both are matrices in memory, where they are not and that makes them so;
 /// the operation that does.
 pub(super) fn store(
-    function: &mut Function,
-    product: &mut Structured,
-    profile: &Profile,
-    place: Place,
-) -> Option<Op> {
+    function: &mut TensorFunction,
+    product: &mut StructuredOp,
+    profile: &ScheduleProfile,
+    place: SourceLocation,
+) -> Option<TensorOp> {
     let plan = dense_plan(function, product, profile)?;
     if plan.is_in_memory(function, product) {
         return None;
     }
     for factor in plan.contraction.factors {
-        let Some(frame) = Frame::of(product, factor) else {
+        let Some(frame) = ConvolutionFactor::of(product, factor) else {
             continue;
         };
         let map = frame.map(&product.body);
@@ -50,7 +51,7 @@ pub(super) fn store(
         let element = product.body.ty(factor);
         let elements = frame.positions.iter().map(|p| p.size);
         let elements = elements.fold(1, u64::saturating_mul);
-        let stored = function.new_value(TensorType { element, shape });
+        let stored = function.new_value(DenseTensorType { element, shape });
         let framed = frame.reading(product, stored);
         let plan = dense_plan(function, &framed, profile);
         let cost = price::storing(function, (&product.body, factor), elements, profile);
@@ -60,7 +61,7 @@ pub(super) fn store(
             cost <= points && plan.is_some_and(|plan| plan.is_in_memory(function, &framed));
         if is_worth_it {
             *product = framed;
-            return Some(Op {
+            return Some(TensorOp {
                 kind: OpKind::Structured(Box::new(map)),
                 results: vec![stored],
                 place,
@@ -70,9 +71,9 @@ pub(super) fn store(
     None
 }
 
-impl Frame {
+impl ConvolutionFactor {
     /// None where the factor depends on indices otherwise.
-    fn of(op: &Structured, factor: Node) -> Option<Frame> {
+    fn of(op: &StructuredOp, factor: ScalarNode) -> Option<ConvolutionFactor> {
         let body = &op.body;
         let needed = body.reachable(&[factor]);
         let nodes = body.ids().filter(|node| needed[node.index()]);
@@ -81,19 +82,19 @@ impl Frame {
             _ => None,
         });
         let position = elements.max_by_key(|position| position.len())?;
-        let positions = position.iter().map(|node| Position::of(op, *node));
-        let positions: Vec<Position> = positions.collect::<Option<_>>()?;
+        let positions = position.iter().map(|node| WindowPosition::of(op, *node));
+        let positions: Vec<WindowPosition> = positions.collect::<Option<_>>()?;
         let moving = positions.iter().filter(|p| !p.terms.is_empty());
-        let moving: Vec<Node> = moving.map(|p| p.node).collect();
+        let moving: Vec<ScalarNode> = moving.map(|p| p.node).collect();
         let is_once = |at: usize| !moving[..at].contains(&moving[at]);
         let depends = (0..moving.len()).all(is_once) && depends_by(body, factor, &moving);
-        depends.then_some(Frame { factor, positions })
+        depends.then_some(ConvolutionFactor { factor, positions })
     }
 
     /// What makes the tensor.
-    fn map(&self, body: &Body) -> Structured {
-        let sizes = self.positions.iter().map(|p| Dim::Static(p.size));
-        let mut map = Structured::parallel(&sizes.collect::<Shape>());
+    fn map(&self, body: &NodeGraph) -> StructuredOp {
+        let sizes = self.positions.iter().map(|p| DimExtent::Static(p.size));
+        let mut map = StructuredOp::parallel(&sizes.collect::<TensorShape>());
         let point = map.point();
         let mut places = Vec::new();
         for (position, index) in self.positions.iter().zip(point) {
@@ -101,7 +102,7 @@ impl Frame {
             places.push(map.body.op(ScalarOp::Add, &[index, first]));
         }
         let values = map.body.import(body, &[self.factor], |_, node, _| {
-            let is_it = |p: &Position| p.node == node && !p.terms.is_empty();
+            let is_it = |p: &WindowPosition| p.node == node && !p.terms.is_empty();
             Some(places[self.positions.iter().position(is_it)?])
         });
         map.give(values[0]);
@@ -109,16 +110,16 @@ impl Frame {
     }
 
     /// The product that reads it.
-    fn reading(&self, op: &Structured, stored: Value) -> Structured {
+    fn reading(&self, op: &StructuredOp, stored: TensorValue) -> StructuredOp {
         let mut product = op.clone();
-        let mut body = Body::default();
+        let mut body = NodeGraph::default();
         let ty = op.body.ty(self.factor);
         let nodes = body.import(&op.body, &op.roots(), |body, node, _| {
             if node != self.factor {
                 return None;
             }
             let places = self.positions.iter().map(|p| p.place(op, body));
-            let position: Vec<Node> = places.collect();
+            let position: Vec<ScalarNode> = places.collect();
             Some(body.element(stored, ty, &position))
         });
         product.body = body;
@@ -128,10 +129,10 @@ impl Frame {
     }
 }
 
-impl Position {
+impl WindowPosition {
     /// None where it is no sum of indices, each times a factor above zero.
-    fn of(op: &Structured, node: Node) -> Option<Position> {
-        let sum = Affine::of(&op.body, node);
+    fn of(op: &StructuredOp, node: ScalarNode) -> Option<WindowPosition> {
+        let sum = AffineSum::of(&op.body, node);
         let mut terms = Vec::new();
         let mut size = 1u64;
         for (term, factor) in &sum.terms {
@@ -141,7 +142,7 @@ impl Position {
             size = size.checked_add(step.checked_mul(extent - 1)?)?;
             terms.push((axis, *factor));
         }
-        Some(Position {
+        Some(WindowPosition {
             node,
             terms,
             first: sum.constant,
@@ -150,7 +151,7 @@ impl Position {
     }
 
     /// The place in the stored tensor.
-    fn place(&self, op: &Structured, body: &mut Body) -> Node {
+    fn place(&self, op: &StructuredOp, body: &mut NodeGraph) -> ScalarNode {
         let mut sum = body.i64(0);
         for (axis, factor) in &self.terms {
             let index = body.index(*axis as u32, op.axes[*axis].extent);
@@ -163,7 +164,7 @@ impl Position {
 }
 
 /// Whether a node depends on indices by some nodes alone.
-fn depends_by(body: &Body, node: Node, by: &[Node]) -> bool {
+fn depends_by(body: &NodeGraph, node: ScalarNode, by: &[ScalarNode]) -> bool {
     let mut seen = vec![false; body.len()];
     let mut open = vec![node];
     while let Some(node) = open.pop() {

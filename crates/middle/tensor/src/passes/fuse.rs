@@ -12,9 +12,12 @@
 
 use super::behind;
 use super::price::{pays, price};
-use super::uses::{At, Uses};
-use crate::ir::{Body, Function, Node, NodeData, OpKind, Structured, TensorType, Value};
-use crate::schedule::Profile;
+use super::uses::{TensorOpPosition, TensorUses};
+use crate::ir::{
+    DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
+    TensorValue,
+};
+use crate::schedule::ScheduleProfile;
 use spirula_program::Op as ScalarOp;
 
 /// Most nodes of a fused body.
@@ -23,8 +26,8 @@ const NODES: usize = 4096;
 const OPERANDS: usize = 10;
 
 /// Fuses all blocks of a function.
-pub(super) fn run(function: &mut Function, profile: &Profile) {
-    let mut uses = Uses::of(function);
+pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
+    let mut uses = TensorUses::of(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
             // What was fused into all its readers stays until the end.
@@ -32,7 +35,7 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
             if results.iter().all(|v| uses.count(*v) == 0) {
                 continue;
             }
-            let next = |function: &Function, uses: &Uses| {
+            let next = |function: &TensorFunction, uses: &TensorUses| {
                 let fused = fuse_reads(function, uses, (block, at), profile);
                 fused.or_else(|| behind::joined(function, uses, (block, at)))
             };
@@ -45,8 +48,8 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 }
 
 /// The results of maps that were not computed where they are read since that costs more.
-pub(super) fn notes(function: &Function, profile: &Profile) -> Vec<String> {
-    let uses = Uses::of(function);
+pub(super) fn notes(function: &TensorFunction, profile: &ScheduleProfile) -> Vec<String> {
+    let uses = TensorUses::of(function);
     let mut notes = Vec::new();
     for block in function.block_ids() {
         for op in &function.block(block).ops {
@@ -73,15 +76,15 @@ pub(super) fn notes(function: &Function, profile: &Profile) -> Vec<String> {
 
 /// An operation with the producer of a tensor that it reads fused into it, if there is one.
 fn fuse_reads(
-    function: &Function,
-    uses: &Uses,
-    (block, at): At,
-    profile: &Profile,
-) -> Option<Structured> {
+    function: &TensorFunction,
+    uses: &TensorUses,
+    (block, at): TensorOpPosition,
+    profile: &ScheduleProfile,
+) -> Option<StructuredOp> {
     let OpKind::Structured(consumer) = &function.block(block).ops[at].kind else {
         return None;
     };
-    let consumer: &Structured = consumer;
+    let consumer: &StructuredOp = consumer;
     let operands = consumer.operands();
     let most = OPERANDS.max(operands.len());
     let fused = operands
@@ -97,12 +100,12 @@ fn fuse_reads(
 
 /// The consumer without reads of a value, where that pays.
 fn fused(
-    function: &Function,
-    uses: &Uses,
-    consumer: &Structured,
-    value: Value,
-    profile: &Profile,
-) -> Option<Structured> {
+    function: &TensorFunction,
+    uses: &TensorUses,
+    consumer: &StructuredOp,
+    value: TensorValue,
+    profile: &ScheduleProfile,
+) -> Option<StructuredOp> {
     let is_read =
         |node| matches!(consumer.body.node(node), NodeData::Element(read, _) if *read == value);
     if !consumer.body.ids().any(is_read) {
@@ -144,9 +147,9 @@ fn fused(
 }
 
 /// Quotients and remainders of index arithmetic.
-fn quotients(body: &Body, roots: &[Node]) -> usize {
+fn quotients(body: &NodeGraph, roots: &[ScalarNode]) -> usize {
     let needed = body.reachable(roots);
-    let is_quotient = |node: &Node| match body.applied(*node) {
+    let is_quotient = |node: &ScalarNode| match body.applied(*node) {
         Some((operator, _)) => matches!(operator.op, ScalarOp::SDiv | ScalarOp::SMod),
         None => false,
     };
@@ -156,11 +159,11 @@ fn quotients(body: &Body, roots: &[Node]) -> usize {
 
 /// The consumer with a producer's computation in place of reads of its result.
 fn inlined(
-    consumer: &Structured,
-    value: Value,
-    producer: &Structured,
+    consumer: &StructuredOp,
+    value: TensorValue,
+    producer: &StructuredOp,
     number: usize,
-) -> Structured {
+) -> StructuredOp {
     let root = producer.yields[number].value;
     rebuilt(consumer, |body, data| {
         let NodeData::Element(read, position) = data else {
@@ -179,11 +182,11 @@ fn inlined(
 
 /// The consumer reading what was reshaped.
 fn through_reshape(
-    function: &Function,
-    consumer: &Structured,
-    value: Value,
-    source: Value,
-) -> Option<Structured> {
+    function: &TensorFunction,
+    consumer: &StructuredOp,
+    value: TensorValue,
+    source: TensorValue,
+) -> Option<StructuredOp> {
     let (to, from) = (function.ty(value), function.ty(source));
     let sizes = known(to).zip(known(from))?;
     let element = from.element;
@@ -196,14 +199,19 @@ fn through_reshape(
     }))
 }
 
-fn known(ty: &TensorType) -> Option<Vec<i64>> {
+fn known(ty: &DenseTensorType) -> Option<Vec<i64>> {
     let sizes = ty.shape.iter().map(|dim| dim.known().map(|s| s as i64));
     let sizes: Option<Vec<i64>> = sizes.collect();
     sizes.filter(|sizes| !sizes.contains(&0))
 }
 
 /// A position in one shape as the position of the same element in another.
-fn reshaped(body: &mut Body, position: &[Node], from: &[i64], to: &[i64]) -> Vec<Node> {
+fn reshaped(
+    body: &mut NodeGraph,
+    position: &[ScalarNode],
+    from: &[i64],
+    to: &[i64],
+) -> Vec<ScalarNode> {
     let mut flat = body.i64(0);
     for (index, size) in position.iter().zip(from) {
         let size = body.i64(*size);
@@ -216,11 +224,11 @@ fn reshaped(body: &mut Body, position: &[Node], from: &[i64], to: &[i64]) -> Vec
 /// A structured operation over a copy of its body in which some nodes are replaced. The `replace`
 /// function sees nodes whose operands are those of the copy.
 fn rebuilt(
-    op: &Structured,
-    mut replace: impl FnMut(&mut Body, &NodeData) -> Option<Node>,
-) -> Structured {
+    op: &StructuredOp,
+    mut replace: impl FnMut(&mut NodeGraph, &NodeData) -> Option<ScalarNode>,
+) -> StructuredOp {
     let roots = op.roots();
-    let mut body = Body::default();
+    let mut body = NodeGraph::default();
     let copies = body.import(&op.body, &roots, |body, _, data| replace(body, data));
     let mut copies = copies.into_iter();
     let mut copy = op.clone();

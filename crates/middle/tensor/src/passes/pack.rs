@@ -10,11 +10,11 @@
 //! and shift all by as much.
 
 use crate::ir::{
-    AxisKind, Block, Body, Constant, Destination, Dim, Function, Node, NodeData, OpKind,
-    Structured, TensorType, Value,
+    AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
+    TensorBlock, TensorConstant, TensorFunction, TensorValue, YieldDestination,
 };
 use rustc_hash::FxHashMap;
-use spirula_program::{Literal, Op as ScalarOp, Scalar};
+use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
 
 /// Fewest elements of a constant that is packed.
 const LEAST: u64 = 4096;
@@ -28,12 +28,12 @@ const BITS: [u32; 3] = [1, 2, 4];
 
 /// How numbers are packed: as what they are above the least of them, so that none has a sign.
 #[derive(Clone, Copy)]
-struct Format {
+struct PackingFormat {
     bits: u32,
     least: i8,
 }
 
-impl Format {
+impl PackingFormat {
     /// Numbers in a word.
     fn count(self) -> u32 {
         WORD / self.bits
@@ -42,19 +42,19 @@ impl Format {
 
 /// How a constant is packed.
 #[derive(Clone, Copy)]
-struct Layout {
-    format: Format,
+struct PackingLayout {
+    format: PackingFormat,
     /// The dimension along which a word's numbers lie.
     dimension: usize,
     /// How far apart.
     apart: usize,
 }
 
-impl Layout {
+impl PackingLayout {
     /// Of a tensor of some rank.
-    fn along(dimension: usize, rank: usize, format: Format) -> Self {
+    fn along(dimension: usize, rank: usize, format: PackingFormat) -> Self {
         let is_last = dimension + 1 == rank;
-        Layout {
+        PackingLayout {
             format,
             dimension,
             apart: if is_last { SIDE } else { 1 },
@@ -73,10 +73,10 @@ impl Layout {
 }
 
 /// A constant that is packed: the words in place of it.
-type Packed = (Value, Layout);
+type PackedConstant = (TensorValue, PackingLayout);
 
 /// Packs all constants that are worth it.
-pub(super) fn run(function: &mut Function) {
+pub(super) fn run(function: &mut TensorFunction) {
     let layouts = layouts(function);
     if layouts.is_empty() {
         return;
@@ -99,7 +99,7 @@ pub(super) fn run(function: &mut Function) {
 }
 
 /// The constants to be packed, and how.
-fn layouts(function: &Function) -> FxHashMap<Value, Layout> {
+fn layouts(function: &TensorFunction) -> FxHashMap<TensorValue, PackingLayout> {
     let mut layouts = FxHashMap::default();
     for block in function.block_ids() {
         for op in &function.block(block).ops {
@@ -107,7 +107,7 @@ fn layouts(function: &Function) -> FxHashMap<Value, Layout> {
                 && let Some(format) = format(constant)
             {
                 let rank = constant.ty.rank();
-                let layout = Layout::along(rank.saturating_sub(2), rank, format);
+                let layout = PackingLayout::along(rank.saturating_sub(2), rank, format);
                 layouts.insert(op.results[0], layout);
             }
         }
@@ -130,26 +130,26 @@ fn layouts(function: &Function) -> FxHashMap<Value, Layout> {
 }
 
 /// The format that has all numbers of a constant.
-fn format(constant: &Constant) -> Option<Format> {
+fn format(constant: &TensorConstant) -> Option<PackingFormat> {
     let is_large = constant.ty.elements().is_some_and(|count| count >= LEAST);
-    if constant.ty.element != Scalar::I8 || !is_large {
+    if constant.ty.element != ScalarType::I8 || !is_large {
         return None;
     }
     let numbers = constant.bytes.iter().map(|byte| *byte as i8);
     let (least, greatest) = (numbers.clone().min()?, numbers.max()?);
     let fits = |bits: &&u32| i32::from(greatest) - i32::from(least) < 1 << **bits;
     let bits = BITS.iter().find(fits).copied()?;
-    Some(Format { bits, least })
+    Some(PackingFormat { bits, least })
 }
 
 /// Notes along which dimensions constants are folded, and forgets those that are copied whole.
-fn notice(op: &Structured, layouts: &mut FxHashMap<Value, Layout>) {
+fn notice(op: &StructuredOp, layouts: &mut FxHashMap<TensorValue, PackingLayout>) {
     for result in &op.yields {
-        if let Destination::Scatter { base, .. } = &result.destination {
+        if let YieldDestination::Scatter { base, .. } = &result.destination {
             layouts.remove(base);
         }
     }
-    let is_folded = |node: &Node| {
+    let is_folded = |node: &ScalarNode| {
         let axis = op.body.as_index(*node);
         axis.is_some_and(|axis| op.axes[axis as usize].kind == AxisKind::Reduction)
     };
@@ -158,17 +158,17 @@ fn notice(op: &Structured, layouts: &mut FxHashMap<Value, Layout>) {
             && let Some(layout) = layouts.get_mut(value)
             && let Some(folded) = position.iter().position(is_folded)
         {
-            *layout = Layout::along(folded, position.len(), layout.format);
+            *layout = PackingLayout::along(folded, position.len(), layout.format);
         }
     }
 }
 
 /// Puts words in the place of a constant, unless they take as much.
 fn pack(
-    function: &mut Function,
-    (block, at): (Block, usize),
-    layouts: &FxHashMap<Value, Layout>,
-    packed: &mut FxHashMap<Value, Packed>,
+    function: &mut TensorFunction,
+    (block, at): (TensorBlock, usize),
+    layouts: &FxHashMap<TensorValue, PackingLayout>,
+    packed: &mut FxHashMap<TensorValue, PackedConstant>,
 ) {
     let op = &function.block(block).ops[at];
     let (OpKind::Constant(constant), [result]) = (&op.kind, &op.results[..]) else {
@@ -180,7 +180,7 @@ fn pack(
     let sizes = constant.ty.shape.iter();
     let sizes: Vec<usize> = sizes.map(|dim| dim.known().unwrap_or(0) as usize).collect();
     let size = sizes[layout.dimension];
-    if layout.words(size) * Scalar::I32.size() as usize >= size {
+    if layout.words(size) * ScalarType::I32.size() as usize >= size {
         return;
     }
     let constant = words(constant, layout, &sizes);
@@ -192,12 +192,12 @@ fn pack(
 }
 
 /// The words that have a constant's numbers. The last along a dimension are filled up with zeros.
-fn words(constant: &Constant, layout: Layout, sizes: &[usize]) -> Constant {
+fn words(constant: &TensorConstant, layout: PackingLayout, sizes: &[usize]) -> TensorConstant {
     let inner: usize = sizes[layout.dimension + 1..].iter().product();
     let size = sizes[layout.dimension];
     let long = layout.words(size);
     let mut words = vec![0u32; constant.bytes.len() / size * long];
-    let Format { bits, least } = layout.format;
+    let PackingFormat { bits, least } = layout.format;
     for (row, numbers) in constant.bytes.chunks_exact(inner).enumerate() {
         let (outer, at) = (row / size, row % size);
         let word = at / layout.period() * layout.apart + at % layout.apart;
@@ -208,10 +208,10 @@ fn words(constant: &Constant, layout: Layout, sizes: &[usize]) -> Constant {
         }
     }
     let mut shape = constant.ty.shape.clone();
-    shape[layout.dimension] = Dim::Static(long as u64);
-    Constant {
-        ty: TensorType {
-            element: Scalar::I32,
+    shape[layout.dimension] = DimExtent::Static(long as u64);
+    TensorConstant {
+        ty: DenseTensorType {
+            element: ScalarType::I32,
             shape,
         },
         bytes: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
@@ -219,8 +219,8 @@ fn words(constant: &Constant, layout: Layout, sizes: &[usize]) -> Constant {
 }
 
 /// Has an operation read words.
-fn unpack(op: &mut Structured, packed: &FxHashMap<Value, Packed>) {
-    let mut body = Body::default();
+fn unpack(op: &mut StructuredOp, packed: &FxHashMap<TensorValue, PackedConstant>) {
+    let mut body = NodeGraph::default();
     let nodes = body.import(&op.body, &op.roots(), |body, _, data| match data {
         NodeData::Element(value, position) => {
             let packed = packed.get(value)?;
@@ -234,7 +234,11 @@ fn unpack(op: &mut Structured, packed: &FxHashMap<Value, Packed>) {
 }
 
 /// The number at a position of what was packed.
-fn number(body: &mut Body, (words, layout): &Packed, position: &[Node]) -> Node {
+fn number(
+    body: &mut NodeGraph,
+    (words, layout): &PackedConstant,
+    position: &[ScalarNode],
+) -> ScalarNode {
     let format = layout.format;
     let index = position[layout.dimension];
     let (apart, period) = (
@@ -246,11 +250,11 @@ fn number(body: &mut Body, (words, layout): &Packed, position: &[Node]) -> Node 
     let side = body.op(ScalarOp::SMod, &[index, apart]);
     let mut position = position.to_vec();
     position[layout.dimension] = body.op(ScalarOp::Add, &[first, side]);
-    let word = body.element(*words, Scalar::I32, &position);
+    let word = body.element(*words, ScalarType::I32, &position);
     let within = body.op(ScalarOp::SMod, &[index, period]);
     let within = body.op(ScalarOp::SDiv, &[within, apart]);
-    let within = body.convert(ScalarOp::SExt, Scalar::I32, within);
-    let mut i32 = |value: i32| body.literal(Literal::i32(value));
+    let within = body.convert(ScalarOp::SExt, ScalarType::I32, within);
+    let mut i32 = |value: i32| body.literal(ScalarLiteral::i32(value));
     let (bits, mask, least) = (
         i32(format.bits as i32),
         i32((1 << format.bits) - 1),
@@ -260,5 +264,5 @@ fn number(body: &mut Body, (words, layout): &Packed, position: &[Node]) -> Node 
     let lower = body.op(ScalarOp::LShr, &[word, shift]);
     let above = body.op(ScalarOp::And, &[lower, mask]);
     let number = body.op(ScalarOp::Add, &[above, least]);
-    body.convert(ScalarOp::SExt, Scalar::I8, number)
+    body.convert(ScalarOp::SExt, ScalarType::I8, number)
 }

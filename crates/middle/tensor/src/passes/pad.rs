@@ -5,17 +5,18 @@
 //! product. The fold goes over the zeros, too, so that only the last tiles of results have bounds.
 
 use crate::ir::{
-    Body, Dim, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType, Value,
+    DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
+    TensorFunction, TensorOp, TensorShape, TensorValue,
 };
-use crate::schedule::{Contraction, Profile, contraction, is_for_matrices};
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Op as ScalarOp, Scalar};
+use crate::schedule::{ContractionAxes, ScheduleProfile, contraction, is_for_matrices};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
 
 /// Bytes at multiples of which rows begin.
 const BYTES: u64 = 16;
 
 /// Pads the factors of all products that want it.
-pub(super) fn run(function: &mut Function, profile: &Profile) {
+pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.matrices.is_none() {
         return;
     }
@@ -24,7 +25,7 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
         let mut padded = Vec::with_capacity(ops.len());
         for mut op in ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && let Some(pads) = Pads::of(function, structured, profile)
+                && let Some(pads) = ProductPadding::of(function, structured, profile)
             {
                 let copies = pads.copies(function, op.place);
                 **structured = pads.apply(structured, &copies);
@@ -37,24 +38,28 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 }
 
 /// A factor that is an element of a tensor at plain indices.
-struct Factor {
-    node: Node,
-    value: Value,
-    ty: TensorType,
+struct IndexedFactor {
+    node: ScalarNode,
+    value: TensorValue,
+    ty: DenseTensorType,
     /// The axis of each dimension.
     axes: Vec<usize>,
 }
 
 /// What is padded of a product.
-struct Pads {
-    factors: Vec<Factor>,
+struct ProductPadding {
+    factors: Vec<IndexedFactor>,
     /// The folded axis with its size to be, where that changes.
     fold: Option<(usize, u64)>,
 }
 
-impl Pads {
+impl ProductPadding {
     /// None where rows begin at even places, or the product is small.
-    fn of(function: &Function, op: &Structured, profile: &Profile) -> Option<Pads> {
+    fn of(
+        function: &TensorFunction,
+        op: &StructuredOp,
+        profile: &ScheduleProfile,
+    ) -> Option<ProductPadding> {
         if !is_for_matrices(op, profile) {
             return None;
         }
@@ -73,7 +78,7 @@ impl Pads {
             return None;
         };
         let fold = longer_fold(op, &parts, &[&a, &b]);
-        let mut pads = Pads {
+        let mut pads = ProductPadding {
             factors: Vec::new(),
             fold,
         };
@@ -86,7 +91,7 @@ impl Pads {
     }
 
     /// The shape of a factor's copy.
-    fn shape(&self, factor: &Factor) -> Shape {
+    fn shape(&self, factor: &IndexedFactor) -> TensorShape {
         let last = factor.axes.len() - 1;
         let sizes = factor.ty.shape.iter().zip(&factor.axes).enumerate();
         let padded = sizes.map(|(at, (dim, axis))| {
@@ -95,21 +100,21 @@ impl Pads {
                 _ => dim.known().unwrap_or(0),
             };
             match at == last {
-                true => Dim::Static(size.next_multiple_of(lanes(factor.ty.element))),
-                false => Dim::Static(size),
+                true => DimExtent::Static(size.next_multiple_of(lanes(factor.ty.element))),
+                false => DimExtent::Static(size),
             }
         });
         padded.collect()
     }
 
     /// Operations that make the copies.
-    fn copies(&self, function: &mut Function, place: Place) -> Vec<Op> {
+    fn copies(&self, function: &mut TensorFunction, place: SourceLocation) -> Vec<TensorOp> {
         let copies = self.factors.iter().map(|factor| {
             let shape = self.shape(factor);
-            let mut op = Structured::parallel(&shape);
+            let mut op = StructuredOp::parallel(&shape);
             let point = op.point();
             let body = &mut op.body;
-            let mut inside = body.literal(Literal::new(Scalar::Bool, 1));
+            let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
             for (index, dim) in point.iter().zip(&factor.ty.shape) {
                 let size = body.size(*dim);
                 let is_in = body.op(ScalarOp::SLt, &[*index, size]);
@@ -119,14 +124,14 @@ impl Pads {
                 };
             }
             let element = body.element(factor.value, factor.ty.element, &point);
-            let zero = body.literal(Literal::new(factor.ty.element, 0));
+            let zero = body.literal(ScalarLiteral::new(factor.ty.element, 0));
             let value = body.op(ScalarOp::Cond, &[inside, element, zero]);
             op.give(value);
-            let copy = function.new_value(TensorType {
+            let copy = function.new_value(DenseTensorType {
                 element: factor.ty.element,
                 shape,
             });
-            Op {
+            TensorOp {
                 kind: OpKind::Structured(Box::new(op)),
                 results: vec![copy],
                 place,
@@ -136,12 +141,12 @@ impl Pads {
     }
 
     /// The product of the copies.
-    fn apply(&self, op: &Structured, copies: &[Op]) -> Structured {
+    fn apply(&self, op: &StructuredOp, copies: &[TensorOp]) -> StructuredOp {
         let mut padded = op.clone();
         if let Some((axis, size)) = self.fold {
-            padded.axes[axis].extent = Dim::Static(size);
+            padded.axes[axis].extent = DimExtent::Static(size);
         }
-        let mut body = Body::default();
+        let mut body = NodeGraph::default();
         let nodes = body.import(&op.body, &op.roots(), |body, node, data| match data {
             NodeData::Index(axis) => {
                 let extent = padded.axes.get(*axis as usize)?.extent;
@@ -162,12 +167,12 @@ impl Pads {
 }
 
 /// Elements of 16 bytes.
-fn lanes(ty: Scalar) -> u64 {
+fn lanes(ty: ScalarType) -> u64 {
     (BYTES / ty.size().max(1)).max(1)
 }
 
 /// The only element that a factor is computed of, whatever the conditions.
-fn factor(function: &Function, op: &Structured, node: Node) -> Option<Factor> {
+fn factor(function: &TensorFunction, op: &StructuredOp, node: ScalarNode) -> Option<IndexedFactor> {
     let needed = op.body.reachable(&[node]);
     let mut found = None;
     for node in op.body.ids().filter(|n| needed[n.index()]) {
@@ -185,7 +190,7 @@ fn factor(function: &Function, op: &Structured, node: Node) -> Option<Factor> {
                 if found.is_some() || axes.is_empty() || !whole {
                     return None;
                 }
-                found = Some(Factor {
+                found = Some(IndexedFactor {
                     node,
                     value: *value,
                     ty: function.ty(*value).clone(),
@@ -200,7 +205,11 @@ fn factor(function: &Function, op: &Structured, node: Node) -> Option<Factor> {
 
 /// The folded axis with a size that is a multiple of 16 bytes, where elements of a factor lie next to
 /// each other along it and it is none.
-fn longer_fold(op: &Structured, parts: &Contraction, factors: &[&Factor]) -> Option<(usize, u64)> {
+fn longer_fold(
+    op: &StructuredOp,
+    parts: &ContractionAxes,
+    factors: &[&IndexedFactor],
+) -> Option<(usize, u64)> {
     let [fold] = parts.steps[..] else { return None };
     let size = op.axes[fold].extent.known()?;
     let along = factors.iter().filter(|f| f.axes.last() == Some(&fold));

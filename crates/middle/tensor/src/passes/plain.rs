@@ -1,23 +1,27 @@
 //! Factors of products that processors read where they are, stored so that they can be.
 //!
-//! Invocations that need not wait for each other read factors from the device's memory ([`Profile::direct`]):
+//! Invocations that need not wait for each other read factors from the device's memory ([`ScheduleProfile::direct`]):
 //! those along columns have to lie next to each other as the columns do, and nothing but indices may be
 //! computed for either. Where a factor is converted, turned or computed otherwise, a tensor of it costs little
 //! beside a product that uses each of its elements often.
 
 use super::{frame, price};
-use crate::ir::{Body, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType};
-use crate::schedule::{
-    Across, Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place,
+use crate::ir::{
+    DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
+    TensorOp, TensorShape,
 };
-use spirula_diagnostics::Place;
-use spirula_program::Scalar;
+use crate::schedule::{
+    ContractionAxes, CrossLaneAxes, ScheduleProfile, axes_of, contraction, dense_plan, is_along,
+    is_in_place,
+};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::ScalarType;
 
 /// How much more a copy costs whose rows are no multiples of vectors.
 const ONE_BY_ONE: u64 = 8;
 
 /// Stores the factors of all products that want it.
-pub(super) fn run(function: &mut Function, profile: &Profile) {
+pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.direct < 2 {
         return;
     }
@@ -36,7 +40,7 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
                 let copies = factors
                     .iter()
                     .map(|factor| copy(function, structured, factor, op.place));
-                let copies: Vec<Op> = copies.collect();
+                let copies: Vec<TensorOp> = copies.collect();
                 **structured = reading(structured, &factors, &copies);
                 stored.extend(copies);
             }
@@ -48,17 +52,21 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 
 /// The factors that are to be stored, with the axes of the tensors that they are to be.
 fn unlike(
-    function: &Function,
-    op: &Structured,
-    parts: &Contraction,
-    profile: &Profile,
-) -> Vec<(Node, Vec<usize>)> {
+    function: &TensorFunction,
+    op: &StructuredOp,
+    parts: &ContractionAxes,
+    profile: &ScheduleProfile,
+) -> Vec<(ScalarNode, Vec<usize>)> {
     let total = |axes: &[usize]| -> Option<u64> {
         axes.iter().map(|at| op.axes[*at].extent.known()).product()
     };
-    let has_vectors =
-        |node: &Node| matches!(op.body.ty(*node), Scalar::F32 | Scalar::F64 | Scalar::I32);
-    if Across::of(op, profile).is_some() {
+    let has_vectors = |node: &ScalarNode| {
+        matches!(
+            op.body.ty(*node),
+            ScalarType::F32 | ScalarType::F64 | ScalarType::I32
+        )
+    };
+    if CrossLaneAxes::of(op, profile).is_some() {
         return Vec::new();
     }
     if let Some(factors) = unlike_memory(function, op, profile) {
@@ -96,10 +104,10 @@ fn unlike(
 /// The same of a product by large fragments, whose factors have to be matrices in memory; none where it is not
 /// worth it.
 fn unlike_memory(
-    function: &Function,
-    op: &Structured,
-    profile: &Profile,
-) -> Option<Vec<(Node, Vec<usize>)>> {
+    function: &TensorFunction,
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+) -> Option<Vec<(ScalarNode, Vec<usize>)>> {
     let plan = dense_plan(function, op, profile)?;
     let all = extents_of(op, &(0..op.axes.len()).collect::<Vec<_>>())?;
     let mut factors = Vec::new();
@@ -133,13 +141,13 @@ fn unlike_memory(
 }
 
 /// Points of some axes together.
-fn extents_of(op: &Structured, axes: &[usize]) -> Option<u64> {
+fn extents_of(op: &StructuredOp, axes: &[usize]) -> Option<u64> {
     let mut extents = axes.iter().map(|at| op.axes[*at].extent.known());
     extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
 }
 
 /// The axes that a factor has: those of no kind, then those of two kinds in their order.
-fn axes(op: &Structured, factor: Node, kinds: [&[usize]; 2]) -> Vec<usize> {
+fn axes(op: &StructuredOp, factor: ScalarNode, kinds: [&[usize]; 2]) -> Vec<usize> {
     let has = axes_of(op, factor);
     let is_other = |at: &usize| kinds.iter().all(|axes| !axes.contains(at));
     let others = (0..op.axes.len()).filter(is_other);
@@ -149,13 +157,13 @@ fn axes(op: &Structured, factor: Node, kinds: [&[usize]; 2]) -> Vec<usize> {
 
 /// The operation that makes a tensor of a factor.
 fn copy(
-    function: &mut Function,
-    op: &Structured,
-    (factor, axes): &(Node, Vec<usize>),
-    place: Place,
-) -> Op {
-    let shape: Shape = axes.iter().map(|at| op.axes[*at].extent).collect();
-    let mut map = Structured::parallel(&shape);
+    function: &mut TensorFunction,
+    op: &StructuredOp,
+    (factor, axes): &(ScalarNode, Vec<usize>),
+    place: SourceLocation,
+) -> TensorOp {
+    let shape: TensorShape = axes.iter().map(|at| op.axes[*at].extent).collect();
+    let mut map = StructuredOp::parallel(&shape);
     let point = map.point();
     let values = map
         .body
@@ -168,8 +176,8 @@ fn copy(
         });
     map.give(values[0]);
     let element = op.body.ty(*factor);
-    let result = function.new_value(TensorType { element, shape });
-    Op {
+    let result = function.new_value(DenseTensorType { element, shape });
+    TensorOp {
         kind: OpKind::Structured(Box::new(map)),
         results: vec![result],
         place,
@@ -177,16 +185,20 @@ fn copy(
 }
 
 /// A product that reads factors from tensors.
-fn reading(op: &Structured, factors: &[(Node, Vec<usize>)], copies: &[Op]) -> Structured {
+fn reading(
+    op: &StructuredOp,
+    factors: &[(ScalarNode, Vec<usize>)],
+    copies: &[TensorOp],
+) -> StructuredOp {
     let mut product = op.clone();
-    let mut body = Body::default();
+    let mut body = NodeGraph::default();
     let nodes = body.import(&op.body, &op.roots(), |body, node, _| {
         let mut pairs = factors.iter().zip(copies);
         let ((factor, axes), copy) = pairs.find(|((factor, _), _)| *factor == node)?;
         let indices = axes
             .iter()
             .map(|at| body.index(*at as u32, op.axes[*at].extent));
-        let position: Vec<Node> = indices.collect();
+        let position: Vec<ScalarNode> = indices.collect();
         Some(body.element(copy.results[0], op.body.ty(*factor), &position))
     });
     product.body = body;

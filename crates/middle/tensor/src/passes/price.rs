@@ -3,19 +3,20 @@
 //! Computed where it is read, an element is computed as often as that: its operators are run again, and
 //! what it is made of is read again. Stored, it is computed once, written once and read as often by its
 //! reader, for which there is one dispatch more. Both are counted in operators as cheap as an addition;
-//! how many of them a byte is worth, and how many a dispatch, is the profile's ([`Profile::byte`],
-//! [`Profile::again`]).
+//! how many of them a byte is worth, and how many a dispatch, is the profile's ([`ScheduleProfile::byte`],
+//! [`ScheduleProfile::again`]).
 //!
 //! How often an element is read depends on the reader. A fold reads at all its points, a map at its own.
 //! The factors of a contraction are computed once for each tile that has them; a tile along columns needs
 //! each element of the first factor, so that this is read as often as there are such tiles.
 
-use super::uses::Uses;
+use super::uses::TensorUses;
 use crate::ir::{
-    AxisKind, Body, Destination, Function, Node, NodeData, Structured, TensorType, Value,
+    AxisKind, DenseTensorType, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
+    TensorValue, YieldDestination,
 };
-use crate::schedule::{Contraction, Profile, Reading, is_in_place, reading};
-use spirula_program::{Op as ScalarOp, Scalar};
+use crate::schedule::{ContractionAxes, ContractionReads, ScheduleProfile, is_in_place, reading};
+use spirula_program::{Op as ScalarOp, ScalarType};
 use std::fmt;
 
 /// Work that is done again for several readers rather than stored.
@@ -35,7 +36,7 @@ const SMALL: u64 = 16;
 
 /// Both costs of a tensor, in operators; what they have in common is in neither.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Price {
+pub(super) struct FusionCost {
     /// How often its elements are computed if that happens where they are read.
     pub evaluations: u64,
     /// How many it has.
@@ -46,7 +47,7 @@ pub(super) struct Price {
     pub stored: u64,
 }
 
-impl fmt::Display for Price {
+impl fmt::Display for FusionCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -58,11 +59,11 @@ impl fmt::Display for Price {
 
 /// Whether computing the elements of a map where they are read beats storing them.
 pub(super) fn pays(
-    function: &Function,
-    uses: &Uses,
-    (producer, number): (&Structured, usize),
-    (consumer, value): (&Structured, Value),
-    profile: &Profile,
+    function: &TensorFunction,
+    uses: &TensorUses,
+    (producer, number): (&StructuredOp, usize),
+    (consumer, value): (&StructuredOp, TensorValue),
+    profile: &ScheduleProfile,
 ) -> bool {
     let cost = cost(&producer.body, producer.yields[number].value);
     let is_alone = uses.count(value) == 1;
@@ -84,11 +85,11 @@ pub(super) fn pays(
 
 /// What the result of a map costs its reader either way, where sizes are known.
 pub(super) fn price(
-    function: &Function,
-    (producer, number): (&Structured, usize),
-    (consumer, value): (&Structured, Value),
-    profile: &Profile,
-) -> Option<Price> {
+    function: &TensorFunction,
+    (producer, number): (&StructuredOp, usize),
+    (consumer, value): (&StructuredOp, TensorValue),
+    profile: &ScheduleProfile,
+) -> Option<FusionCost> {
     let root = producer.yields[number].value;
     let (elements, own) = (
         function.ty(value).elements()?,
@@ -100,7 +101,7 @@ pub(super) fn price(
     let each = cost(&producer.body, root).saturating_add(read.saturating_mul(profile.byte));
     let access = own.saturating_mul(profile.byte).saturating_add(1);
     let stored = evaluations.saturating_add(elements).saturating_mul(access);
-    Some(Price {
+    Some(FusionCost {
         evaluations,
         elements,
         again: rest
@@ -112,10 +113,10 @@ pub(super) fn price(
 
 /// What it costs to make a tensor of a node, to read it once, and the dispatch.
 pub(super) fn storing(
-    function: &Function,
-    (body, node): (&Body, Node),
+    function: &TensorFunction,
+    (body, node): (&NodeGraph, ScalarNode),
     elements: u64,
-    profile: &Profile,
+    profile: &ScheduleProfile,
 ) -> u64 {
     let moved = bytes(function, body, node, elements) + 2 * body.ty(node).size();
     let each = cost(body, node).saturating_add(moved.saturating_mul(profile.byte));
@@ -124,13 +125,13 @@ pub(super) fn storing(
 
 /// What a contraction loses whose factors are no longer elements that are read where they are.
 fn lost(
-    consumer: &Structured,
-    value: Value,
-    root: Node,
-    producer: &Structured,
-    profile: &Profile,
+    consumer: &StructuredOp,
+    value: TensorValue,
+    root: ScalarNode,
+    producer: &StructuredOp,
+    profile: &ScheduleProfile,
 ) -> u64 {
-    let is_factor = |contraction: &Contraction| {
+    let is_factor = |contraction: &ContractionAxes| {
         let factors = contraction.factors.iter();
         let mut read = factors.map(|f| read_by(&consumer.body, &[*f], value));
         read.any(|count| count > 0)
@@ -151,23 +152,23 @@ fn lost(
 }
 
 /// Whether what is computed again for points, not in folds, is a small part of what is done anyway.
-fn is_small_part(consumer: &Structured, value: Value, evaluations: u64, cost: u64) -> bool {
+fn is_small_part(consumer: &StructuredOp, value: TensorValue, evaluations: u64, cost: u64) -> bool {
     let is_folded = read_by(&consumer.body, &folded(consumer), value) > 0;
     let most = own_work(consumer).map(|work| work / PART);
     !is_folded && most.is_some_and(|most| evaluations.saturating_mul(cost) <= most)
 }
 
 /// Points of the parallel axes of an operation, and of all, where they are known.
-fn points(op: &Structured) -> Option<(u64, u64)> {
+fn points(op: &StructuredOp) -> Option<(u64, u64)> {
     let product = |is_counted: &dyn Fn(AxisKind) -> bool| {
         let axes = op.axes.iter().filter(|axis| is_counted(axis.kind));
         let mut extents = axes.map(|axis| axis.extent.known());
         extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
     };
     let all = product(&|_| true)?;
-    let is_row = |op: &Structured| {
+    let is_row = |op: &StructuredOp| {
         let mut yields = op.yields.iter();
-        yields.any(|y| !matches!(y.destination, Destination::Point))
+        yields.any(|y| !matches!(y.destination, YieldDestination::Point))
     };
     match is_row(op) {
         true => Some((all, all)),
@@ -176,30 +177,29 @@ fn points(op: &Structured) -> Option<(u64, u64)> {
 }
 
 /// Values that are folded.
-fn folded(op: &Structured) -> Vec<Node> {
+fn folded(op: &StructuredOp) -> Vec<ScalarNode> {
     let reductions = op.reductions.iter();
     reductions.flat_map(|r| r.values.iter().copied()).collect()
 }
 
 /// How many elements of a tensor some nodes need.
-fn read_by(body: &Body, roots: &[Node], value: Value) -> u64 {
+fn read_by(body: &NodeGraph, roots: &[ScalarNode], value: TensorValue) -> u64 {
     let needed = body.reachable(roots);
-    let is_read =
-        |node: &Node| matches!(body.node(*node), NodeData::Element(read, _) if *read == value);
+    let is_read = |node: &ScalarNode| matches!(body.node(*node), NodeData::Element(read, _) if *read == value);
     let nodes = body.ids().filter(|n| needed[n.index()]);
     nodes.filter(is_read).count() as u64
 }
 
 /// How often elements of a tensor are read: once for each tile of a contraction that has them, else in
 /// each round of the folds, or once for each point.
-fn evaluations(op: &Structured, value: Value, profile: &Profile) -> Option<u64> {
+fn evaluations(op: &StructuredOp, value: TensorValue, profile: &ScheduleProfile) -> Option<u64> {
     let (parallel, all) = points(op)?;
     let all_reads = read_by(&op.body, &op.roots(), value);
     let in_rounds = read_by(&op.body, &folded(op), value);
     let at_points = (all_reads - in_rounds).saturating_mul(parallel);
     let in_rounds = match reading(op, profile) {
         None => in_rounds.saturating_mul(all),
-        Some(Reading {
+        Some(ContractionReads {
             contraction, tiles, ..
         }) => {
             let size = |axes: &[usize]| -> Option<u64> {
@@ -221,26 +221,26 @@ fn evaluations(op: &Structured, value: Value, profile: &Profile) -> Option<u64> 
 }
 
 /// Work of all points of an operation.
-fn own_work(op: &Structured) -> Option<u64> {
+fn own_work(op: &StructuredOp) -> Option<u64> {
     let (parallel, all) = points(op)?;
     let in_rounds = match op.reductions.is_empty() {
         true => 0,
         false => 1 + cost_of(&op.body, &folded(op)),
     };
-    let yields: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+    let yields: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
     let at_points = cost_of(&op.body, &yields).saturating_mul(parallel);
     Some(in_rounds.saturating_mul(all).saturating_add(at_points))
 }
 
 /// Bytes that are read for an element of a result with so many, but for those that stay in caches.
-fn bytes(function: &Function, body: &Body, root: Node, elements: u64) -> u64 {
+fn bytes(function: &TensorFunction, body: &NodeGraph, root: ScalarNode, elements: u64) -> u64 {
     let needed = body.reachable(&[root]);
     let nodes = body.ids().filter(|n| needed[n.index()]);
     let read = nodes.filter_map(|node| match body.node(node) {
         NodeData::Element(value, _) => Some(function.ty(*value)),
         _ => None,
     });
-    let is_large = |ty: &&TensorType| {
+    let is_large = |ty: &&DenseTensorType| {
         let count = ty.elements().unwrap_or(u64::MAX);
         count.saturating_mul(SMALL) > elements
     };
@@ -248,12 +248,12 @@ fn bytes(function: &Function, body: &Body, root: Node, elements: u64) -> u64 {
 }
 
 /// Work to compute a node: reads, and operators outside of index arithmetic and of what compares indices.
-fn cost(body: &Body, root: Node) -> u64 {
+fn cost(body: &NodeGraph, root: ScalarNode) -> u64 {
     cost_of(body, &[root])
 }
 
 /// The same of several, what they share once.
-fn cost_of(body: &Body, roots: &[Node]) -> u64 {
+fn cost_of(body: &NodeGraph, roots: &[ScalarNode]) -> u64 {
     let needed = body.reachable(roots);
     let mut is_of_indices = vec![false; body.len()];
     let mut sum = 0;
@@ -265,7 +265,7 @@ fn cost_of(body: &Body, roots: &[Node]) -> u64 {
         };
         let mut operands = body.operands(node).iter();
         let is_of_bool =
-            body.ty(node) == Scalar::Bool && operands.all(|n| is_of_indices[n.index()]);
+            body.ty(node) == ScalarType::Bool && operands.all(|n| is_of_indices[n.index()]);
         let is_read = matches!(body.node(node), NodeData::Element(..));
         is_of_indices[node.index()] = body.range(node).is_some() || (is_of_bool && !is_read);
         if needed[node.index()] && !is_of_indices[node.index()] {

@@ -5,11 +5,12 @@
 //! a row, which is read from the device's memory once and from caches afterwards; what folds give never
 //! reaches memory. Maps between are computed again where they are read.
 
-use super::uses::{At, Uses};
+use super::uses::{TensorOpPosition, TensorUses};
 use crate::ir::{
-    AxisKind, Body, Destination, Dim, Function, Node, NodeData, OpKind, Structured, Value, Yield,
+    AxisKind, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield,
+    TensorFunction, TensorValue, YieldDestination,
 };
-use crate::schedule::{Profile, contraction};
+use crate::schedule::{ScheduleProfile, contraction};
 use std::collections::BTreeSet;
 
 /// Most nodes of the joined body.
@@ -24,11 +25,11 @@ const LONGEST: u64 = 1 << 16;
 const MEMBERS: usize = 16;
 
 /// Joins folds of rows with the maps that end in them.
-pub(super) fn run(function: &mut Function, profile: &Profile) {
+pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.rows == 1 {
         return;
     }
-    let mut uses = Uses::of(function);
+    let mut uses = TensorUses::of(function);
     for block in function.block_ids() {
         for at in (0..function.block(block).ops.len()).rev() {
             if let Some(joined) = joined(function, &uses, (block, at), profile) {
@@ -39,7 +40,12 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 }
 
 /// A map with the folds that it reads the results of, if they are over the same rows.
-fn joined(function: &Function, uses: &Uses, at: At, profile: &Profile) -> Option<Structured> {
+fn joined(
+    function: &TensorFunction,
+    uses: &TensorUses,
+    at: TensorOpPosition,
+    profile: &ScheduleProfile,
+) -> Option<StructuredOp> {
     let map = structured(function, at)?;
     if !map.is_map() || map.axes.len() < 2 {
         return None;
@@ -47,9 +53,9 @@ fn joined(function: &Function, uses: &Uses, at: At, profile: &Profile) -> Option
     let rows = map.operands().into_iter().find_map(|value| {
         let (maker, _) = uses.maker(value)?;
         let fold = structured(function, maker).filter(|f| maker.0 == at.0 && is_fold(f))?;
-        Rows::of(map, fold, value, profile)
+        RowAxes::of(map, fold, value, profile)
     })?;
-    let mut group = Group {
+    let mut group = RowFusionGroup {
         function,
         uses,
         rows,
@@ -60,33 +66,38 @@ fn joined(function: &Function, uses: &Uses, at: At, profile: &Profile) -> Option
     group.join(map)
 }
 
-fn structured(function: &Function, (block, at): At) -> Option<&Structured> {
+fn structured(function: &TensorFunction, (block, at): TensorOpPosition) -> Option<&StructuredOp> {
     match &function.block(block).ops.get(at)?.kind {
         OpKind::Structured(op) => Some(op),
         _ => None,
     }
 }
 
-fn is_fold(op: &Structured) -> bool {
-    let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
+fn is_fold(op: &StructuredOp) -> bool {
+    let at_point = |y: &StructuredYield| matches!(y.destination, YieldDestination::Point);
     !op.reductions.is_empty() && op.yields.iter().all(at_point) && contraction(op).is_none()
 }
 
 /// Which axes of a map are the rows' and which are along a row; those of size 1 are neither.
-struct Rows {
+struct RowAxes {
     across: Vec<usize>,
     along: Vec<usize>,
-    extents: Vec<Dim>,
+    extents: Vec<DimExtent>,
 }
 
 /// Whether an axis has more than one point, or none.
-fn is_wide(extent: Dim) -> bool {
-    extent != Dim::Static(1)
+fn is_wide(extent: DimExtent) -> bool {
+    extent != DimExtent::Static(1)
 }
 
-impl Rows {
+impl RowAxes {
     /// By where a map reads the results of a fold.
-    fn of(map: &Structured, fold: &Structured, value: Value, profile: &Profile) -> Option<Rows> {
+    fn of(
+        map: &StructuredOp,
+        fold: &StructuredOp,
+        value: TensorValue,
+        profile: &ScheduleProfile,
+    ) -> Option<RowAxes> {
         let position = map.body.ids().find_map(|node| match map.body.node(node) {
             NodeData::Element(read, position) if *read == value => Some(position),
             _ => None,
@@ -95,9 +106,9 @@ impl Rows {
         let wide = position.iter().zip(wide).filter(|(_, wide)| *wide);
         let axes = wide.map(|(node, _)| map.body.as_index(*node));
         let across: Vec<usize> = axes.map(|a| a.map(|a| a as usize)).collect::<Option<_>>()?;
-        let extents: Vec<Dim> = map.axes.iter().map(|axis| axis.extent).collect();
+        let extents: Vec<DimExtent> = map.axes.iter().map(|axis| axis.extent).collect();
         let along = (0..extents.len()).filter(|at| !across.contains(at) && is_wide(extents[*at]));
-        let rows = Rows {
+        let rows = RowAxes {
             along: along.collect(),
             across,
             extents,
@@ -118,27 +129,28 @@ impl Rows {
     }
 
     /// Whether a fold is over the same rows.
-    fn fit(&self, fold: &Structured) -> bool {
+    fn fit(&self, fold: &StructuredOp) -> bool {
         let of = |kind: AxisKind| {
             let axes = fold.axes.iter().filter(move |axis| axis.kind == kind);
             axes.map(|axis| axis.extent).filter(|e| is_wide(*e))
         };
-        let own = |axes: &[usize]| -> Vec<Dim> { axes.iter().map(|a| self.extents[*a]).collect() };
+        let own =
+            |axes: &[usize]| -> Vec<DimExtent> { axes.iter().map(|a| self.extents[*a]).collect() };
         of(AxisKind::Parallel).eq(own(&self.across)) && of(AxisKind::Reduction).eq(own(&self.along))
     }
 }
 
 /// Operations that are joined.
-struct Group<'a> {
-    function: &'a Function,
-    uses: &'a Uses,
-    rows: Rows,
+struct RowFusionGroup<'a> {
+    function: &'a TensorFunction,
+    uses: &'a TensorUses,
+    rows: RowAxes,
     /// Their places in the block.
     members: BTreeSet<usize>,
-    at: At,
+    at: TensorOpPosition,
 }
 
-impl Group<'_> {
+impl RowFusionGroup<'_> {
     /// Adds producers that only members use, from the last on, so that all users of one are known when
     /// it is looked at.
     fn gather(&mut self) {
@@ -148,7 +160,7 @@ impl Group<'_> {
                 return;
             }
             let op = structured(self.function, (self.at.0, at));
-            let is_member = |op: &Structured| (is_fold(op) && self.rows.fit(op)) || op.is_map();
+            let is_member = |op: &StructuredOp| (is_fold(op) && self.rows.fit(op)) || op.is_map();
             if op.is_some_and(is_member) && self.is_own(at) {
                 self.members.insert(at);
                 open.extend(self.makers(at));
@@ -159,7 +171,7 @@ impl Group<'_> {
     /// Places of the operations of the block that make what one reads.
     fn makers(&self, at: usize) -> BTreeSet<usize> {
         let op = structured(self.function, (self.at.0, at));
-        let operands = op.map(Structured::operands).unwrap_or_default();
+        let operands = op.map(StructuredOp::operands).unwrap_or_default();
         let makers = operands.into_iter().filter_map(|value| {
             let ((block, at), _) = self.uses.maker(value)?;
             (block == self.at.0).then_some(at)
@@ -180,8 +192,8 @@ impl Group<'_> {
     }
 
     /// The operation that members are together.
-    fn join(&self, map: &Structured) -> Option<Structured> {
-        let mut joined = Structured::default();
+    fn join(&self, map: &StructuredOp) -> Option<StructuredOp> {
+        let mut joined = StructuredOp::default();
         let mut indices = vec![None; map.axes.len()];
         let kinds = [
             (&self.rows.across, AxisKind::Parallel),
@@ -193,11 +205,12 @@ impl Group<'_> {
                 indices[*axis] = Some(joined.axis(self.rows.extents[*axis], kind));
             }
         }
-        let indices: Vec<Node> = indices.into_iter().map(|i| i.unwrap_or(zero)).collect();
-        let own = |axes: &[usize]| -> Vec<Node> { axes.iter().map(|a| indices[*a]).collect() };
+        let indices: Vec<ScalarNode> = indices.into_iter().map(|i| i.unwrap_or(zero)).collect();
+        let own =
+            |axes: &[usize]| -> Vec<ScalarNode> { axes.iter().map(|a| indices[*a]).collect() };
         let row = own(&self.rows.across);
         let all = [&row[..], &own(&self.rows.along)].concat();
-        let mut copier = Copier {
+        let mut copier = RowFusionCopier {
             group: self,
             row,
             known: Vec::new(),
@@ -212,17 +225,17 @@ impl Group<'_> {
                     true => wide.next(),
                     false => Some(zero),
                 });
-                let axes: Vec<Node> = axes.collect::<Option<_>>()?;
+                let axes: Vec<ScalarNode> = axes.collect::<Option<_>>()?;
                 copier.fold(&mut joined, op, *at, &axes);
                 folds += 1;
             }
         }
-        let roots: Vec<Node> = map.yields.iter().map(|y| y.value).collect();
+        let roots: Vec<ScalarNode> = map.yields.iter().map(|y| y.value).collect();
         let values = copier.copy(&mut joined.body, map, &roots, &indices);
         for value in values {
-            joined.yields.push(Yield {
+            joined.yields.push(StructuredYield {
                 value,
-                destination: Destination::Each(indices.clone()),
+                destination: YieldDestination::Each(indices.clone()),
             });
         }
         let is_small = joined.body.len() <= NODES;
@@ -231,31 +244,37 @@ impl Group<'_> {
 }
 
 /// Copies nodes of members into the joined body.
-struct Copier<'a> {
-    group: &'a Group<'a>,
+struct RowFusionCopier<'a> {
+    group: &'a RowFusionGroup<'a>,
     /// The indices of a row.
-    row: Vec<Node>,
+    row: Vec<ScalarNode>,
     /// What folds give.
-    known: Vec<(Value, Node)>,
+    known: Vec<(TensorValue, ScalarNode)>,
     /// Whether all are read at their own rows.
     fits: bool,
 }
 
-impl Copier<'_> {
+impl RowFusionCopier<'_> {
     /// Adds the folds of a member; `indices` are those of its axes.
-    fn fold(&mut self, joined: &mut Structured, op: &Structured, at: usize, indices: &[Node]) {
+    fn fold(
+        &mut self,
+        joined: &mut StructuredOp,
+        op: &StructuredOp,
+        at: usize,
+        indices: &[ScalarNode],
+    ) {
         let first: usize = joined.reductions.iter().map(|r| r.values.len()).sum();
         for reduction in &op.reductions {
             let roots = [&reduction.initial[..], &reduction.values].concat();
             let copies = self.copy(&mut joined.body, op, &roots, indices);
             let (initial, values) = copies.split_at(reduction.initial.len());
-            joined.fold(crate::ir::Reduction {
+            joined.fold(crate::ir::TensorReduction {
                 initial: initial.to_vec(),
                 values: values.to_vec(),
                 combiner: reduction.combiner.clone(),
             });
         }
-        let roots: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+        let roots: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
         let body = &mut joined.body;
         let copies = self.import(body, op, &roots, indices, first as u32);
         let results = &self.group.function.block(self.group.at.0).ops[at].results;
@@ -264,23 +283,23 @@ impl Copier<'_> {
 
     fn copy(
         &mut self,
-        body: &mut Body,
-        op: &Structured,
-        roots: &[Node],
-        indices: &[Node],
-    ) -> Vec<Node> {
+        body: &mut NodeGraph,
+        op: &StructuredOp,
+        roots: &[ScalarNode],
+        indices: &[ScalarNode],
+    ) -> Vec<ScalarNode> {
         self.import(body, op, roots, indices, 0)
     }
 
     /// Nodes of an operation at some indices, whose accumulators are numbered from `first` on.
     fn import(
         &mut self,
-        body: &mut Body,
-        op: &Structured,
-        roots: &[Node],
-        indices: &[Node],
+        body: &mut NodeGraph,
+        op: &StructuredOp,
+        roots: &[ScalarNode],
+        indices: &[ScalarNode],
         first: u32,
-    ) -> Vec<Node> {
+    ) -> Vec<ScalarNode> {
         body.import(&op.body, roots, |body, node, data| match data {
             NodeData::Index(axis) => indices.get(*axis as usize).copied(),
             NodeData::Reduced(number) => Some(body.reduced(first + number, op.body.ty(node))),
@@ -290,7 +309,12 @@ impl Copier<'_> {
     }
 
     /// What a member made, instead of the element that holds it.
-    fn element(&mut self, body: &mut Body, value: Value, position: &[Node]) -> Option<Node> {
+    fn element(
+        &mut self,
+        body: &mut NodeGraph,
+        value: TensorValue,
+        position: &[ScalarNode],
+    ) -> Option<ScalarNode> {
         if let Some((_, node)) = self.known.iter().find(|(known, _)| *known == value) {
             let shape = &self.group.function.ty(value).shape;
             let wide = position.iter().zip(shape).filter(|(_, e)| is_wide(**e));

@@ -5,15 +5,15 @@
 //! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
 //! and written once; those of workgroups that look back at each other are left whole, since they read all once.
 
-use super::split::{Chunk, Split, is_rounded};
+use super::split::{ReductionSplit, SplitChunk, is_rounded};
 use crate::ir::{
-    AxisKind, Body, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured,
-    TensorType, Value, Yield,
+    AxisKind, DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
+    StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorValue, YieldDestination,
 };
-use crate::schedule::{Profile, is_adjacent, is_together, looks_back};
+use crate::schedule::{ScheduleProfile, is_adjacent, is_together, looks_back};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Op as ScalarOp};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{Op as ScalarOp, ScalarLiteral};
 
 /// Fewest points of a chunk.
 const CHUNK: u64 = 64;
@@ -29,14 +29,14 @@ const FEWEST_SIZED: u64 = 32;
 const LONGEST: u64 = 1 << 32;
 
 /// Splits all long scans.
-pub(super) fn run(function: &mut Function, profile: &Profile) {
+pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut split = Vec::with_capacity(ops.len());
         for op in ops {
             match op.kind {
                 OpKind::Structured(scan) if scan.is_scan() => {
-                    let mut scans = Scans {
+                    let mut scans = ScanSplitter {
                         function,
                         profile,
                         place: op.place,
@@ -51,16 +51,16 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
     }
 }
 
-struct Scans<'a> {
-    function: &'a mut Function,
-    profile: &'a Profile,
-    place: Place,
-    ops: &'a mut Vec<Op>,
+struct ScanSplitter<'a> {
+    function: &'a mut TensorFunction,
+    profile: &'a ScheduleProfile,
+    place: SourceLocation,
+    ops: &'a mut Vec<TensorOp>,
 }
 
-impl Scans<'_> {
-    fn push(&mut self, op: Structured, results: Vec<Value>) {
-        self.ops.push(Op {
+impl ScanSplitter<'_> {
+    fn push(&mut self, op: StructuredOp, results: Vec<TensorValue>) {
+        self.ops.push(TensorOp {
             kind: OpKind::Structured(Box::new(op)),
             results,
             place: self.place,
@@ -68,16 +68,16 @@ impl Scans<'_> {
     }
 
     /// A scan of at most so many points for each result, in chunks where that is worth it.
-    fn add(&mut self, scan: Structured, results: Vec<Value>, longest: u64) {
+    fn add(&mut self, scan: StructuredOp, results: Vec<TensorValue>, longest: u64) {
         let Some((split, longest)) = self.split(&scan, longest) else {
             return self.push(scan, results);
         };
         let (sums, first) = split.first_round(self.function, &scan);
         self.push(first, sums.clone());
         let types = sums.iter().map(|sum| self.function.ty(*sum).clone());
-        let types: Vec<TensorType> = types.collect();
+        let types: Vec<DenseTensorType> = types.collect();
         let types = types.into_iter();
-        let ends: Vec<Value> = types.map(|ty| self.function.new_value(ty)).collect();
+        let ends: Vec<TensorValue> = types.map(|ty| self.function.new_value(ty)).collect();
         let across = self.across(&split, &scan, &sums);
         self.add(across, ends.clone(), longest);
         let within = self.within(&split, &scan, &ends);
@@ -85,7 +85,7 @@ impl Scans<'_> {
     }
 
     /// How a scan is split where that is worth it, and the most chunks that there are for each result.
-    fn split(&mut self, scan: &Structured, longest: u64) -> Option<(Split, u64)> {
+    fn split(&mut self, scan: &StructuredOp, longest: u64) -> Option<(ReductionSplit, u64)> {
         let most = self.profile.chunks.saturating_mul(self.profile.flat);
         if looks_back(scan, self.profile) {
             return None;
@@ -93,7 +93,7 @@ impl Scans<'_> {
         if scan.sizes().next().is_none() {
             let (least, step) = TOGETHER;
             let split = match is_together(scan, self.profile) {
-                true => Split::into(scan, self.profile.chunks, least, step)?,
+                true => ReductionSplit::into(scan, self.profile.chunks, least, step)?,
                 // Invocations that scan columns which lie side by side are to do so as well.
                 false => Self::chunks(scan, most)?.chunks_first(is_adjacent(scan)),
             };
@@ -105,25 +105,31 @@ impl Scans<'_> {
         if longest < FEWEST_SIZED {
             return None;
         }
-        let (split, sizes) = Split::sized(self.function, scan, most, CHUNK)?;
+        let (split, sizes) = ReductionSplit::sized(self.function, scan, most, CHUNK)?;
         self.push(sizes, split.sizes());
         Some((split, longest.min(most)))
     }
 
     /// Chunks of a scan, with about so many for all results; sums of floats have more of them where those
     /// would be long, as a sum within a chunk is rounded once for each of its points.
-    fn chunks(scan: &Structured, most: u64) -> Option<Split> {
-        let split = Split::into(scan, most, CHUNK, 1)?;
+    fn chunks(scan: &StructuredOp, most: u64) -> Option<ReductionSplit> {
+        let split = ReductionSplit::into(scan, most, CHUNK, 1)?;
         let rounds = is_rounded(scan);
         let sizes = scan.axes.iter().map(|axis| axis.extent.known());
         let points = sizes.fold(1u64, |n, size| n.saturating_mul(size.unwrap_or(1)));
         let is_worth = rounds && split.chunks.known()? >= FEWEST;
-        let finer = is_worth.then(|| Split::into(scan, most.max(points / ROUNDED), CHUNK, 1));
+        let finer =
+            is_worth.then(|| ReductionSplit::into(scan, most.max(points / ROUNDED), CHUNK, 1));
         Some(finer.flatten().unwrap_or(split))
     }
 
     /// The scan of what the chunks give.
-    fn across(&self, split: &Split, scan: &Structured, sums: &[Value]) -> Structured {
+    fn across(
+        &self,
+        split: &ReductionSplit,
+        scan: &StructuredOp,
+        sums: &[TensorValue],
+    ) -> StructuredOp {
         let (mut op, mut position) = split.over_results();
         let mut shape = split.parallel.clone();
         shape.insert(split.chunk_at(), split.chunks);
@@ -139,24 +145,30 @@ impl Scans<'_> {
             let values = sums.zip(types);
             let values = values.map(|(sum, ty)| op.body.element(*sum, ty, &position));
             let values = values.collect();
-            let folded = op.fold(Reduction {
+            let folded = op.fold(TensorReduction {
                 initial,
                 values,
                 combiner: reduction.combiner.clone(),
             });
-            op.yields.extend(folded.into_iter().map(|value| Yield {
-                value,
-                destination: Destination::Prefix {
-                    indices: position.clone(),
-                    shape: shape.clone(),
-                },
-            }));
+            op.yields
+                .extend(folded.into_iter().map(|value| StructuredYield {
+                    value,
+                    destination: YieldDestination::Prefix {
+                        indices: position.clone(),
+                        shape: shape.clone(),
+                    },
+                }));
         }
         op
     }
 
     /// The scan of each chunk, from where the one before it ends.
-    fn within(&self, split: &Split, scan: &Structured, ends: &[Value]) -> Structured {
+    fn within(
+        &self,
+        split: &ReductionSplit,
+        scan: &StructuredOp,
+        ends: &[TensorValue],
+    ) -> StructuredOp {
         let (mut op, chunk) = split.over_chunks();
         let roots = scan.roots();
         let copies = op.body.import(&scan.body, &roots, |_, _, data| match data {
@@ -191,7 +203,7 @@ impl Scans<'_> {
             first += reduction.initial.len() as u32;
             op.reductions.push(reduction);
         }
-        let values: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+        let values: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
         let own = op.body.clone();
         let values = op.body.import(&own, &values, |_, _, data| match data {
             NodeData::Reduced(number) => whole.get(number).copied(),
@@ -207,14 +219,19 @@ impl Scans<'_> {
 /// What a sum of floats begins with that counts nothing. Its chunks are summed by themselves, and what is
 /// before a chunk is added to each result: so a result is rounded once where it is large, not once for
 /// each point of the chunk.
-fn rounded_sum(body: &Body, reduction: &Reduction) -> Option<Literal> {
+fn rounded_sum(body: &NodeGraph, reduction: &TensorReduction) -> Option<ScalarLiteral> {
     let is_sum = reduction.combiner.operator() == Some(ScalarOp::FAdd);
     let ty = body.ty(*reduction.initial.first()?);
     reduction.combiner.neutral(ty).filter(|_| is_sum)
 }
 
 /// What a chunk begins with: the first as the scan does, others where the one before ends.
-fn begin(op: &mut Structured, (split, chunk): (&Split, &Chunk), end: Value, initial: Node) -> Node {
+fn begin(
+    op: &mut StructuredOp,
+    (split, chunk): (&ReductionSplit, &SplitChunk),
+    end: TensorValue,
+    initial: ScalarNode,
+) -> ScalarNode {
     let own = chunk.results[split.chunk_at()];
     let body = &mut op.body;
     let (zero, one) = (body.i64(0), body.i64(1));

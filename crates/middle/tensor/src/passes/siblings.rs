@@ -8,10 +8,11 @@
 
 use super::behind;
 use crate::ir::{
-    Body, Destination, Function, Node, NodeData, Op, OpKind, Structured, Value, Yield,
+    NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield, TensorFunction,
+    TensorOp, TensorValue, YieldDestination,
 };
 use crate::schedule::contraction;
-use spirula_program::Scalar;
+use spirula_program::ScalarType;
 
 /// Most tensors that a joined operation reads or gives.
 const TENSORS: usize = 12;
@@ -21,10 +22,10 @@ const NODES: usize = 2048;
 const RECENT: usize = 8;
 
 /// Joins siblings in all blocks.
-pub(super) fn run(function: &mut Function) {
+pub(super) fn run(function: &mut TensorFunction) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
-        let mut joiner = Joiner {
+        let mut joiner = SiblingFusion {
             made: vec![None; function.value_count()],
             used: vec![None; function.value_count()],
             ops: Vec::with_capacity(ops.len()),
@@ -40,17 +41,17 @@ pub(super) fn run(function: &mut Function) {
     }
 }
 
-struct Joiner {
+struct SiblingFusion {
     /// The operation of the block that makes each value, and the first one that uses it.
     made: Vec<Option<usize>>,
     used: Vec<Option<usize>>,
-    ops: Vec<Option<Op>>,
+    ops: Vec<Option<TensorOp>>,
     /// Operations that others may join, the last the newest.
     open: Vec<usize>,
 }
 
-impl Joiner {
-    fn note(&mut self, function: &Function, op: &Op, at: usize) {
+impl SiblingFusion {
+    fn note(&mut self, function: &TensorFunction, op: &TensorOp, at: usize) {
         for value in uses(function, op) {
             self.used[value.index()].get_or_insert(at);
         }
@@ -59,7 +60,7 @@ impl Joiner {
         }
     }
 
-    fn add(&mut self, op: Op) {
+    fn add(&mut self, op: TensorOp) {
         let at = self.ops.len();
         let OpKind::Structured(own) = &op.kind else {
             self.ops.push(Some(op));
@@ -94,7 +95,7 @@ impl Joiner {
     }
 
     /// An earlier operation that one can be joined with, whether it goes up to that, and what both are.
-    fn sibling(&self, own: &Structured, at: usize) -> Option<(usize, bool, Structured)> {
+    fn sibling(&self, own: &StructuredOp, at: usize) -> Option<(usize, bool, StructuredOp)> {
         let operands = own.operands();
         let makers = operands.iter().filter_map(|v| self.made[v.index()]);
         let mut candidates: Vec<usize> = makers.filter(|other| *other < at).collect();
@@ -105,7 +106,7 @@ impl Joiner {
                 return None;
             };
             let given = &earlier.results;
-            let is_there = |v: &Value| given.contains(v) || self.is_before(*v, other);
+            let is_there = |v: &TensorValue| given.contains(v) || self.is_before(*v, other);
             let goes_up = operands.iter().all(is_there);
             let comes_down = given.iter().all(|v| self.is_unused(*v, at));
             let kind = match goes_up || comes_down {
@@ -117,18 +118,18 @@ impl Joiner {
     }
 
     /// Whether a value is there before an operation of the block.
-    fn is_before(&self, value: Value, at: usize) -> bool {
+    fn is_before(&self, value: TensorValue, at: usize) -> bool {
         self.made[value.index()].is_none_or(|made| made < at)
     }
 
     /// Whether nothing before an operation uses a value.
-    fn is_unused(&self, value: Value, until: usize) -> bool {
+    fn is_unused(&self, value: TensorValue, until: usize) -> bool {
         self.used[value.index()].is_none_or(|used| used >= until)
     }
 }
 
 /// Everything that an operation uses, also in its blocks and as sizes of what it gives.
-fn uses(function: &Function, op: &Op) -> Vec<Value> {
+fn uses(function: &TensorFunction, op: &TensorOp) -> Vec<TensorValue> {
     let mut values = op.kind.operands();
     let sizes = op.results.iter().flat_map(|v| function.ty(*v).sizes());
     values.extend(sizes);
@@ -146,18 +147,18 @@ fn uses(function: &Function, op: &Op) -> Vec<Value> {
 }
 
 /// Whether there may be an operation that this one is joined with.
-fn is_joined_by_others(op: &Structured) -> bool {
+fn is_joined_by_others(op: &StructuredOp) -> bool {
     let is_fold = !op.reductions.is_empty() && op.yields.iter().all(at_point);
     !op.axes.is_empty() && (is_fold || is_plain(op))
 }
 
-fn at_point(result: &Yield) -> bool {
-    matches!(result.destination, Destination::Point)
+fn at_point(result: &StructuredYield) -> bool {
+    matches!(result.destination, YieldDestination::Point)
 }
 
 /// Whether elements lie as the points do, and results are written at them.
-fn is_plain(op: &Structured) -> bool {
-    let in_order = |position: &[Node]| {
+fn is_plain(op: &StructuredOp) -> bool {
+    let in_order = |position: &[ScalarNode]| {
         let axes = position.iter().map(|node| match op.body.as_literal(*node) {
             Some(_) => Ok(None),
             None => op.body.as_index(*node).map(Some).ok_or(()),
@@ -173,7 +174,11 @@ fn is_plain(op: &Structured) -> bool {
 }
 
 /// Two operations over one space as one, whose results are those of the first, then those of the second.
-fn joined(first: &Structured, second: &Structured, given: &[Value]) -> Option<Structured> {
+fn joined(
+    first: &StructuredOp,
+    second: &StructuredOp,
+    given: &[TensorValue],
+) -> Option<StructuredOp> {
     let reads_first = second.body.reads().any(|value| given.contains(&value));
     let fits = match reads_first {
         // A map behind a map or a fold.
@@ -192,8 +197,8 @@ fn joined(first: &Structured, second: &Structured, given: &[Value]) -> Option<St
     }
     let mut joined = first.clone();
     let count: usize = first.reductions.iter().map(|r| r.values.len()).sum();
-    let ty = |node: Node| -> Scalar { second.body.ty(node) };
-    let body: &mut Body = &mut joined.body;
+    let ty = |node: ScalarNode| -> ScalarType { second.body.ty(node) };
+    let body: &mut NodeGraph = &mut joined.body;
     let mut is_at_point = true;
     let nodes = body.import(
         &second.body,

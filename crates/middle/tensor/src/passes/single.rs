@@ -3,10 +3,12 @@
 //! Axes of size 1 that are folded go away; a fold without others gives its values combined with what it
 //! begins with.
 
-use crate::ir::{Axis, AxisKind, Dim, Function, Node, NodeData, OpKind, Structured};
+use crate::ir::{
+    AxisKind, DimExtent, IterationAxis, NodeData, OpKind, ScalarNode, StructuredOp, TensorFunction,
+};
 
 /// Simplifies all operations.
-pub(super) fn run(function: &mut Function) {
+pub(super) fn run(function: &mut TensorFunction) {
     for block in function.block_ids() {
         for op in &mut function.block_mut(block).ops {
             if let OpKind::Structured(structured) = &mut op.kind
@@ -19,15 +21,15 @@ pub(super) fn run(function: &mut Function) {
 }
 
 /// An operation without the folded axes of size 1, if it has such.
-fn simplified(op: &Structured) -> Option<Structured> {
-    let is_fold = |axis: &Axis| axis.kind == AxisKind::Reduction;
-    let is_single = |axis: &Axis| is_fold(axis) && axis.extent == Dim::Static(1);
-    let is_wide = |axis: &Axis| is_fold(axis) && !is_single(axis);
+fn simplified(op: &StructuredOp) -> Option<StructuredOp> {
+    let is_fold = |axis: &IterationAxis| axis.kind == AxisKind::Reduction;
+    let is_single = |axis: &IterationAxis| is_fold(axis) && axis.extent == DimExtent::Static(1);
+    let is_wide = |axis: &IterationAxis| is_fold(axis) && !is_single(axis);
     let folds_nothing = !op.reductions.is_empty() && !op.axes.iter().any(is_wide);
     if !op.axes.iter().any(is_single) && !folds_nothing {
         return None;
     }
-    let mut simple = Structured::default();
+    let mut simple = StructuredOp::default();
     let mut indices = Vec::with_capacity(op.axes.len());
     for axis in &op.axes {
         indices.push(match is_single(axis) {
@@ -36,7 +38,7 @@ fn simplified(op: &Structured) -> Option<Structured> {
         });
     }
     let mut rest = op.clone();
-    let mut known: Vec<Node> = Vec::new();
+    let mut known: Vec<ScalarNode> = Vec::new();
     if folds_nothing {
         for reduction in std::mem::take(&mut rest.reductions) {
             let roots = [&reduction.initial[..], &reduction.values].concat();
@@ -61,12 +63,12 @@ fn simplified(op: &Structured) -> Option<Structured> {
 
 /// Nodes at other indices, with what folds gave where that is known.
 fn copied(
-    to: &mut Structured,
-    op: &Structured,
-    roots: &[Node],
-    indices: &[Node],
-    known: &[Node],
-) -> Vec<Node> {
+    to: &mut StructuredOp,
+    op: &StructuredOp,
+    roots: &[ScalarNode],
+    indices: &[ScalarNode],
+    known: &[ScalarNode],
+) -> Vec<ScalarNode> {
     to.body.import(&op.body, roots, |_, _, data| match data {
         NodeData::Index(axis) => indices.get(*axis as usize).copied(),
         NodeData::Reduced(number) => known.get(*number as usize).copied(),

@@ -7,17 +7,18 @@
 //! that elements came from.
 
 use crate::ir::{
-    AxisKind, Body, Combiner, Destination, Dim, Function, Node, Op, OpKind, Reduction, Shape, Sort,
-    Structured, TensorType, Value, Yield,
+    AxisKind, DenseTensorType, DimExtent, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
+    StructuredOp, StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorShape,
+    TensorSort, TensorValue, YieldDestination,
 };
-use spirula_diagnostics::Place;
-use spirula_program::{Literal, Op as ScalarOp, Scalar};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
 
 /// Longest sort by counting, whose work is quadratic.
 const COUNTED: u64 = 128;
 
 /// Replaces all sorts.
-pub(super) fn run(function: &mut Function) {
+pub(super) fn run(function: &mut TensorFunction) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut replaced = Vec::with_capacity(ops.len());
@@ -31,12 +32,17 @@ pub(super) fn run(function: &mut Function) {
     }
 }
 
-fn expand(function: &mut Function, sort: &Sort, op: &Op, ops: &mut Vec<Op>) {
+fn expand(
+    function: &mut TensorFunction,
+    sort: &TensorSort,
+    op: &TensorOp,
+    ops: &mut Vec<TensorOp>,
+) {
     let shape = function.ty(sort.operands[0]).shape.clone();
     let Some(length) = shape.get(sort.dimension).copied() else {
         return;
     };
-    let mut expansion = Expansion {
+    let mut expansion = SortExpansion {
         function,
         sort,
         shape,
@@ -50,18 +56,18 @@ fn expand(function: &mut Function, sort: &Sort, op: &Op, ops: &mut Vec<Op>) {
     }
 }
 
-struct Expansion<'a> {
-    function: &'a mut Function,
-    sort: &'a Sort,
-    shape: Shape,
-    length: Dim,
-    place: Place,
-    ops: &'a mut Vec<Op>,
+struct SortExpansion<'a> {
+    function: &'a mut TensorFunction,
+    sort: &'a TensorSort,
+    shape: TensorShape,
+    length: DimExtent,
+    place: SourceLocation,
+    ops: &'a mut Vec<TensorOp>,
 }
 
-impl Expansion<'_> {
-    fn push(&mut self, op: Structured, results: Vec<Value>) {
-        self.ops.push(Op {
+impl SortExpansion<'_> {
+    fn push(&mut self, op: StructuredOp, results: Vec<TensorValue>) {
+        self.ops.push(TensorOp {
             kind: OpKind::Structured(Box::new(op)),
             results,
             place: self.place,
@@ -69,15 +75,26 @@ impl Expansion<'_> {
     }
 
     /// Elements of values at a position whose index along the sorted dimension is given.
-    fn read(&self, body: &mut Body, values: &[Value], point: &[Node], index: Node) -> Vec<Node> {
+    fn read(
+        &self,
+        body: &mut NodeGraph,
+        values: &[TensorValue],
+        point: &[ScalarNode],
+        index: ScalarNode,
+    ) -> Vec<ScalarNode> {
         let mut position = point[..self.shape.len()].to_vec();
         position[self.sort.dimension] = index;
-        let element = |v: &Value| body.element(*v, self.function.ty(*v).element, &position);
+        let element = |v: &TensorValue| body.element(*v, self.function.ty(*v).element, &position);
         values.iter().map(element).collect()
     }
 
     /// Whether one element comes before another; equal ones by what they are numbered.
-    fn before(&self, body: &mut Body, one: (&[Node], Node), other: (&[Node], Node)) -> Node {
+    fn before(
+        &self,
+        body: &mut NodeGraph,
+        one: (&[ScalarNode], ScalarNode),
+        other: (&[ScalarNode], ScalarNode),
+    ) -> ScalarNode {
         let forwards = compare(body, &self.sort.comparator, one.0, other.0);
         let backwards = compare(body, &self.sort.comparator, other.0, one.0);
         let earlier = body.op(ScalarOp::SLt, &[one.1, other.1]);
@@ -87,24 +104,24 @@ impl Expansion<'_> {
     }
 
     /// By counting what comes before each element.
-    fn count(&mut self, results: &[Value]) {
-        let mut op = Structured::parallel(&self.shape);
+    fn count(&mut self, results: &[TensorValue]) {
+        let mut op = StructuredOp::parallel(&self.shape);
         let point = op.point();
         let other = op.axis(self.length, AxisKind::Reduction);
         let own = point[self.sort.dimension];
         let mine = self.read(&mut op.body, &self.sort.operands, &point, own);
         let theirs = self.read(&mut op.body, &self.sort.operands, &point, other);
         let before = self.before(&mut op.body, (&theirs, other), (&mine, own));
-        let one = op.body.convert(ScalarOp::FromBool, Scalar::I64, before);
+        let one = op.body.convert(ScalarOp::FromBool, ScalarType::I64, before);
         let zero = op.body.i64(0);
-        let counted = op.fold(Reduction {
+        let counted = op.fold(TensorReduction {
             initial: vec![zero],
             values: vec![one],
-            combiner: Combiner::of(ScalarOp::Add, Scalar::I64),
+            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I64),
         });
         op.give(counted[0]);
-        let place = self.function.new_value(TensorType {
-            element: Scalar::I64,
+        let place = self.function.new_value(DenseTensorType {
+            element: ScalarType::I64,
             shape: self.shape.clone(),
         });
         self.push(op, vec![place]);
@@ -114,21 +131,21 @@ impl Expansion<'_> {
     }
 
     /// Writes elements where they belong.
-    fn put(&mut self, result: Value, operand: Value, place: Value) {
+    fn put(&mut self, result: TensorValue, operand: TensorValue, place: TensorValue) {
         let ty = self.function.ty(operand).clone();
-        let mut zeros = Structured::parallel(&self.shape);
-        let zero = zeros.body.literal(Literal::new(ty.element, 0));
+        let mut zeros = StructuredOp::parallel(&self.shape);
+        let zero = zeros.body.literal(ScalarLiteral::new(ty.element, 0));
         zeros.give(zero);
         let base = self.function.new_value(ty.clone());
         self.push(zeros, vec![base]);
-        let mut op = Structured::parallel(&self.shape);
+        let mut op = StructuredOp::parallel(&self.shape);
         let point = op.point();
         let value = op.body.element(operand, ty.element, &point);
         let mut indices = point.clone();
-        indices[self.sort.dimension] = op.body.element(place, Scalar::I64, &point);
-        op.yields.push(Yield {
+        indices[self.sort.dimension] = op.body.element(place, ScalarType::I64, &point);
+        op.yields.push(StructuredYield {
             value,
-            destination: Destination::Scatter {
+            destination: YieldDestination::Scatter {
                 base,
                 indices,
                 combiner: None,
@@ -139,20 +156,20 @@ impl Expansion<'_> {
     }
 
     /// By a network of comparisons of elements at a distance.
-    fn network(&mut self, length: u64, results: &[Value]) {
+    fn network(&mut self, length: u64, results: &[TensorValue]) {
         let number = match i32::try_from(length) {
-            Ok(_) => Scalar::I32,
-            Err(_) => Scalar::I64,
+            Ok(_) => ScalarType::I32,
+            Err(_) => ScalarType::I64,
         };
         let mut values = self.sort.operands.clone();
         values.push(self.numbers(number));
         let levels = 64 - (length - 1).leading_zeros();
         let merges = (1..=levels).flat_map(|level| {
-            let far = Partner::Mirrored(1 << level);
+            let far = BitonicPartner::Mirrored(1 << level);
             let rest = (0..level - 1).rev();
-            std::iter::once(far).chain(rest.map(|step| Partner::Away(1 << step)))
+            std::iter::once(far).chain(rest.map(|step| BitonicPartner::Away(1 << step)))
         });
-        let steps: Vec<Partner> = merges.collect();
+        let steps: Vec<BitonicPartner> = merges.collect();
         for (at, partner) in steps.iter().enumerate() {
             let last = (at + 1 == steps.len()).then_some(results);
             values = self.step(&values, (*partner, length as i64), last);
@@ -160,12 +177,12 @@ impl Expansion<'_> {
     }
 
     /// The index along the sorted dimension, as a tensor.
-    fn numbers(&mut self, element: Scalar) -> Value {
-        let mut op = Structured::parallel(&self.shape);
+    fn numbers(&mut self, element: ScalarType) -> TensorValue {
+        let mut op = StructuredOp::parallel(&self.shape);
         let index = op.point()[self.sort.dimension];
         let number = op.body.convert(ScalarOp::SExt, element, index);
         op.give(number);
-        let value = self.function.new_value(TensorType {
+        let value = self.function.new_value(DenseTensorType {
             element,
             shape: self.shape.clone(),
         });
@@ -176,11 +193,11 @@ impl Expansion<'_> {
     /// Each element and its partner in order. One without a partner is its own.
     fn step(
         &mut self,
-        values: &[Value],
-        (partner, length): (Partner, i64),
-        last: Option<&[Value]>,
-    ) -> Vec<Value> {
-        let mut op = Structured::parallel(&self.shape);
+        values: &[TensorValue],
+        (partner, length): (BitonicPartner, i64),
+        last: Option<&[TensorValue]>,
+    ) -> Vec<TensorValue> {
+        let mut op = StructuredOp::parallel(&self.shape);
         let point = op.point();
         let own = point[self.sort.dimension];
         let body = &mut op.body;
@@ -189,19 +206,19 @@ impl Expansion<'_> {
         let mine = self.read(body, values, &point, own);
         let theirs = self.read(body, values, &point, partner);
         let operands = values.len() - 1;
-        let numbered = |nodes: &[Node]| (nodes[..operands].to_vec(), nodes[operands]);
+        let numbered = |nodes: &[ScalarNode]| (nodes[..operands].to_vec(), nodes[operands]);
         let ((a, a_number), (b, b_number)) = (numbered(&mine), numbered(&theirs));
         let theirs_before = self.before(body, (&b, b_number), (&a, a_number));
         // The first of a pair takes what comes before, the second what does not.
         let swaps = body.op(ScalarOp::Eq, &[theirs_before, is_first]);
         let mut results = Vec::new();
         let types = values.iter().map(|v| self.function.ty(*v).element);
-        let types: Vec<Scalar> = types.collect();
+        let types: Vec<ScalarType> = types.collect();
         for (at, (mine, theirs)) in mine.iter().zip(&theirs).enumerate() {
             let result = match last {
                 Some(last) if at == last.len() => break,
                 Some(last) => last[at],
-                None => self.function.new_value(TensorType {
+                None => self.function.new_value(DenseTensorType {
                     element: types[at],
                     shape: self.shape.clone(),
                 }),
@@ -217,19 +234,19 @@ impl Expansion<'_> {
 
 /// Which element an element is compared with.
 #[derive(Clone, Copy)]
-enum Partner {
+enum BitonicPartner {
     /// That with the same distance to the middle of so many.
     Mirrored(i64),
     /// That so far away, of pairs of such blocks.
     Away(i64),
 }
 
-impl Partner {
+impl BitonicPartner {
     /// The index of an element's partner; its own, where that is not below the length. Distances and
     /// comparisons are the same for as many neighbours as can be told from the sizes.
-    fn index(self, body: &mut Body, own: Node, length: i64) -> Node {
+    fn index(self, body: &mut NodeGraph, own: ScalarNode, length: i64) -> ScalarNode {
         let (block, partner) = match self {
-            Partner::Mirrored(block) => {
+            BitonicPartner::Mirrored(block) => {
                 let size = body.i64(block);
                 let within = body.op(ScalarOp::SMod, &[own, size]);
                 let (two, last) = (body.i64(2), body.i64(block - 1));
@@ -237,7 +254,7 @@ impl Partner {
                 let away = body.op(ScalarOp::Sub, &[last, twice]);
                 (block, body.op(ScalarOp::Add, &[own, away]))
             }
-            Partner::Away(distance) => {
+            BitonicPartner::Away(distance) => {
                 let away = across(body, own, distance);
                 (2 * distance, body.op(ScalarOp::Add, &[own, away]))
             }
@@ -246,11 +263,11 @@ impl Partner {
             return partner;
         }
         let is_there = match self {
-            Partner::Mirrored(_) => {
+            BitonicPartner::Mirrored(_) => {
                 let length = body.i64(length);
                 body.op(ScalarOp::SLt, &[partner, length])
             }
-            Partner::Away(distance) => {
+            BitonicPartner::Away(distance) => {
                 let unit = 1 << length.trailing_zeros().min(distance.trailing_zeros());
                 let (size, count) = (body.i64(unit), body.i64(length / unit));
                 let own = body.op(ScalarOp::SDiv, &[own, size]);
@@ -264,7 +281,7 @@ impl Partner {
 }
 
 /// How far it is to the other of a pair of blocks.
-fn across(body: &mut Body, own: Node, distance: i64) -> Node {
+fn across(body: &mut NodeGraph, own: ScalarNode, distance: i64) -> ScalarNode {
     let [distance, two] = [distance, 2].map(|value| body.i64(value));
     let block = body.op(ScalarOp::SDiv, &[own, distance]);
     let side = body.op(ScalarOp::SMod, &[block, two]);
@@ -274,7 +291,12 @@ fn across(body: &mut Body, own: Node, distance: i64) -> Node {
 }
 
 /// The comparator on two elements of each operand.
-fn compare(body: &mut Body, comparator: &Combiner, one: &[Node], other: &[Node]) -> Node {
+fn compare(
+    body: &mut NodeGraph,
+    comparator: &ScalarCombiner,
+    one: &[ScalarNode],
+    other: &[ScalarNode],
+) -> ScalarNode {
     let copies = body.import(&comparator.body, &comparator.results, |_, node, _| {
         let number = comparator.body.as_argument(node)? as usize;
         let side = if number.is_multiple_of(2) { one } else { other };

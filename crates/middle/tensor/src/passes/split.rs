@@ -6,11 +6,12 @@
 //! gives stay with the second round.
 
 use crate::ir::{
-    AxisKind, Body, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Shape,
-    Structured, TensorType, Value, Yield, unflatten,
+    AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
+    StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorShape, TensorValue,
+    YieldDestination, unflatten,
 };
-use crate::schedule::{Profile, contraction, is_adjacent};
-use spirula_program::{Op as ScalarOp, Scalar};
+use crate::schedule::{ScheduleProfile, contraction, is_adjacent};
+use spirula_program::{Op as ScalarOp, ScalarType};
 
 /// Fewest points of a chunk: below that a workgroup costs more than it saves.
 const CHUNK: u64 = 4096;
@@ -25,17 +26,17 @@ const COLUMNS: (u64, u64, u64) = (32, 128, 1 << 20);
 const TRIED: usize = 1 << 12;
 
 /// Splits all long folds.
-pub(super) fn run(function: &mut Function, profile: &Profile) {
+pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut split = Vec::with_capacity(ops.len());
         for mut op in ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && let Some(shape) = Split::of(structured, profile)
+                && let Some(shape) = ReductionSplit::of(structured, profile)
             {
                 let (values, first) = shape.first_round(function, structured);
                 let second = shape.second_round(structured, &values);
-                split.push(Op {
+                split.push(TensorOp {
                     kind: OpKind::Structured(Box::new(first)),
                     results: values,
                     place: op.place,
@@ -49,59 +50,59 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 }
 
 /// Whether a fold sums floats.
-pub(super) fn is_rounded(op: &Structured) -> bool {
+pub(super) fn is_rounded(op: &StructuredOp) -> bool {
     let mut reductions = op.reductions.iter();
     reductions.any(|r| r.combiner.operator() == Some(ScalarOp::FAdd))
 }
 
 /// How a fold is split.
-pub(super) struct Split {
+pub(super) struct ReductionSplit {
     /// Sizes of the parallel axes.
-    pub parallel: Shape,
+    pub parallel: TensorShape,
     /// Sizes of the folded axes, which are split as one; of one alone where its size is known only
     /// when run.
-    folded: Shape,
+    folded: TensorShape,
     /// Points of all folded axes.
-    total: Dim,
-    pub chunks: Dim,
+    total: DimExtent,
+    pub chunks: DimExtent,
     /// Points of a chunk.
-    length: Dim,
+    length: DimExtent,
     /// Whether the chunks are the slowest of what the first round gives, and not the fastest.
     is_chunk_first: bool,
 }
 
 /// The points of one chunk, as axes of an operation.
-pub(super) struct Chunk {
+pub(super) struct SplitChunk {
     /// Indices of the parallel axes, and of the chunk.
-    pub results: Vec<Node>,
+    pub results: Vec<ScalarNode>,
     /// Indices along the axes of what is split.
-    pub indices: Vec<Node>,
+    pub indices: Vec<ScalarNode>,
     /// Whether the point is one of what is split.
-    pub inside: Node,
+    pub inside: ScalarNode,
 }
 
-impl Split {
+impl ReductionSplit {
     /// None where a fold is not long, has results enough, or is no plain one.
-    fn of(op: &Structured, profile: &Profile) -> Option<Split> {
-        let is_row = |y: &Yield| matches!(y.destination, Destination::Each(_));
+    fn of(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
+        let is_row = |y: &StructuredYield| matches!(y.destination, YieldDestination::Each(_));
         let is_plain = !op.reductions.is_empty() && !op.yields.iter().any(is_row);
         if !is_plain || op.is_scan() || contraction(op).is_some() {
             return None;
         }
-        match Split::columns(op, profile) {
+        match ReductionSplit::columns(op, profile) {
             Some(split) => Some(split),
             None => {
                 let most = match is_rounded(op) {
                     true => profile.chunks.max(ROUNDED),
                     false => profile.chunks,
                 };
-                Split::into(op, most, CHUNK, 1)
+                ReductionSplit::into(op, most, CHUNK, 1)
             }
         }
     }
 
     /// Chunks of columns that lie side by side, an invocation each: neighbours read neighbours.
-    fn columns(op: &Structured, profile: &Profile) -> Option<Split> {
+    fn columns(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
         let (least, length, points) = COLUMNS;
         let mut values = op.reductions.iter().flat_map(|r| &r.values);
         let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
@@ -111,14 +112,14 @@ impl Split {
         let mut results = op.parallel_shape().map(|dim| dim.known());
         let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
         let chunks = profile.invocations().div_ceil(results.max(1));
-        let split = Split::into(op, chunks.checked_mul(results)?, length, 1)?;
+        let split = ReductionSplit::into(op, chunks.checked_mul(results)?, length, 1)?;
         let is_worth = results >= least && results * split.total.known()? >= points;
         is_worth.then(|| split.chunks_first(true))
     }
 
     /// The same with chunks that are the slowest of what the first round gives, or the fastest.
-    pub fn chunks_first(self, is_chunk_first: bool) -> Split {
-        Split {
+    pub fn chunks_first(self, is_chunk_first: bool) -> ReductionSplit {
+        ReductionSplit {
             is_chunk_first,
             ..self
         }
@@ -126,7 +127,7 @@ impl Split {
 
     /// Into chunks of at least so many points, with at most so many for all results, and multiples of so many points in
     /// each.
-    pub fn into(op: &Structured, most: u64, least: u64, step: u64) -> Option<Split> {
+    pub fn into(op: &StructuredOp, most: u64, least: u64, step: u64) -> Option<ReductionSplit> {
         let sizes = |kind: AxisKind| -> Option<Vec<u64>> {
             let axes = op.axes.iter().filter(|axis| axis.kind == kind);
             axes.map(|axis| axis.extent.known()).collect()
@@ -140,13 +141,13 @@ impl Split {
             return None;
         }
         let length = chunk_length(total, chunks, step);
-        let shape = |sizes: Vec<u64>| sizes.into_iter().map(Dim::Static).collect();
-        Some(Split {
+        let shape = |sizes: Vec<u64>| sizes.into_iter().map(DimExtent::Static).collect();
+        Some(ReductionSplit {
             parallel: shape(parallel),
             folded: shape(folded),
-            total: Dim::Static(total),
-            chunks: Dim::Static(total.div_ceil(length)),
-            length: Dim::Static(length),
+            total: DimExtent::Static(total),
+            chunks: DimExtent::Static(total.div_ceil(length)),
+            length: DimExtent::Static(length),
             is_chunk_first: false,
         })
     }
@@ -155,16 +156,16 @@ impl Split {
     /// known only when run, and what computes how many chunks there are and how long they are. None
     /// where several axes are folded.
     pub fn sized(
-        function: &mut Function,
-        op: &Structured,
+        function: &mut TensorFunction,
+        op: &StructuredOp,
         most: u64,
         least: u64,
-    ) -> Option<(Split, Structured)> {
-        let parallel: Shape = op.parallel_shape().collect();
+    ) -> Option<(ReductionSplit, StructuredOp)> {
+        let parallel: TensorShape = op.parallel_shape().collect();
         let [folded] = op.axes[parallel.len()..] else {
             return None;
         };
-        let mut sizes = Structured::default();
+        let mut sizes = StructuredOp::default();
         let body = &mut sizes.body;
         let one = body.i64(1);
         let (most, least) = (body.i64(most as i64), body.i64(least as i64));
@@ -182,29 +183,29 @@ impl Split {
         let chunks = quotient_up(body, total, length);
         sizes.give(chunks);
         sizes.give(length);
-        let mut size = || function.new_value(TensorType::scalar(Scalar::I64));
-        let split = Split {
+        let mut size = || function.new_value(DenseTensorType::scalar(ScalarType::I64));
+        let split = ReductionSplit {
             parallel,
             folded: [folded.extent].into_iter().collect(),
             total: folded.extent,
-            chunks: Dim::Value(size()),
-            length: Dim::Value(size()),
+            chunks: DimExtent::Value(size()),
+            length: DimExtent::Value(size()),
             is_chunk_first: false,
         };
         Some((split, sizes))
     }
 
     /// What holds the number of chunks and their length where these are known only when run.
-    pub fn sizes(&self) -> Vec<Value> {
+    pub fn sizes(&self) -> Vec<TensorValue> {
         let sizes = [self.chunks, self.length];
-        sizes.into_iter().filter_map(Dim::value).collect()
+        sizes.into_iter().filter_map(DimExtent::value).collect()
     }
 
     /// The type of what all chunks of all results give.
-    pub fn chunk_type(&self, element: Scalar) -> TensorType {
+    pub fn chunk_type(&self, element: ScalarType) -> DenseTensorType {
         let mut shape = self.parallel.clone();
         shape.insert(self.chunk_at(), self.chunks);
-        TensorType { element, shape }
+        DenseTensorType { element, shape }
     }
 
     /// Where the chunks stand among the axes of what the first round gives.
@@ -216,17 +217,17 @@ impl Split {
     }
 
     /// The parallel axes of an operation, with their indices.
-    pub fn over_results(&self) -> (Structured, Vec<Node>) {
-        let mut op = Structured::parallel(&self.parallel);
+    pub fn over_results(&self) -> (StructuredOp, Vec<ScalarNode>) {
+        let mut op = StructuredOp::parallel(&self.parallel);
         let point = op.point();
         (op, point)
     }
 
     /// An axis for the chunks among those of the results, and one for their points.
-    pub fn over_chunks(&self) -> (Structured, Chunk) {
+    pub fn over_chunks(&self) -> (StructuredOp, SplitChunk) {
         let mut shape = self.parallel.clone();
         shape.insert(self.chunk_at(), self.chunks);
-        let mut op = Structured::parallel(&shape);
+        let mut op = StructuredOp::parallel(&shape);
         let results = op.point();
         let mut indices = results.clone();
         let chunk = indices.remove(self.chunk_at());
@@ -241,7 +242,7 @@ impl Split {
             Some(sizes) => indices.extend(unflatten(&mut op.body, flat, &sizes)),
             None => indices.push(flat),
         }
-        let points = Chunk {
+        let points = SplitChunk {
             results,
             indices,
             inside,
@@ -252,18 +253,19 @@ impl Split {
     /// Folds each chunk by itself, from neutral elements.
     pub fn first_round(
         &self,
-        function: &mut Function,
-        from: &Structured,
-    ) -> (Vec<Value>, Structured) {
+        function: &mut TensorFunction,
+        from: &StructuredOp,
+    ) -> (Vec<TensorValue>, StructuredOp) {
         let (
             mut op,
-            Chunk {
+            SplitChunk {
                 indices, inside, ..
             },
         ) = self.over_chunks();
         let mut values = Vec::new();
         for reduction in &from.reductions {
-            let types: Vec<Scalar> = reduction.values.iter().map(|n| from.body.ty(*n)).collect();
+            let types: Vec<ScalarType> =
+                reduction.values.iter().map(|n| from.body.ty(*n)).collect();
             let roots = [&reduction.values[..], &reduction.initial].concat();
             let copies = op.body.import(&from.body, &roots, |_, _, data| match data {
                 NodeData::Index(axis) => indices.get(*axis as usize).copied(),
@@ -279,7 +281,7 @@ impl Split {
                 false => op.body.op(ScalarOp::Cond, &[inside, *value, *initial]),
             });
             let guarded = guarded.collect();
-            let results = op.fold(Reduction {
+            let results = op.fold(TensorReduction {
                 initial,
                 values: guarded,
                 combiner: reduction.combiner.clone(),
@@ -295,7 +297,7 @@ impl Split {
     /// Whether all points of all chunks are known to be inside.
     pub fn is_even(&self) -> bool {
         match (self.chunks, self.length, self.total) {
-            (Dim::Static(chunks), Dim::Static(length), Dim::Static(total)) => {
+            (DimExtent::Static(chunks), DimExtent::Static(length), DimExtent::Static(total)) => {
                 chunks * length == total
             }
             _ => false,
@@ -303,7 +305,7 @@ impl Split {
     }
 
     /// Folds what the chunks gave.
-    fn second_round(&self, from: &Structured, values: &[Value]) -> Structured {
+    fn second_round(&self, from: &StructuredOp, values: &[TensorValue]) -> StructuredOp {
         let (mut op, mut position) = self.over_results();
         let chunk = op.axis(self.chunks, AxisKind::Reduction);
         position.insert(self.chunk_at(), chunk);
@@ -328,15 +330,15 @@ impl Split {
         op.yields = from.yields.clone();
         for reduction in &from.reductions {
             let count = reduction.values.len();
-            op.reductions.push(Reduction {
+            op.reductions.push(TensorReduction {
                 initial: copies.by_ref().take(count).collect(),
                 values: elements.by_ref().take(count).collect(),
                 combiner: reduction.combiner.clone(),
             });
         }
-        let mut replaced = Structured {
+        let mut replaced = StructuredOp {
             yields: std::mem::take(&mut op.yields),
-            ..Structured::default()
+            ..StructuredOp::default()
         };
         replaced.replace_roots(|_| copies.next());
         op.yields = replaced.yields;
@@ -359,7 +361,7 @@ fn chunk_length(total: u64, chunks: u64, step: u64) -> u64 {
 }
 
 /// A quotient rounded up.
-fn quotient_up(body: &mut Body, whole: Node, by: Node) -> Node {
+fn quotient_up(body: &mut NodeGraph, whole: ScalarNode, by: ScalarNode) -> ScalarNode {
     let one = body.i64(1);
     let less = body.op(ScalarOp::Sub, &[by, one]);
     let above = body.op(ScalarOp::Add, &[whole, less]);

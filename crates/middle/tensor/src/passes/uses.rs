@@ -1,35 +1,35 @@
 //! Where values are made and how often they are used, kept right while operations change.
 
-use crate::ir::{Block, Function, OpKind, Value};
+use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
 
 /// An operation by its place in its block.
-pub(super) type At = (Block, usize);
+pub(super) type TensorOpPosition = (TensorBlock, usize);
 
 /// Uses and definitions of the values of a function. Operations stay where they are.
-pub(super) struct Uses {
+pub(super) struct TensorUses {
     /// How many operations use each value, also as a size of what they give; results of blocks count as
     /// one each.
     counts: Vec<u32>,
     /// The operation and the number of its result that each value is.
-    makers: Vec<Option<(At, usize)>>,
+    makers: Vec<Option<(TensorOpPosition, usize)>>,
 }
 
-impl Uses {
+impl TensorUses {
     /// Linear in the size of the function.
-    pub fn of(function: &Function) -> Self {
-        let mut uses = Uses {
+    pub fn of(function: &TensorFunction) -> Self {
+        let mut uses = TensorUses {
             counts: vec![0; function.value_count()],
             makers: vec![None; function.value_count()],
         };
         let demanded = function.demands.iter().flat_map(|demand| demand.sizes);
-        let sizes: Vec<Value> = demanded.filter_map(|dim| dim.value()).collect();
+        let sizes: Vec<TensorValue> = demanded.filter_map(|dim| dim.value()).collect();
         uses.add(&sizes);
         for block in function.block_ids() {
             let data = function.block(block);
             for (at, op) in data.ops.iter().enumerate() {
                 uses.add(&op.kind.operands());
                 let sizes = op.results.iter().flat_map(|v| function.ty(*v).sizes());
-                uses.add(&sizes.collect::<Vec<Value>>());
+                uses.add(&sizes.collect::<Vec<TensorValue>>());
                 for (number, result) in op.results.iter().enumerate() {
                     uses.makers[result.index()] = Some(((block, at), number));
                 }
@@ -39,31 +39,40 @@ impl Uses {
         uses
     }
 
-    fn add(&mut self, values: &[Value]) {
+    fn add(&mut self, values: &[TensorValue]) {
         for value in values {
             self.counts[value.index()] += 1;
         }
     }
 
     /// The operation that makes a value, and which of its results it is.
-    pub fn maker(&self, value: Value) -> Option<(At, usize)> {
+    pub fn maker(&self, value: TensorValue) -> Option<(TensorOpPosition, usize)> {
         self.makers[value.index()]
     }
 
     /// What makes a value, and which of its results it is.
-    pub fn kind<'f>(&self, function: &'f Function, value: Value) -> Option<(&'f OpKind, usize)> {
+    pub fn kind<'f>(
+        &self,
+        function: &'f TensorFunction,
+        value: TensorValue,
+    ) -> Option<(&'f OpKind, usize)> {
         let ((block, at), number) = self.maker(value)?;
         Some((&function.block(block).ops[at].kind, number))
     }
 
     /// How many operations and blocks use a value.
-    pub fn count(&self, value: Value) -> u32 {
+    pub fn count(&self, value: TensorValue) -> u32 {
         self.counts[value.index()]
     }
 
     /// Gives an operation something else to do. What only served what it did before uses its own
     /// operands no longer.
-    pub fn replace(&mut self, function: &mut Function, (block, at): At, kind: OpKind) {
+    pub fn replace(
+        &mut self,
+        function: &mut TensorFunction,
+        (block, at): TensorOpPosition,
+        kind: OpKind,
+    ) {
         self.add(&kind.operands());
         let op = &mut function.block_mut(block).ops[at];
         let before = std::mem::replace(&mut op.kind, kind);

@@ -9,8 +9,10 @@
 use super::direct::largest_divisor;
 use super::lanes::{accesses_fit, is_adjacent};
 use super::tile::{batch, contraction, other_folds, place, scaled, tile_of, total};
-use super::{Dispatch, Kept, Profile, Run, Step, direct, nest};
-use crate::ir::{AxisKind, Body, Destination, NodeData, Reduction, Structured};
+use super::{
+    DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, WorkgroupAccumulators, direct, nest,
+};
+use crate::ir::{AxisKind, NodeData, NodeGraph, StructuredOp, TensorReduction, YieldDestination};
 
 /// Fewest points of the last folded axis, where they fill all vectors and where they do not.
 const LEAST: [u64; 2] = [32, 256];
@@ -24,21 +26,21 @@ const AT_ONCE: u64 = 4;
 const POINTS: u64 = 4;
 
 /// The axes of such a fold.
-pub(crate) struct Across {
+pub(crate) struct CrossLaneAxes {
     /// Parallel axes that are tiled as one.
     results: Vec<usize>,
     folds: Vec<usize>,
 }
 
-impl Across {
+impl CrossLaneAxes {
     /// How an operation is such a fold.
-    pub fn of(op: &Structured, profile: &Profile) -> Option<Across> {
+    pub fn of(op: &StructuredOp, profile: &ScheduleProfile) -> Option<CrossLaneAxes> {
         let extents = op.axes.iter().map(|axis| axis.extent.known());
         let extents: Vec<u64> = extents.collect::<Option<_>>()?;
         let axes = (0..op.axes.len()).partition(|at| op.axes[*at].kind == AxisKind::Parallel);
         let (mut results, folds): (Vec<usize>, Vec<usize>) = axes;
         let last = *folds.last()?;
-        let is_point = |d: &Destination| matches!(d, Destination::Point);
+        let is_point = |d: &YieldDestination| matches!(d, YieldDestination::Point);
         let is_plain = op.reductions.iter().all(|r| has_neutral(&op.body, r))
             && op.yields.iter().all(|y| is_point(&y.destination));
         let is_whole = extents[last].is_multiple_of(profile.tile[0]);
@@ -59,12 +61,12 @@ impl Across {
         };
         let fits =
             is_across && reads_along(&op.body, last) && accesses_fit(&op.body, last as u32, &[]);
-        fits.then_some(Across { results, folds })
+        fits.then_some(CrossLaneAxes { results, folds })
     }
 }
 
 /// Whether accumulators can begin with a neutral element, and have at least 32 bits.
-fn has_neutral(body: &Body, reduction: &Reduction) -> bool {
+fn has_neutral(body: &NodeGraph, reduction: &TensorReduction) -> bool {
     reduction.values.iter().all(|value| {
         let ty = body.ty(*value);
         ty.size() >= 4 && reduction.combiner.neutral(ty).is_some()
@@ -72,7 +74,7 @@ fn has_neutral(body: &Body, reduction: &Reduction) -> bool {
 }
 
 /// Whether something is read at the index along an axis.
-pub(super) fn reads_along(body: &Body, axis: usize) -> bool {
+pub(super) fn reads_along(body: &NodeGraph, axis: usize) -> bool {
     let mut nodes = body.ids();
     nodes.any(|node| match body.node(node) {
         NodeData::Element(_, position) => {
@@ -85,21 +87,21 @@ pub(super) fn reads_along(body: &Body, axis: usize) -> bool {
 }
 
 /// Tiles such a fold.
-pub(super) fn tile(dispatch: &mut Dispatch) {
-    let Some(across) = Across::of(&dispatch.op, &dispatch.profile) else {
+pub(super) fn tile(dispatch: &mut TensorDispatch) {
+    let Some(across) = CrossLaneAxes::of(&dispatch.op, &dispatch.profile) else {
         return;
     };
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     let lanes = dispatch.profile.tile[0];
     dispatch.loops.clear();
-    dispatch.points = Body::default();
+    dispatch.points = NodeGraph::default();
     let outer_batch = batch(dispatch, &across.results, &extents);
     let results = total(&extents, &across.results);
     let size = largest_divisor(results, (results / TILES).clamp(1, RESULTS));
     let together = largest_divisor(size, AT_ONCE);
-    let outer = dispatch.add_loop(results / size, Run::Parallel);
-    let visit = dispatch.add_loop(size / together, Run::Sequential);
-    let result = dispatch.add_loop(together, Run::Unrolled);
+    let outer = dispatch.add_loop(results / size, LoopMapping::Parallel);
+    let visit = dispatch.add_loop(size / together, LoopMapping::Sequential);
+    let result = dispatch.add_loop(together, LoopMapping::Unrolled);
     let base = scaled(dispatch, &[(outer, size)]);
     let local = scaled(dispatch, &[(visit, together), (result, 1)]);
     let tile = tile_of(&across.results, &extents, base, local, size);
@@ -110,9 +112,9 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let points = total(&extents, axis);
     let written_out = largest_divisor(points.div_ceil(lanes), POINTS);
     let step = written_out * lanes;
-    let rounds = dispatch.add_loop(points.div_ceil(step), Run::Sequential);
-    let point = dispatch.add_loop(written_out, Run::Repeated);
-    let lane = dispatch.add_loop(lanes, Run::Parallel);
+    let rounds = dispatch.add_loop(points.div_ceil(step), LoopMapping::Sequential);
+    let point = dispatch.add_loop(written_out, LoopMapping::Repeated);
+    let lane = dispatch.add_loop(lanes, LoopMapping::Parallel);
     let base = scaled(dispatch, &[(rounds, step)]);
     let local = scaled(dispatch, &[(point, lanes), (lane, 1)]);
     let guard = place(dispatch, tile_of(axis, &extents, base, local, step));
@@ -120,16 +122,22 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     folds.push(rounds);
 
     let kept = [(visit, together * lanes), (result, lanes), (lane, 1)];
-    dispatch.kept = Some(Kept {
+    dispatch.kept = Some(WorkgroupAccumulators {
         place: scaled(dispatch, &kept),
         size: size * lanes,
     });
-    let mut folded = nest(&[lane], vec![Step::Initialise]);
-    folded.extend(nest(&folds, nest(&[lane, point], vec![Step::Accumulate])));
-    folded.extend(nest(&[lane], vec![Step::Keep]));
+    let mut folded = nest(&[lane], vec![DispatchStep::Initialise]);
+    folded.extend(nest(
+        &folds,
+        nest(&[lane, point], vec![DispatchStep::Accumulate]),
+    ));
+    folded.extend(nest(&[lane], vec![DispatchStep::Keep]));
     let mut steps = nest(&[visit], folded);
-    steps.push(Step::Barrier);
-    steps.extend(nest(&[visit], vec![Step::Combine(lane), Step::Store]));
+    steps.push(DispatchStep::Barrier);
+    steps.extend(nest(
+        &[visit],
+        vec![DispatchStep::Combine(lane), DispatchStep::Store],
+    ));
     let outermost: Vec<u32> = outer_batch.into_iter().chain([outer]).collect();
     dispatch.steps = nest(&outermost, steps);
 }

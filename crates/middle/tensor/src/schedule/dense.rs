@@ -6,16 +6,18 @@
 //! memory, and finishes them row by row, an invocation every so-many-th column. Tiles that would go beyond the
 //! space begin earlier, and leave what another tile has to that.
 //!
-//! Both factors have to be matrices as they lie in memory ([`Patch`]); `passes/plain` stores those that are not.
+//! Both factors have to be matrices as they lie in memory ([`MatrixOperand`]); `passes/plain` stores those that are not.
 
-use super::tile::{Contraction, batch, contraction, place, scaled, tile_of};
-use super::{Dispatch, FragmentShape, Matrix, Profile, Run, Step, nest};
-use crate::ir::{
-    Affine, AxisKind, Body, Destination, Dim, Function, Node, NodeData, Structured, Value,
-    unflatten,
+use super::tile::{ContractionAxes, batch, contraction, place, scaled, tile_of};
+use super::{
+    DispatchStep, FragmentShape, LoopMapping, ScheduleProfile, SubgroupMatmul, TensorDispatch, nest,
 };
-use spirula_kernel::ir::Number;
-use spirula_program::{Op, Scalar};
+use crate::ir::{
+    AffineSum, AxisKind, DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
+    TensorValue, YieldDestination, unflatten,
+};
+use spirula_kernel::ir::FragmentElement;
+use spirula_program::{Op, ScalarType};
 
 /// Invocations of a workgroup.
 const LANES: u64 = 8;
@@ -31,11 +33,11 @@ const LEFT: [u64; 3] = [24, 16, 16];
 
 /// A factor as a matrix in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patch {
+pub(crate) struct MatrixOperand {
     /// The tensor.
-    pub value: Value,
+    pub value: TensorValue,
     /// What it is read as, before it is widened.
-    pub element: Node,
+    pub element: ScalarNode,
     /// Elements from one point of the rows, or columns, to the next, and from one of the fold.
     pub strides: [u64; 2],
 }
@@ -43,18 +45,18 @@ pub(crate) struct Patch {
 /// How a factor is a matrix in memory: the axes of either kind lie as one, and one kind's elements next to
 /// each other.
 pub(crate) fn patch(
-    function: &Function,
-    op: &Structured,
-    factor: Node,
+    function: &TensorFunction,
+    op: &StructuredOp,
+    factor: ScalarNode,
     kinds: [&[usize]; 2],
-) -> Option<Patch> {
+) -> Option<MatrixOperand> {
     let (value, strides) = strides(function, op, factor)?;
     let strides = [
         as_one(op, &strides, kinds[0])?,
         as_one(op, &strides, kinds[1])?,
     ];
     let strides = strides.map(|(stride, _)| stride);
-    strides.contains(&1).then_some(Patch {
+    strides.contains(&1).then_some(MatrixOperand {
         value,
         element: read(&op.body, factor).0,
         strides,
@@ -62,24 +64,28 @@ pub(crate) fn patch(
 }
 
 /// What a factor is read as: itself, or a number of 16 bits that it is widened from.
-fn read(body: &Body, factor: Node) -> (Node, Number) {
+fn read(body: &NodeGraph, factor: ScalarNode) -> (ScalarNode, FragmentElement) {
     match body.applied(factor) {
-        Some((how, &[narrow])) if (how.op, how.from) == (Op::FConv, Scalar::F16) => {
-            (narrow, Number::F16)
+        Some((how, &[narrow])) if (how.op, how.from) == (Op::FConv, ScalarType::F16) => {
+            (narrow, FragmentElement::F16)
         }
-        _ => (factor, Number::F32),
+        _ => (factor, FragmentElement::F32),
     }
 }
 
 /// The tensor that a factor is read of, and elements from one point of each axis to the next.
-fn strides(function: &Function, op: &Structured, factor: Node) -> Option<(Value, Vec<u64>)> {
+fn strides(
+    function: &TensorFunction,
+    op: &StructuredOp,
+    factor: ScalarNode,
+) -> Option<(TensorValue, Vec<u64>)> {
     let NodeData::Element(value, position) = op.body.node(read(&op.body, factor).0) else {
         return None;
     };
     let mut strides = vec![0u64; op.axes.len()];
     let mut stride = 1u64;
     for (node, dim) in position.iter().zip(&function.ty(*value).shape).rev() {
-        for (term, times) in Affine::of(&op.body, *node).terms {
+        for (term, times) in AffineSum::of(&op.body, *node).terms {
             let own = &mut strides[op.body.as_index(term)? as usize];
             let step = stride.checked_mul(u64::try_from(times).ok()?)?;
             *own = own.checked_add(step)?;
@@ -90,24 +96,29 @@ fn strides(function: &Function, op: &Structured, factor: Node) -> Option<(Value,
 }
 
 /// The place in memory of the first element that is read.
-fn first_of(function: &Function, op: &Structured, value: Value, position: &[Node]) -> Option<i64> {
+fn first_of(
+    function: &TensorFunction,
+    op: &StructuredOp,
+    value: TensorValue,
+    position: &[ScalarNode],
+) -> Option<i64> {
     let mut first = 0i64;
     for (node, dim) in position.iter().zip(&function.ty(value).shape) {
         let size = i64::try_from(dim.known()?).ok()?;
-        let constant = Affine::of(&op.body, *node).constant;
+        let constant = AffineSum::of(&op.body, *node).constant;
         first = first.checked_mul(size)?.checked_add(constant)?;
     }
     Some(first)
 }
 
 /// The step from one point to the next of axes that lie as one.
-fn as_one(op: &Structured, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
+fn as_one(op: &StructuredOp, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
     let (stride, count) = last_as_one(op, strides, axes)?;
     (count == axes.len() && stride > 0).then_some((stride, count))
 }
 
 /// The same of as many of the last axes as lie as one, and how many these are.
-fn last_as_one(op: &Structured, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
+fn last_as_one(op: &StructuredOp, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
     let mut inner: Option<(u64, u64)> = None;
     for (count, axis) in axes.iter().rev().enumerate() {
         let extent = op.axes[*axis].extent.known()?;
@@ -126,15 +137,15 @@ fn last_as_one(op: &Structured, strides: &[u64], axes: &[usize]) -> Option<(u64,
 
 /// A product by large fragments.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct LargeFragmentPlan {
     /// Its factors, and the axes that tiles are of: the others are left to loops around.
-    pub contraction: Contraction,
+    pub contraction: ContractionAxes,
     /// Rows, columns and points of the fold, of all and of a tile.
     extents: [u64; 3],
     tile: [u64; 3],
 }
 
-impl Plan {
+impl LargeFragmentPlan {
     /// The axes of a factor: those of rows or columns, and those of the fold.
     pub fn kinds(&self, side: usize) -> [&[usize]; 2] {
         let parts = &self.contraction;
@@ -142,14 +153,19 @@ impl Plan {
     }
 
     /// Whether both factors are matrices in memory.
-    pub fn is_in_memory(&self, function: &Function, op: &Structured) -> bool {
+    pub fn is_in_memory(&self, function: &TensorFunction, op: &StructuredOp) -> bool {
         [0, 1]
             .iter()
             .all(|side| self.patch(function, op, *side).is_some())
     }
 
     /// How a factor is a matrix in memory that fragments can be loaded from.
-    pub fn patch(&self, function: &Function, op: &Structured, side: usize) -> Option<Patch> {
+    pub fn patch(
+        &self,
+        function: &TensorFunction,
+        op: &StructuredOp,
+        side: usize,
+    ) -> Option<MatrixOperand> {
         let factor = self.contraction.factors[side];
         let patch = patch(function, op, factor, self.kinds(side))?;
         let is_narrow = op.body.ty(patch.element).size() < 4;
@@ -160,7 +176,7 @@ impl Plan {
     }
 
     /// Whether all fragments of a factor begin at multiples of vectors, as do their rows.
-    fn is_aligned(&self, function: &Function, op: &Structured, side: usize) -> bool {
+    fn is_aligned(&self, function: &TensorFunction, op: &StructuredOp, side: usize) -> bool {
         let factor = self.contraction.factors[side];
         let Some((value, strides)) = strides(function, op, factor) else {
             return false;
@@ -177,7 +193,7 @@ impl Plan {
                 .all(|n| n.is_multiple_of(VECTOR))
         };
         let is_aligned = |axis: usize| {
-            let is_one = op.axes[axis].extent == Dim::Static(1);
+            let is_one = op.axes[axis].extent == DimExtent::Static(1);
             let is_tiled = own.contains(&axis) || steps.contains(&axis);
             is_one || strides[axis].is_multiple_of(VECTOR) || (is_tiled && is_whole(&axis))
         };
@@ -187,7 +203,7 @@ impl Plan {
 
 /// Leaves those axes to loops around along which factors in memory do not lie as the last ones do, where enough
 /// are left for tiles.
-fn narrow(function: &Function, op: &Structured, all: Contraction) -> Contraction {
+fn narrow(function: &TensorFunction, op: &StructuredOp, all: ContractionAxes) -> ContractionAxes {
     let [left, right] = all.factors.map(|factor| strides(function, op, factor));
     let (Some((_, left)), Some((_, right))) = (left, right) else {
         return all;
@@ -197,7 +213,7 @@ fn narrow(function: &Function, op: &Structured, all: Contraction) -> Contraction
     };
     let end = |axes: &[usize], count: usize| axes[axes.len() - count..].to_vec();
     let steps = last(&left, &all.steps).min(last(&right, &all.steps));
-    let narrowed = Contraction {
+    let narrowed = ContractionAxes {
         factors: all.factors,
         rows: end(&all.rows, last(&left, &all.rows)),
         columns: end(&all.columns, last(&right, &all.columns)),
@@ -215,13 +231,17 @@ fn narrow(function: &Function, op: &Structured, all: Contraction) -> Contraction
 }
 
 /// Sizes of a product, wherever its factors are.
-pub(crate) fn plan(function: &Function, op: &Structured, profile: &Profile) -> Option<Plan> {
+pub(crate) fn plan(
+    function: &TensorFunction,
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+) -> Option<LargeFragmentPlan> {
     let most = profile.dense?;
     let contraction = contraction(op)?;
     let initial = op.body.as_literal(op.reductions[0].initial[0])?;
     let folds = op.axes.len() - op.parallel_rank();
-    let is_point = |d: &Destination| matches!(d, Destination::Point);
-    let fits = (initial.ty, initial.bits) == (Scalar::F32, 0)
+    let is_point = |d: &YieldDestination| matches!(d, YieldDestination::Point);
+    let fits = (initial.ty, initial.bits) == (ScalarType::F32, 0)
         && contraction.steps.len() == folds
         && op.sizes().next().is_none()
         && op.yields.iter().all(|y| is_point(&y.destination));
@@ -245,7 +265,7 @@ pub(crate) fn plan(function: &Function, op: &Structured, profile: &Profile) -> O
     let equal = |extent: u64, most: u64| extent.div_ceil(extent.div_ceil(most));
     let round = (LEAST..=most[2].min(depth)).rev();
     let round = round.into_iter().find(|n| depth.is_multiple_of(*n))?;
-    Some(Plan {
+    Some(LargeFragmentPlan {
         contraction,
         extents,
         tile: [
@@ -257,24 +277,24 @@ pub(crate) fn plan(function: &Function, op: &Structured, profile: &Profile) -> O
 }
 
 /// Tiles a product.
-pub(super) fn tile(dispatch: &mut Dispatch) {
+pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let Some(plan) = dispatch.dense.take() else {
         return;
     };
     let contraction = &plan.contraction;
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     dispatch.loops.clear();
-    dispatch.points = Body::default();
+    dispatch.points = NodeGraph::default();
     dispatch.is_direct = true;
     let batch = batch(dispatch, &contraction.tiled(), &extents);
     let tiles = [0, 1].map(|at| {
         let count = plan.extents[at].div_ceil(plan.tile[at]);
-        dispatch.add_loop(count, Run::Parallel)
+        dispatch.add_loop(count, LoopMapping::Parallel)
     });
-    let subgroup = dispatch.add_loop(1, Run::Subgroup);
-    let lane = dispatch.add_loop(LANES, Run::Invocation(0));
-    let row = dispatch.add_loop(plan.tile[0], Run::Sequential);
-    let column = dispatch.add_loop(plan.tile[1] / LANES, Run::Unrolled);
+    let subgroup = dispatch.add_loop(1, LoopMapping::Subgroup);
+    let lane = dispatch.add_loop(LANES, LoopMapping::Invocation(0));
+    let row = dispatch.add_loop(plan.tile[0], LoopMapping::Sequential);
+    let column = dispatch.add_loop(plan.tile[1] / LANES, LoopMapping::Unrolled);
     let locals = [
         scaled(dispatch, &[(row, 1)]),
         scaled(dispatch, &[(column, LANES), (lane, 1)]),
@@ -297,11 +317,11 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let outer = fold(dispatch, &plan, &extents);
 
     dispatch.step_loop = Some(outer);
-    dispatch.matrix = Some(Matrix {
+    dispatch.matrix = Some(SubgroupMatmul {
         shape: FragmentShape {
             size: plan.tile.map(|n| n as u32),
             factors: contraction.factors.map(|f| read(&dispatch.op.body, f).1),
-            sum: Number::F32,
+            sum: FragmentElement::F32,
         },
         factors: contraction.factors,
         tiles: [0, 1, 2],
@@ -312,10 +332,10 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
         loops: [subgroup, lane, row, column],
         points: plan.tile[1] / LANES,
     });
-    let mut steps = vec![Step::Clear];
-    steps.extend(nest(&[outer], vec![Step::Multiply]));
-    steps.push(Step::Spill);
-    steps.extend(nest(&[row], vec![Step::Take, Step::Store]));
+    let mut steps = vec![DispatchStep::Clear];
+    steps.extend(nest(&[outer], vec![DispatchStep::Multiply]));
+    steps.push(DispatchStep::Spill);
+    steps.extend(nest(&[row], vec![DispatchStep::Take, DispatchStep::Store]));
     dispatch.grid = Some(tiles);
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
@@ -323,7 +343,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
 }
 
 /// One loop for the rounds of the fold and all folded axes that are not tiled: fragments stay where they are in one.
-fn fold(dispatch: &mut Dispatch, plan: &Plan, extents: &[u64]) -> u32 {
+fn fold(dispatch: &mut TensorDispatch, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
     let steps = &plan.contraction.steps;
     let is_other =
         |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction && !steps.contains(at);
@@ -331,7 +351,10 @@ fn fold(dispatch: &mut Dispatch, plan: &Plan, extents: &[u64]) -> u32 {
     let rounds = plan.extents[2] / plan.tile[2];
     let mut sizes: Vec<i64> = others.iter().map(|at| extents[*at] as i64).collect();
     sizes.push(rounds as i64);
-    let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, Run::Sequential);
+    let number = dispatch.add_loop(
+        sizes.iter().product::<i64>() as u64,
+        LoopMapping::Sequential,
+    );
     let counter = dispatch.counter(number);
     let points = &mut dispatch.points;
     let position = unflatten(points, counter, &sizes);

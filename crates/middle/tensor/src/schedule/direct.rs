@@ -7,10 +7,10 @@
 //! invocations, best next to each other. Elements along rows are the same for them, so that these may be
 //! anywhere, also outside of the tensor, as in convolutions: that is a branch which all take alike.
 
-use super::Profile;
-use super::tile::{Contraction, Split};
-use crate::ir::{Body, Dim, Node, NodeData, Structured};
-use spirula_program::{Op, Scalar};
+use super::ScheduleProfile;
+use super::tile::{ContractionAxes, TileSplit};
+use crate::ir::{DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp};
+use spirula_program::{Op, ScalarType};
 
 /// Tiles of a single row that there should be. Fewer are wider: what is read of the second factor lies
 /// together then, which memory is faster at than registers are at holding the sums.
@@ -19,11 +19,11 @@ const TILES: u64 = 8;
 /// The tile of a contraction with so many rows and columns; none if its factors are better put into the
 /// workgroup's memory.
 pub(super) fn splits(
-    op: &Structured,
-    profile: &Profile,
-    contraction: &Contraction,
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    contraction: &ContractionAxes,
     [rows, columns]: [u64; 2],
-) -> Option<[Split; 2]> {
+) -> Option<[TileSplit; 2]> {
     let most = profile.direct;
     let [lanes, invocations] = profile.tile;
     let [along_rows, along_columns] = contraction.factors;
@@ -39,13 +39,13 @@ pub(super) fn splits(
         1 => (columns / lanes / TILES).clamp(most, most * 4),
         _ => most,
     };
-    let across = Split {
+    let across = TileSplit {
         invocations: lanes,
         points: largest_divisor(columns / lanes, wide),
     };
     let points = largest_divisor(rows, most);
     let others = (invocations / lanes).max(1);
-    let down = Split {
+    let down = TileSplit {
         invocations: others.min(1 << (rows / points).trailing_zeros()),
         points,
     };
@@ -53,18 +53,22 @@ pub(super) fn splits(
 }
 
 /// Whether a factor is an element at indices of axes.
-fn is_plain(body: &Body, factor: Node) -> bool {
+fn is_plain(body: &NodeGraph, factor: ScalarNode) -> bool {
     let NodeData::Element(_, position) = body.node(factor) else {
         return false;
     };
-    let is_index = |n: &Node| body.as_index(*n).is_some() || body.as_literal(*n).is_some();
+    let is_index = |n: &ScalarNode| body.as_index(*n).is_some() || body.as_literal(*n).is_some();
     is_in_place(body, factor) && position.iter().all(is_index)
 }
 
 /// Whether elements of such a factor lie as the columns do.
-pub(crate) fn is_along(op: &Structured, contraction: &Contraction, factor: Node) -> bool {
-    let is_wide = |axis: &usize| op.axes[*axis].extent != Dim::Static(1);
-    let axis = |node: &Node| op.body.as_index(*node).map(|axis| axis as usize);
+pub(crate) fn is_along(
+    op: &StructuredOp,
+    contraction: &ContractionAxes,
+    factor: ScalarNode,
+) -> bool {
+    let is_wide = |axis: &usize| op.axes[*axis].extent != DimExtent::Static(1);
+    let axis = |node: &ScalarNode| op.body.as_index(*node).map(|axis| axis as usize);
     let last = match op.body.node(factor) {
         NodeData::Element(_, position) => position.iter().rev().filter_map(axis).find(is_wide),
         _ => None,
@@ -75,8 +79,11 @@ pub(crate) fn is_along(op: &Structured, contraction: &Contraction, factor: Node)
 
 /// Whether a node is an element, of a type that vectors have, at a position that is computed of indices
 /// alone; or a literal where that is outside.
-pub(crate) fn is_in_place(body: &Body, node: Node) -> bool {
-    let has_vectors = matches!(body.ty(node), Scalar::F32 | Scalar::F64 | Scalar::I32);
+pub(crate) fn is_in_place(body: &NodeGraph, node: ScalarNode) -> bool {
+    let has_vectors = matches!(
+        body.ty(node),
+        ScalarType::F32 | ScalarType::F64 | ScalarType::I32
+    );
     let element = match body.applied(node) {
         Some((operator, &[_, inside, outside])) if operator.op == Op::Cond => {
             body.as_literal(outside).is_some().then_some(inside)

@@ -6,57 +6,57 @@
 //!   points to one invocation where that makes vectors of accesses.
 
 use super::lanes::lanes;
-use super::{Dispatch, Profile, Run, Step, Strategy, nest};
-use crate::ir::{AxisKind, Node, NodeData, unflatten};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
+use crate::ir::{AxisKind, NodeData, ScalarNode, unflatten};
 use spirula_program::Op;
 
 /// Workgroups that every device can run in the second and third dimension.
 const WORKGROUPS: u64 = 65_535;
 
 /// Distributes all parallel loops.
-pub(super) fn run(dispatch: &mut Dispatch) {
+pub(super) fn run(dispatch: &mut TensorDispatch) {
     match dispatch.strategy {
-        Strategy::Flat if dispatch.is_sized() => collapse_sized(dispatch),
-        Strategy::Flat => collapse(dispatch),
-        Strategy::Serial => {
+        ScheduleStrategy::Flat if dispatch.is_sized() => collapse_sized(dispatch),
+        ScheduleStrategy::Flat => collapse(dispatch),
+        ScheduleStrategy::Serial => {
             for data in &mut dispatch.loops {
-                data.run = Run::Sequential;
+                data.run = LoopMapping::Sequential;
             }
         }
-        Strategy::Tiled | Strategy::Matrices | Strategy::Dense => {
+        ScheduleStrategy::Tiled | ScheduleStrategy::Matrices | ScheduleStrategy::Dense => {
             group(dispatch);
             distribute(dispatch);
         }
-        Strategy::Cooperative
-        | Strategy::Subgroups
-        | Strategy::Across
-        | Strategy::Rows
-        | Strategy::SubgroupRows
-        | Strategy::Scan
-        | Strategy::LookBack
-        | Strategy::Turned => distribute(dispatch),
+        ScheduleStrategy::Cooperative
+        | ScheduleStrategy::Subgroups
+        | ScheduleStrategy::Across
+        | ScheduleStrategy::Rows
+        | ScheduleStrategy::SubgroupRows
+        | ScheduleStrategy::Scan
+        | ScheduleStrategy::LookBack
+        | ScheduleStrategy::Turned => distribute(dispatch),
     }
 }
 
 /// Loops outside of all steps go to workgroups, those within to invocations.
-fn distribute(dispatch: &mut Dispatch) {
+fn distribute(dispatch: &mut TensorDispatch) {
     let mut outer = Vec::new();
     let mut steps = &dispatch.steps;
-    while let [Step::For(number, inner)] = &steps[..] {
+    while let [DispatchStep::For(number, inner)] = &steps[..] {
         outer.push(*number);
         steps = inner;
     }
     let mut inner = Vec::new();
     parallel_within(dispatch, steps, &mut inner);
     for (at, number) in inner.iter().rev().enumerate() {
-        dispatch.loops[*number as usize].run = Run::Invocation(at as u8);
+        dispatch.loops[*number as usize].run = LoopMapping::Invocation(at as u8);
     }
     let extent = |number: &u32| dispatch.loops[*number as usize].extent;
     let fits = outer.len() <= 3 && outer.iter().rev().skip(1).all(|n| extent(n) <= WORKGROUPS);
     match fits {
         true => {
             for (at, number) in outer.iter().rev().enumerate() {
-                dispatch.loops[*number as usize].run = Run::Workgroup(at as u8);
+                dispatch.loops[*number as usize].run = LoopMapping::Workgroup(at as u8);
             }
         }
         false => join(dispatch, &outer),
@@ -65,7 +65,7 @@ fn distribute(dispatch: &mut Dispatch) {
 
 /// Takes the tiles of a few rows together, column by column: workgroups that run side by side then read
 /// few rows and few columns, which stay in caches where whole matrices do not.
-fn group(dispatch: &mut Dispatch) {
+fn group(dispatch: &mut TensorDispatch) {
     let Some(grid) = dispatch.grid else { return };
     let [down, across] = grid.map(|number| dispatch.loops[number as usize].extent);
     let most = dispatch.profile.group.min(down);
@@ -77,7 +77,7 @@ fn group(dispatch: &mut Dispatch) {
     if height < 2 || across < 2 {
         return;
     }
-    let number = dispatch.add_loop(down * across, Run::Parallel);
+    let number = dispatch.add_loop(down * across, LoopMapping::Parallel);
     let counter = dispatch.counter(number);
     let points = &mut dispatch.points;
     let size = points.i64((height * across) as i64);
@@ -103,26 +103,26 @@ fn group(dispatch: &mut Dispatch) {
 }
 
 /// Steps with one loop in the place of two around each other.
-fn without(steps: Vec<Step>, loops: [u32; 2], by: u32) -> Vec<Step> {
+fn without(steps: Vec<DispatchStep>, loops: [u32; 2], by: u32) -> Vec<DispatchStep> {
     let each = steps.into_iter().map(|step| match step {
-        Step::For(number, mut inner) if number == loops[0] => {
+        DispatchStep::For(number, mut inner) if number == loops[0] => {
             let within = match inner.pop() {
-                Some(Step::For(_, within)) => within,
+                Some(DispatchStep::For(_, within)) => within,
                 _ => Vec::new(),
             };
-            Step::For(by, within)
+            DispatchStep::For(by, within)
         }
-        Step::For(number, inner) => Step::For(number, without(inner, loops, by)),
+        DispatchStep::For(number, inner) => DispatchStep::For(number, without(inner, loops, by)),
         step => step,
     });
     each.collect()
 }
 
 /// Loops of steps that are still open, each once.
-fn parallel_within(dispatch: &Dispatch, steps: &[Step], found: &mut Vec<u32>) {
+fn parallel_within(dispatch: &TensorDispatch, steps: &[DispatchStep], found: &mut Vec<u32>) {
     for step in steps {
-        if let Step::For(number, inner) = step {
-            let is_open = dispatch.loops[*number as usize].run == Run::Parallel;
+        if let DispatchStep::For(number, inner) = step {
+            let is_open = dispatch.loops[*number as usize].run == LoopMapping::Parallel;
             if is_open && !found.contains(number) {
                 found.push(*number);
             }
@@ -132,13 +132,16 @@ fn parallel_within(dispatch: &Dispatch, steps: &[Step], found: &mut Vec<u32>) {
 }
 
 /// Makes one loop over workgroups of several.
-fn join(dispatch: &mut Dispatch, outer: &[u32]) {
+fn join(dispatch: &mut TensorDispatch, outer: &[u32]) {
     let extent = |number: &u32| dispatch.loops[*number as usize].extent;
     let sizes: Vec<i64> = outer.iter().map(|n| extent(n) as i64).collect();
-    let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, Run::Workgroup(0));
+    let number = dispatch.add_loop(
+        sizes.iter().product::<i64>() as u64,
+        LoopMapping::Workgroup(0),
+    );
     let mut inner = std::mem::take(&mut dispatch.steps);
     for _ in outer {
-        if let Some(Step::For(_, steps)) = inner.pop() {
+        if let Some(DispatchStep::For(_, steps)) = inner.pop() {
             inner = steps;
         }
     }
@@ -149,7 +152,7 @@ fn join(dispatch: &mut Dispatch, outer: &[u32]) {
 }
 
 /// One loop over all points.
-fn collapse(dispatch: &mut Dispatch) {
+fn collapse(dispatch: &mut TensorDispatch) {
     let axes = parallel_axes(dispatch);
     let sizes: Vec<i64> = axes
         .iter()
@@ -159,9 +162,9 @@ fn collapse(dispatch: &mut Dispatch) {
     let lanes = lanes(dispatch, AxisKind::Parallel, total);
     let runs = total / lanes;
     let across = flat_invocations(runs, &dispatch.profile);
-    let group = dispatch.add_loop(runs.div_ceil(across), Run::Workgroup(0));
-    let local = dispatch.add_loop(across, Run::Invocation(0));
-    let lane = dispatch.add_loop(lanes, Run::Unrolled);
+    let group = dispatch.add_loop(runs.div_ceil(across), LoopMapping::Workgroup(0));
+    let local = dispatch.add_loop(across, LoopMapping::Invocation(0));
+    let lane = dispatch.add_loop(lanes, LoopMapping::Unrolled);
     let [group_counter, local_counter, lane_counter] =
         [group, local, lane].map(|number| dispatch.counter(number));
     let points = &mut dispatch.points;
@@ -185,7 +188,7 @@ const MANY: u64 = 256;
 
 /// Invocations of a workgroup for so many: more of them where that fills whole workgroups and leaves many, so that what a
 /// workgroup costs counts less.
-fn flat_invocations(runs: u64, profile: &Profile) -> u64 {
+fn flat_invocations(runs: u64, profile: &ScheduleProfile) -> u64 {
     let mut across = profile.flat;
     while 2 * across <= profile.wide.min(runs / MANY) && runs.is_multiple_of(2 * across) {
         across *= 2;
@@ -193,20 +196,20 @@ fn flat_invocations(runs: u64, profile: &Profile) -> u64 {
     across.min(runs.next_power_of_two())
 }
 
-fn parallel_axes(dispatch: &Dispatch) -> Vec<usize> {
+fn parallel_axes(dispatch: &TensorDispatch) -> Vec<usize> {
     (0..dispatch.op.axes.len())
         .filter(|at| dispatch.op.axes[*at].kind == AxisKind::Parallel)
         .collect()
 }
 
 /// Puts loops over workgroups and invocations in the place of those of axes.
-fn run_by(dispatch: &mut Dispatch, axes: &[usize], position: &[Node], loops: [u32; 2]) {
+fn run_by(dispatch: &mut TensorDispatch, axes: &[usize], position: &[ScalarNode], loops: [u32; 2]) {
     for (axis, index) in axes.iter().zip(position) {
         dispatch.indices[*axis] = *index;
     }
     let mut steps = std::mem::take(&mut dispatch.steps);
     for _ in axes {
-        if let Some(Step::For(_, inner)) = steps.pop() {
+        if let Some(DispatchStep::For(_, inner)) = steps.pop() {
             steps = inner;
         }
     }
@@ -217,7 +220,7 @@ fn run_by(dispatch: &mut Dispatch, axes: &[usize], position: &[Node], loops: [u3
 const MOST: u64 = 1 << 31;
 
 /// One loop over all points, of which there are as many as sizes say that are known only when run.
-fn collapse_sized(dispatch: &mut Dispatch) {
+fn collapse_sized(dispatch: &mut TensorDispatch) {
     let axes = parallel_axes(dispatch);
     let across = dispatch.profile.flat;
     let points = &mut dispatch.points;
@@ -231,8 +234,8 @@ fn collapse_sized(dispatch: &mut Dispatch) {
     let (width, less) = (points.i64(across as i64), points.i64(across as i64 - 1));
     let above = points.op(Op::Add, &[total, less]);
     let rounds = points.op(Op::SDiv, &[above, width]);
-    let group = dispatch.add_sized_loop(MOST, rounds, Run::Workgroup(0));
-    let local = dispatch.add_loop(across, Run::Invocation(0));
+    let group = dispatch.add_sized_loop(MOST, rounds, LoopMapping::Workgroup(0));
+    let local = dispatch.add_loop(across, LoopMapping::Invocation(0));
     let [group_counter, local_counter] = [group, local].map(|number| dispatch.counter(number));
     let points = &mut dispatch.points;
     let flat = points.op(Op::Mul, &[group_counter, width]);
@@ -254,9 +257,9 @@ fn collapse_sized(dispatch: &mut Dispatch) {
     run_by(dispatch, &axes, &position, [group, local]);
 }
 
-impl Dispatch {
+impl TensorDispatch {
     /// Puts other nodes in the place of loops' counters.
-    fn substitute(&mut self, loops: &[u32], by: &[Node]) {
+    fn substitute(&mut self, loops: &[u32], by: &[ScalarNode]) {
         let mut roots = self.indices.clone();
         roots.extend(self.tiles.iter().flat_map(|t| [t.base, t.local]));
         roots.extend(self.guards.iter().chain(&self.fold_guards));
@@ -271,7 +274,7 @@ impl Dispatch {
             _ => None,
         });
         let mut nodes = nodes.into_iter();
-        let mut replace = |node: &mut Node| {
+        let mut replace = |node: &mut ScalarNode| {
             if let Some(next) = nodes.next() {
                 *node = next;
             }

@@ -1,9 +1,12 @@
 //! Formation of dispatches: a loop for each axis.
 
-use super::{Dispatch, Profile, Run, Step, Strategy, nest};
-use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Function, Node, NodeData, Op, Structured};
-use spirula_diagnostics::Diagnostic;
-use spirula_program::{Op as ScalarOp, Scalar};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
+use crate::ir::{
+    AxisKind, DimExtent, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
+    TensorFunction, TensorOp, YieldDestination,
+};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::{Op as ScalarOp, ScalarType};
 
 /// The dispatch of a structured operation.
 ///
@@ -11,16 +14,16 @@ use spirula_program::{Op as ScalarOp, Scalar};
 /// When there are too many axes.
 pub fn form(
     name: &str,
-    op: &Op,
-    (function, structured): (&Function, &Structured),
-    profile: Profile,
-) -> Result<Dispatch, Diagnostic> {
+    op: &TensorOp,
+    (function, structured): (&TensorFunction, &StructuredOp),
+    profile: ScheduleProfile,
+) -> Result<TensorDispatch, SourceDiagnostic> {
     if structured.axes.len() > AXES {
         let message = format!("index spaces of more than {AXES} axes are not supported");
-        return Err(Diagnostic::error(op.place, message));
+        return Err(SourceDiagnostic::error(op.place, message));
     }
     let structured = &without_empty_folds(structured);
-    let mut dispatch = Dispatch {
+    let mut dispatch = TensorDispatch {
         name: name.to_owned(),
         op: structured.clone(),
         results: op.results.clone(),
@@ -28,7 +31,7 @@ pub fn form(
         profile,
         strategy: strategy(function, structured, &profile),
         loops: Vec::new(),
-        points: Body::default(),
+        points: NodeGraph::default(),
         indices: Vec::new(),
         tiles: Vec::new(),
         is_direct: false,
@@ -44,16 +47,16 @@ pub fn form(
         ahead: None,
         steps: Vec::new(),
     };
-    if dispatch.strategy == Strategy::Dense {
+    if dispatch.strategy == ScheduleStrategy::Dense {
         dispatch.dense = super::dense::plan(function, structured, &profile);
     }
     let (mut parallel, mut folded) = (Vec::new(), Vec::new());
     for axis in &structured.axes {
         let number = match axis.extent {
-            Dim::Static(size) => dispatch.add_loop(size, Run::Parallel),
-            Dim::Value(_) => {
+            DimExtent::Static(size) => dispatch.add_loop(size, LoopMapping::Parallel),
+            DimExtent::Value(_) => {
                 let rounds = dispatch.points.size(axis.extent);
-                dispatch.add_sized_loop(LARGEST, rounds, Run::Parallel)
+                dispatch.add_sized_loop(LARGEST, rounds, LoopMapping::Parallel)
             }
         };
         let index = dispatch.counter(number);
@@ -64,19 +67,19 @@ pub fn form(
         }
     }
     for number in &folded {
-        dispatch.loops[*number as usize].run = Run::Sequential;
+        dispatch.loops[*number as usize].run = LoopMapping::Sequential;
     }
     let mut steps = Vec::new();
     if !structured.reductions.is_empty() {
-        steps.push(Step::Initialise);
-        let mut round = vec![Step::Accumulate];
+        steps.push(DispatchStep::Initialise);
+        let mut round = vec![DispatchStep::Accumulate];
         if structured.is_scan() {
-            round.push(Step::Store);
+            round.push(DispatchStep::Store);
         }
         steps.extend(nest(&folded, round));
     }
     if steps.is_empty() || !structured.is_scan() {
-        steps.push(Step::Store);
+        steps.push(DispatchStep::Store);
     }
     dispatch.steps = nest(&parallel, steps);
     Ok(dispatch)
@@ -86,14 +89,15 @@ pub fn form(
 const AXES: usize = 40;
 
 /// Folds over nothing give what they begin with.
-fn without_empty_folds(op: &Structured) -> Structured {
-    let is_empty = |a: &Axis| a.kind == AxisKind::Reduction && a.extent == Dim::Static(0);
+fn without_empty_folds(op: &StructuredOp) -> StructuredOp {
+    let is_empty =
+        |a: &IterationAxis| a.kind == AxisKind::Reduction && a.extent == DimExtent::Static(0);
     let mut op = op.clone();
     if !op.axes.iter().any(is_empty) {
         return op;
     }
     let initial = op.reductions.iter().flat_map(|r| r.initial.clone());
-    let initial: Vec<Node> = initial.collect();
+    let initial: Vec<ScalarNode> = initial.collect();
     let roots = op.roots();
     let from = std::mem::take(&mut op.body);
     let begun = op.body.import(&from, &initial, |_, _, _| None);
@@ -111,9 +115,13 @@ fn without_empty_folds(op: &Structured) -> Structured {
 /// A size that no size known only when run exceeds.
 const LARGEST: u64 = 1 << 32;
 
-fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy {
+fn strategy(
+    function: &TensorFunction,
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+) -> ScheduleStrategy {
     if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
-        return Strategy::Serial;
+        return ScheduleStrategy::Serial;
     }
     let product = |kind: AxisKind| {
         let axes = op.axes.iter().filter(|a| a.kind == kind);
@@ -123,43 +131,47 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     if op
         .yields
         .iter()
-        .any(|y| matches!(y.destination, Destination::Each(_)))
+        .any(|y| matches!(y.destination, YieldDestination::Each(_)))
     {
         let is_short = super::subgroups::suits(op, profile, [results, length]);
         return match is_short && op.sizes().next().is_none() {
-            true => Strategy::SubgroupRows,
-            false => Strategy::Rows,
+            true => ScheduleStrategy::SubgroupRows,
+            false => ScheduleStrategy::Rows,
         };
     }
     if super::looks_back(op, profile) {
-        return Strategy::LookBack;
+        return ScheduleStrategy::LookBack;
     }
     if super::is_together(op, profile) {
-        return Strategy::Scan;
+        return ScheduleStrategy::Scan;
     }
     if op.is_scan() || op.sizes().next().is_some() {
-        return Strategy::Flat;
+        return ScheduleStrategy::Flat;
     }
-    if super::Across::of(op, profile).is_some() {
-        return Strategy::Across;
+    if super::CrossLaneAxes::of(op, profile).is_some() {
+        return ScheduleStrategy::Across;
     }
     if super::tile::contraction(op).is_some() {
         let dense = super::dense::plan(function, op, profile);
         return match super::matrices::suits(op, profile) {
-            true => Strategy::Matrices,
-            false if dense.is_some_and(|plan| plan.is_in_memory(function, op)) => Strategy::Dense,
-            false => Strategy::Tiled,
+            true => ScheduleStrategy::Matrices,
+            false if dense.is_some_and(|plan| plan.is_in_memory(function, op)) => {
+                ScheduleStrategy::Dense
+            }
+            false => ScheduleStrategy::Tiled,
         };
     }
     if super::turn::turned(op, profile).is_some() {
-        return Strategy::Turned;
+        return ScheduleStrategy::Turned;
     }
     let is_long = length >= fewest(op, profile, [results, length]);
     let is_together = is_long && results <= profile.folds && !is_across(op, results, profile);
     match is_together {
-        true if super::subgroups::suits(op, profile, [results, length]) => Strategy::Subgroups,
-        true => Strategy::Cooperative,
-        false => Strategy::Flat,
+        true if super::subgroups::suits(op, profile, [results, length]) => {
+            ScheduleStrategy::Subgroups
+        }
+        true => ScheduleStrategy::Cooperative,
+        false => ScheduleStrategy::Flat,
     }
 }
 
@@ -168,7 +180,7 @@ const SHORT: u64 = 16;
 
 /// Fewest points of a fold of so many results and points that is worth a workgroup, a subgroup or some of its invocations: one that is read along by subgroups would otherwise be read
 /// from as many places at once as there are invocations.
-fn fewest(op: &Structured, profile: &Profile, sizes: [u64; 2]) -> u64 {
+fn fewest(op: &StructuredOp, profile: &ScheduleProfile, sizes: [u64; 2]) -> u64 {
     let mut axes = op.axes.iter();
     let last = axes.rposition(|axis| axis.kind == AxisKind::Reduction);
     let is_along = last.is_some_and(|axis| super::across::reads_along(&op.body, axis));
@@ -183,7 +195,7 @@ fn fewest(op: &Structured, profile: &Profile, sizes: [u64; 2]) -> u64 {
 /// Whether results are folded of what lies next to each other, such as sums of columns, and are
 /// enough to keep the device busy without folding together. Sums of less than 32 bits are not: one
 /// after the other they lose more than in parts.
-fn is_across(op: &Structured, results: u64, profile: &Profile) -> bool {
+fn is_across(op: &StructuredOp, results: u64, profile: &ScheduleProfile) -> bool {
     let mut values = op.reductions.iter().flat_map(|r| &r.values);
     let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
     is_wide && results >= profile.invocations() && super::lanes::is_adjacent(op)
@@ -191,13 +203,13 @@ fn is_across(op: &Structured, results: u64, profile: &Profile) -> bool {
 
 /// Whether several invocations may write at once: at their own points, values that replace, or
 /// values for which there are atomic operations.
-fn is_concurrent(destination: &Destination) -> bool {
+fn is_concurrent(destination: &YieldDestination) -> bool {
     match destination {
-        Destination::Point
-        | Destination::Each(_)
-        | Destination::Prefix { .. }
-        | Destination::Scatter { combiner: None, .. } => true,
-        Destination::Scatter {
+        YieldDestination::Point
+        | YieldDestination::Each(_)
+        | YieldDestination::Prefix { .. }
+        | YieldDestination::Scatter { combiner: None, .. } => true,
+        YieldDestination::Scatter {
             combiner: Some(combiner),
             ..
         } => combiner.operator().is_some_and(|op| {
@@ -208,11 +220,11 @@ fn is_concurrent(destination: &Destination) -> bool {
 }
 
 /// The atomic operation for an operator.
-pub(crate) fn atomic(op: ScalarOp, ty: Scalar) -> Option<spirula_kernel::ir::AtomicOp> {
+pub(crate) fn atomic(op: ScalarOp, ty: ScalarType) -> Option<spirula_kernel::ir::AtomicOp> {
     use spirula_kernel::ir::AtomicOp;
     let atomic = match (op, ty) {
-        (ScalarOp::FAdd, Scalar::F32) => AtomicOp::FAdd,
-        (_, Scalar::I32) => match op {
+        (ScalarOp::FAdd, ScalarType::F32) => AtomicOp::FAdd,
+        (_, ScalarType::I32) => match op {
             ScalarOp::Add => AtomicOp::Add,
             ScalarOp::SMax => AtomicOp::SMax,
             ScalarOp::SMin => AtomicOp::SMin,

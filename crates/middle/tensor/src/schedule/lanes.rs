@@ -3,12 +3,15 @@
 //! Where elements that adjacent points read and write lie next to each other, too, an invocation has as
 //! many points as a vector has elements.
 
-use super::Dispatch;
-use crate::ir::{Affine, Axis, AxisKind, Body, Destination, Node, NodeData, Structured};
+use super::TensorDispatch;
+use crate::ir::{
+    AffineSum, AxisKind, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
+    YieldDestination,
+};
 
 /// Points of an invocation along the axes of a kind, which are run as one of so many points: a number
 /// that divides the last axis.
-pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
+pub(super) fn lanes(dispatch: &TensorDispatch, kind: AxisKind, total: u64) -> u64 {
     let op = &dispatch.op;
     let of_kind = (0..op.axes.len()).filter(|at| op.axes[*at].kind == kind);
     let mut wide = of_kind.filter(|at| dispatch.loops[*at].extent > 1);
@@ -16,11 +19,13 @@ pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
         return 1;
     };
     let positions = op.yields.iter().map(|y| match &y.destination {
-        Destination::Point => Some(&[][..]),
-        Destination::Each(indices) | Destination::Prefix { indices, .. } => Some(&indices[..]),
-        Destination::Scatter { .. } => None,
+        YieldDestination::Point => Some(&[][..]),
+        YieldDestination::Each(indices) | YieldDestination::Prefix { indices, .. } => {
+            Some(&indices[..])
+        }
+        YieldDestination::Scatter { .. } => None,
     });
-    let positions: Option<Vec<&[Node]>> = positions.collect();
+    let positions: Option<Vec<&[ScalarNode]>> = positions.collect();
     if !positions.is_some_and(|written| accesses_fit(&op.body, last as u32, &written)) {
         return 1;
     }
@@ -40,30 +45,30 @@ pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
 
 /// Whether points that lie next to each other along the last parallel axis read what lies next to
 /// each other, or the same.
-pub(crate) fn is_adjacent(op: &Structured) -> bool {
-    let is_parallel = |axis: &Axis| axis.kind == AxisKind::Parallel;
+pub(crate) fn is_adjacent(op: &StructuredOp) -> bool {
+    let is_parallel = |axis: &IterationAxis| axis.kind == AxisKind::Parallel;
     let last = op.axes.iter().rposition(is_parallel);
     last.is_some_and(|axis| accesses_fit(&op.body, axis as u32, &[]))
 }
 
-fn is_element(body: &Body, node: Node) -> bool {
+fn is_element(body: &NodeGraph, node: ScalarNode) -> bool {
     matches!(body.node(node), NodeData::Element(..))
 }
 
 /// Whether all that is read, or written at some positions, is the same along an axis, or lies next to
 /// each other.
-pub(super) fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
+pub(super) fn accesses_fit(body: &NodeGraph, axis: u32, written: &[&[ScalarNode]]) -> bool {
     accesses_step(body, axis, written, &[1])
 }
 
 /// The same, or all that lies next to each other does so from the last to the first.
-pub(super) fn accesses_follow(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
+pub(super) fn accesses_follow(body: &NodeGraph, axis: u32, written: &[&[ScalarNode]]) -> bool {
     accesses_step(body, axis, written, &[1, -1])
 }
 
 /// Whether all that is read, or written at some positions, is the same along an axis, or so many elements further at each
 /// of its points.
-fn accesses_step(body: &Body, axis: u32, written: &[&[Node]], steps: &[i64]) -> bool {
+fn accesses_step(body: &NodeGraph, axis: u32, written: &[&[ScalarNode]], steps: &[i64]) -> bool {
     let mut depends = vec![false; body.len()];
     for node in body.ids() {
         depends[node.index()] = match body.node(node) {
@@ -71,7 +76,7 @@ fn accesses_step(body: &Body, axis: u32, written: &[&[Node]], steps: &[i64]) -> 
             _ => body.operands(node).iter().any(|n| depends[n.index()]),
         };
     }
-    let fits = |position: &[Node]| {
+    let fits = |position: &[ScalarNode]| {
         let Some((last, others)) = position.split_last() else {
             return true;
         };
@@ -86,8 +91,14 @@ fn accesses_step(body: &Body, axis: u32, written: &[&[Node]], steps: &[i64]) -> 
 }
 
 /// Whether an index changes with that of an axis by one of some steps.
-fn is_step(body: &Body, index: Node, axis: u32, depends: &[bool], steps: &[i64]) -> bool {
-    let sum = Affine::of(body, index);
+fn is_step(
+    body: &NodeGraph,
+    index: ScalarNode,
+    axis: u32,
+    depends: &[bool],
+    steps: &[i64],
+) -> bool {
+    let sum = AffineSum::of(body, index);
     sum.terms.iter().all(|(node, factor)| {
         let is_index = body.as_index(*node) == Some(axis);
         !depends[node.index()] || (is_index && steps.contains(factor))

@@ -7,10 +7,10 @@
 //! points that it finishes as in any other schedule.
 
 use super::tile::{batch, contraction, place, scaled, tile_of};
-use super::{Dispatch, Profile, Run, Step, nest};
-use crate::ir::{Body, Node, Structured, unflatten};
-use spirula_kernel::ir::Number;
-use spirula_program::{Literal, Op, Scalar};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, nest};
+use crate::ir::{NodeGraph, ScalarNode, StructuredOp, unflatten};
+use spirula_kernel::ir::FragmentElement;
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 
 /// Fragments that a device multiplies: sizes and types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,14 @@ pub struct FragmentShape {
     /// Rows, columns, and points of the fold.
     pub size: [u32; 3],
     /// Types of the factors.
-    pub factors: [Number; 2],
+    pub factors: [FragmentElement; 2],
     /// Type of the sums.
-    pub sum: Number,
+    pub sum: FragmentElement,
 }
 
 /// What a device has for products of matrices, and how it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Matrices {
+pub struct MatrixProfile {
     /// Invocations of a subgroup.
     pub subgroup: u64,
     /// Bytes of the workgroup's memory.
@@ -38,28 +38,28 @@ pub struct Matrices {
     pub buffers: u64,
     /// The size of fragments that is taken where there are several; the largest by default.
     pub preferred: Option<[u32; 3]>,
-    shapes: [Option<FragmentShape>; Matrices::SHAPES],
+    shapes: [Option<FragmentShape>; MatrixProfile::SHAPES],
 }
 
-impl Matrices {
+impl MatrixProfile {
     /// Most shapes that are known of a device.
     pub const SHAPES: usize = 24;
 
     /// For a device with subgroups of so many invocations and so much of the workgroup's memory; `None`
-    /// where it has no fragments. Shapes beyond [`Matrices::SHAPES`] are left out.
+    /// where it has no fragments. Shapes beyond [`MatrixProfile::SHAPES`] are left out.
     pub fn new(
         subgroup: u64,
         memory: u64,
         shapes: impl IntoIterator<Item = FragmentShape>,
-    ) -> Option<Matrices> {
-        let mut matrices = Matrices {
+    ) -> Option<MatrixProfile> {
+        let mut matrices = MatrixProfile {
             subgroup,
             memory,
             tile: [128, 128, 32],
             grid: [2, 2],
             buffers: 1,
             preferred: None,
-            shapes: [None; Matrices::SHAPES],
+            shapes: [None; MatrixProfile::SHAPES],
         };
         for (to, shape) in matrices.shapes.iter_mut().zip(shapes) {
             *to = Some(shape);
@@ -69,7 +69,7 @@ impl Matrices {
     }
 
     /// The fragments for factors and sums of some types.
-    fn shape(&self, factors: [Number; 2], sum: Number) -> Option<FragmentShape> {
+    fn shape(&self, factors: [FragmentElement; 2], sum: FragmentElement) -> Option<FragmentShape> {
         let fits = |shape: &FragmentShape| {
             let points = u64::from(shape.size[0] * shape.size[1]);
             // Rows and columns begin at multiples of 16 bytes, whichever lie next to each other.
@@ -90,11 +90,11 @@ impl Matrices {
 
 /// A product of matrices by subgroups.
 #[derive(Clone, Copy, Debug)]
-pub struct Matrix {
+pub struct SubgroupMatmul {
     /// The fragments.
     pub shape: FragmentShape,
     /// The factors as they are kept in fragments; nodes of the operation's body.
-    pub factors: [Node; 2],
+    pub factors: [ScalarNode; 2],
     /// Tiles of the rows, the columns and the folded axes, by their numbers.
     pub tiles: [usize; 3],
     /// Subgroups down and across a tile.
@@ -112,28 +112,28 @@ pub struct Matrix {
     pub points: u64,
 }
 
-impl Matrix {
+impl SubgroupMatmul {
     /// Elements between rows of a tile in memory that nothing uses, so that rows meet different banks.
-    pub fn padding(ty: Scalar) -> u64 {
+    pub fn padding(ty: ScalarType) -> u64 {
         16 / ty.size()
     }
 }
 
 /// Whether an operation is a product that a device's subgroups compute.
-pub(crate) fn suits(op: &Structured, profile: &Profile) -> bool {
+pub(crate) fn suits(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
     plan(&mut op.clone(), profile).is_some()
 }
 
 /// How many tiles such a product has along rows and columns.
-pub(super) fn tiles(op: &Structured, profile: &Profile) -> Option<[u64; 2]> {
+pub(super) fn tiles(op: &StructuredOp, profile: &ScheduleProfile) -> Option<[u64; 2]> {
     let plan = plan(&mut op.clone(), profile)?;
     Some([0, 1].map(|at| plan.extents[at].div_ceil(plan.tile[at])))
 }
 
 /// Sizes of a product by subgroups.
-struct Plan {
+struct SubgroupMatmulPlan {
     shape: FragmentShape,
-    factors: [Node; 2],
+    factors: [ScalarNode; 2],
     /// Sizes of rows, columns and folded axes, all of each together.
     extents: [u64; 3],
     tile: [u64; 3],
@@ -141,7 +141,7 @@ struct Plan {
     buffers: u64,
 }
 
-fn plan(op: &mut Structured, profile: &Profile) -> Option<Plan> {
+fn plan(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<SubgroupMatmulPlan> {
     let matrices = profile.matrices?;
     let contraction = contraction(op)?;
     let initial = op.body.as_literal(op.reductions[0].initial[0])?;
@@ -151,8 +151,8 @@ fn plan(op: &mut Structured, profile: &Profile) -> Option<Plan> {
         return None;
     }
     let sum = match initial.ty {
-        Scalar::F32 => Number::F32,
-        Scalar::I32 => Number::I32,
+        ScalarType::F32 => FragmentElement::F32,
+        ScalarType::I32 => FragmentElement::I32,
         _ => return None,
     };
     let [a, b] = contraction.factors;
@@ -177,7 +177,7 @@ fn plan(op: &mut Structured, profile: &Profile) -> Option<Plan> {
     {
         return None;
     }
-    let mut plan = Plan {
+    let mut plan = SubgroupMatmulPlan {
         shape,
         factors: [a.0, b.0],
         extents,
@@ -189,9 +189,9 @@ fn plan(op: &mut Structured, profile: &Profile) -> Option<Plan> {
     Some(plan)
 }
 
-impl Plan {
+impl SubgroupMatmulPlan {
     /// Makes tiles smaller until there are enough, and they fit the memory.
-    fn fit(&mut self, matrices: &Matrices, batches: u64, busy: u64) {
+    fn fit(&mut self, matrices: &MatrixProfile, batches: u64, busy: u64) {
         let least = self.shape.size.map(u64::from);
         for (at, least) in least.iter().enumerate() {
             let whole = self.extents[at].next_multiple_of(*least);
@@ -233,22 +233,22 @@ impl Plan {
 }
 
 /// A factor as a narrow number that widening gives the factor of.
-fn narrow(body: &mut Body, node: Node) -> Option<(Node, Number)> {
+fn narrow(body: &mut NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
     let (operator, operands) = body.applied(node)?;
     let operands = operands.to_vec();
     let types = (operator.op, operator.from, operator.to);
     match types {
-        (Op::FConv, Scalar::F16, Scalar::F32) => Some((operands[0], Number::F16)),
-        (Op::SExt, Scalar::I8, Scalar::I32) => Some((operands[0], Number::I8)),
-        (Op::ZExt, Scalar::I8, Scalar::I32) => Some((operands[0], Number::U8)),
-        (Op::Bits, Scalar::I32, Scalar::F32) => brain(body, operands[0]),
+        (Op::FConv, ScalarType::F16, ScalarType::F32) => Some((operands[0], FragmentElement::F16)),
+        (Op::SExt, ScalarType::I8, ScalarType::I32) => Some((operands[0], FragmentElement::I8)),
+        (Op::ZExt, ScalarType::I8, ScalarType::I32) => Some((operands[0], FragmentElement::U8)),
+        (Op::Bits, ScalarType::I32, ScalarType::F32) => brain(body, operands[0]),
         (Op::Cond, ..) => {
-            let zero = |body: &Body, node| body.as_literal(node).is_some_and(|l| l.bits == 0);
+            let zero = |body: &NodeGraph, node| body.as_literal(node).is_some_and(|l| l.bits == 0);
             let (value, number) = narrow(body, operands[1])?;
             if !zero(body, operands[2]) {
                 return None;
             }
-            let zero = body.literal(Literal::new(number.stored(), 0));
+            let zero = body.literal(ScalarLiteral::new(number.stored(), 0));
             Some((body.op(Op::Cond, &[operands[0], value, zero]), number))
         }
         _ => None,
@@ -256,17 +256,17 @@ fn narrow(body: &mut Body, node: Node) -> Option<(Node, Number)> {
 }
 
 /// The 16 bits whose place in a binary32 is the upper half.
-fn brain(body: &Body, node: Node) -> Option<(Node, Number)> {
+fn brain(body: &NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
     let (shift, operands) = body.applied(node)?;
     let [wide, by] = *operands else { return None };
     let is_shift = shift.op == Op::Shl && body.as_literal(by)?.bits == 16;
     let (widen, operands) = body.applied(wide)?;
-    let is_widening = (widen.op, widen.from) == (Op::ZExt, Scalar::I16);
-    (is_shift && is_widening).then_some((operands[0], Number::Bf16))
+    let is_widening = (widen.op, widen.from) == (Op::ZExt, ScalarType::I16);
+    (is_shift && is_widening).then_some((operands[0], FragmentElement::Bf16))
 }
 
 /// Tiles a product for subgroups.
-pub(super) fn tile(dispatch: &mut Dispatch) {
+pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let profile = dispatch.profile;
     let Some(plan) = plan(&mut dispatch.op, &profile) else {
         return;
@@ -282,20 +282,23 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     ];
     let points = m * n / matrices.subgroup;
     dispatch.loops.clear();
-    dispatch.points = Body::default();
+    dispatch.points = NodeGraph::default();
     let batch = batch(dispatch, &contraction.tiled(), &extents);
     let tiles = [0, 1].map(|at| {
         let count = plan.extents[at].div_ceil(plan.tile[at]);
-        dispatch.add_loop(count, Run::Parallel)
+        dispatch.add_loop(count, LoopMapping::Parallel)
     });
     let subgroups = plan.grid[0] * plan.grid[1];
-    let subgroup = dispatch.add_loop(subgroups, Run::Subgroup);
-    let lane = dispatch.add_loop(matrices.subgroup, Run::Lane);
-    let down = dispatch.add_loop(counts[0], Run::Repeated);
-    let across = dispatch.add_loop(counts[1], Run::Repeated);
-    let point = dispatch.add_loop(points, Run::Unrolled);
-    dispatch.add_loop(subgroups * matrices.subgroup, Run::Invocation(0));
-    let outer = dispatch.add_loop(plan.extents[2].div_ceil(plan.tile[2]), Run::Sequential);
+    let subgroup = dispatch.add_loop(subgroups, LoopMapping::Subgroup);
+    let lane = dispatch.add_loop(matrices.subgroup, LoopMapping::Lane);
+    let down = dispatch.add_loop(counts[0], LoopMapping::Repeated);
+    let across = dispatch.add_loop(counts[1], LoopMapping::Repeated);
+    let point = dispatch.add_loop(points, LoopMapping::Unrolled);
+    dispatch.add_loop(subgroups * matrices.subgroup, LoopMapping::Invocation(0));
+    let outer = dispatch.add_loop(
+        plan.extents[2].div_ceil(plan.tile[2]),
+        LoopMapping::Sequential,
+    );
 
     let within = scaled(dispatch, &[(lane, points), (point, 1)]);
     let within = unflatten(&mut dispatch.points, within, &[m as i64, n as i64]);
@@ -325,7 +328,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     place(dispatch, tile);
 
     dispatch.step_loop = Some(outer);
-    dispatch.matrix = Some(Matrix {
+    dispatch.matrix = Some(SubgroupMatmul {
         shape: plan.shape,
         factors: plan.factors,
         tiles: numbers,
@@ -336,9 +339,12 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
         loops: [subgroup, lane, down, across],
         points,
     });
-    let mut steps = vec![Step::Clear];
-    steps.extend(nest(&[outer], vec![Step::Multiply]));
-    steps.extend(nest(&[down, across], vec![Step::Spill, Step::Store]));
+    let mut steps = vec![DispatchStep::Clear];
+    steps.extend(nest(&[outer], vec![DispatchStep::Multiply]));
+    steps.extend(nest(
+        &[down, across],
+        vec![DispatchStep::Spill, DispatchStep::Store],
+    ));
     dispatch.grid = Some(tiles);
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);

@@ -1,6 +1,6 @@
 //! Dispatches: structured operations with the loops that run them.
 //!
-//! Each structured operation becomes a [`Dispatch`], a nest of loops around the steps of the
+//! Each structured operation becomes a [`TensorDispatch`], a nest of loops around the steps of the
 //! operation; passes then rewrite the loops. A dispatch has no temporary buffers: what does not go
 //! to its results stays in registers or in the workgroup's memory.
 //!
@@ -29,77 +29,77 @@ mod tile;
 mod tuning;
 mod turn;
 
-pub(crate) use across::Across;
+pub(crate) use across::CrossLaneAxes;
 pub(crate) use dense::{patch, plan as dense_plan};
 pub(crate) use direct::{is_along, is_in_place};
 pub(crate) use form::atomic;
 pub use form::form;
 pub(crate) use lanes::is_adjacent;
 pub(crate) use matrices::suits as is_for_matrices;
-pub use matrices::{FragmentShape, Matrices, Matrix};
+pub use matrices::{FragmentShape, MatrixProfile, SubgroupMatmul};
 pub use print::{print, print_all};
-pub use profile::Profile;
+pub use profile::ScheduleProfile;
 pub(crate) use scan::{is_together, looks_back};
-pub use settings::Setting;
-pub(crate) use tile::{Contraction, Reading, axes_of, contraction, reading};
-pub use tuning::{Tuning, signature};
+pub use settings::ProfileSetting;
+pub(crate) use tile::{ContractionAxes, ContractionReads, axes_of, contraction, reading};
+pub use tuning::{DispatchTuning, signature};
 
-use crate::ir::{Body, Node, Structured, Value};
-use spirula_diagnostics::Place;
-use spirula_program::Scalar;
+use crate::ir::{NodeGraph, ScalarNode, StructuredOp, TensorValue};
+use spirula_diagnostics::SourceLocation;
+use spirula_program::ScalarType;
 
 /// A structured operation and the loops that run it.
 #[derive(Clone, Debug)]
-pub struct Dispatch {
+pub struct TensorDispatch {
     /// Name, unique in its program.
     pub name: String,
     /// What is computed.
-    pub op: Structured,
+    pub op: StructuredOp,
     /// What it gives.
-    pub results: Vec<Value>,
+    pub results: Vec<TensorValue>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What it is scheduled for.
-    pub profile: Profile,
+    pub profile: ScheduleProfile,
     /// How the space is run.
-    pub strategy: Strategy,
+    pub strategy: ScheduleStrategy,
     /// The loops, by the numbers of their counters.
-    pub loops: Vec<Loop>,
+    pub loops: Vec<DispatchLoop>,
     /// Nodes over counters.
-    pub points: Body,
+    pub points: NodeGraph,
     /// The index along each axis, nodes of `points`.
-    pub indices: Vec<Node>,
+    pub indices: Vec<ScalarNode>,
     /// The axes that were tiled, together where they are tiled as one.
-    pub tiles: Vec<Tile>,
+    pub tiles: Vec<AxisTile>,
     /// The loops over the tiles of rows and of columns, where there are both.
     pub grid: Option<[u32; 2]>,
     /// The loop over the tiles of the reduced axes.
     pub step_loop: Option<u32>,
     /// Truth values over counters without which a point of the parallel axes is outside.
-    pub guards: Vec<Node>,
+    pub guards: Vec<ScalarNode>,
     /// The same for the reduced axes.
-    pub fold_guards: Vec<Node>,
+    pub fold_guards: Vec<ScalarNode>,
     /// Whether the factors of a tiled contraction are read where they are.
     pub is_direct: bool,
     /// Where accumulators are kept while others are folded.
-    pub kept: Option<Kept>,
+    pub kept: Option<WorkgroupAccumulators>,
     /// The tiles of a product by large fragments, until there are loops over them.
-    pub(crate) dense: Option<dense::Plan>,
+    pub(crate) dense: Option<dense::LargeFragmentPlan>,
     /// Invocations of a subgroup that have a result, where subgroups have several; a power of two.
     pub cluster: u64,
     /// How subgroups compute products, where they do.
-    pub matrix: Option<Matrix>,
+    pub matrix: Option<SubgroupMatmul>,
     /// What is kept in the workgroup's memory.
-    pub staged: Vec<Staged>,
-    /// A loop that no step has: its counter is the round of [`Dispatch::step_loop`] that is fetched.
+    pub staged: Vec<StagedNode>,
+    /// A loop that no step has: its counter is the round of [`TensorDispatch::step_loop`] that is fetched.
     pub ahead: Option<u32>,
     /// What is done.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DispatchStep>,
 }
 
 /// How a space is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum ScheduleStrategy {
     /// An invocation for each point of the parallel axes, which folds alone.
     Flat,
     /// A workgroup for each point of the parallel axes, which folds together.
@@ -130,41 +130,41 @@ pub enum Strategy {
     Serial,
 }
 
-impl Strategy {
+impl ScheduleStrategy {
     /// Its name in printed dispatches.
     pub fn name(self) -> &'static str {
         match self {
-            Strategy::Flat => "flat",
-            Strategy::Cooperative => "cooperative",
-            Strategy::Subgroups => "subgroups",
-            Strategy::Tiled => "tiled",
-            Strategy::Matrices => "matrices",
-            Strategy::Dense => "dense",
-            Strategy::Across => "across",
-            Strategy::Turned => "turned",
-            Strategy::Rows => "rows",
-            Strategy::SubgroupRows => "subgroup-rows",
-            Strategy::Scan => "scan",
-            Strategy::LookBack => "look-back",
-            Strategy::Serial => "serial",
+            ScheduleStrategy::Flat => "flat",
+            ScheduleStrategy::Cooperative => "cooperative",
+            ScheduleStrategy::Subgroups => "subgroups",
+            ScheduleStrategy::Tiled => "tiled",
+            ScheduleStrategy::Matrices => "matrices",
+            ScheduleStrategy::Dense => "dense",
+            ScheduleStrategy::Across => "across",
+            ScheduleStrategy::Turned => "turned",
+            ScheduleStrategy::Rows => "rows",
+            ScheduleStrategy::SubgroupRows => "subgroup-rows",
+            ScheduleStrategy::Scan => "scan",
+            ScheduleStrategy::LookBack => "look-back",
+            ScheduleStrategy::Serial => "serial",
         }
     }
 }
 
 /// A loop that counts from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loop {
+pub struct DispatchLoop {
     /// How often; a bound of that where it is known only when run.
     pub extent: u64,
-    /// How often, where that is known only when run: a node of [`Dispatch::points`] over sizes.
-    pub rounds: Option<Node>,
+    /// How often, where that is known only when run: a node of [`TensorDispatch::points`] over sizes.
+    pub rounds: Option<ScalarNode>,
     /// What runs it.
-    pub run: Run,
+    pub run: LoopMapping,
 }
 
 /// What runs a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Run {
+pub enum LoopMapping {
     /// Still open; its rounds do not depend on each other.
     Parallel,
     /// Each invocation, round after round.
@@ -187,20 +187,20 @@ pub enum Run {
 
 /// Axes that are tiled as one: their place in row-major order is `base + local`.
 #[derive(Clone, Debug)]
-pub struct Tile {
+pub struct AxisTile {
     /// The axes.
     pub axes: Vec<usize>,
     /// Sizes of the axes.
     pub extents: Vec<i64>,
     /// Where the tile begins; a node of `points`.
-    pub base: Node,
+    pub base: ScalarNode,
     /// The place within the tile; a node of `points`.
-    pub local: Node,
+    pub local: ScalarNode,
     /// Size.
     pub size: u64,
 }
 
-impl Tile {
+impl AxisTile {
     /// Places in all tiles together.
     pub fn total(&self) -> i64 {
         self.extents.iter().product()
@@ -209,20 +209,20 @@ impl Tile {
 
 /// Accumulators in the workgroup's memory, so many of each reduction.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
-    /// The place of a point's; a node of [`Dispatch::points`].
-    pub place: Node,
+pub struct WorkgroupAccumulators {
+    /// The place of a point's; a node of [`TensorDispatch::points`].
+    pub place: ScalarNode,
     /// How many.
     pub size: u64,
 }
 
 /// A node that a workgroup computes once for a tile.
 #[derive(Clone, Debug)]
-pub struct Staged {
+pub struct StagedNode {
     /// A node of the operation's body.
-    pub node: Node,
+    pub node: ScalarNode,
     /// Its type.
-    pub ty: Scalar,
+    pub ty: ScalarType,
     /// The tiles that it depends on by their numbers, the one whose places lie next to each other in
     /// the device's memory last.
     pub tiles: Vec<usize>,
@@ -235,7 +235,7 @@ pub struct Staged {
 
 /// Which round of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Round {
+pub enum PrefetchRound {
     /// The first, before the loop.
     First,
     /// The one after this.
@@ -244,9 +244,9 @@ pub enum Round {
 
 /// What a dispatch does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum DispatchStep {
     /// Repeats steps; the same loop may stand in several places.
-    For(u32, Vec<Step>),
+    For(u32, Vec<DispatchStep>),
     /// Sets the accumulators of this point.
     Initialise,
     /// Folds this point's values into its accumulators.
@@ -265,11 +265,11 @@ pub enum Step {
     Store,
     /// Computes a tile into the workgroup's memory.
     Stage(usize),
-    /// Computes all tiles of a round of [`Dispatch::step_loop`] into registers: of the first, or of
+    /// Computes all tiles of a round of [`TensorDispatch::step_loop`] into registers: of the first, or of
     /// the one after this, if there is one.
-    Fetch(Round),
+    Fetch(PrefetchRound),
     /// Puts what was fetched for a round into the workgroup's memory.
-    Commit(Round),
+    Commit(PrefetchRound),
     /// Makes the sums of fragments zeros.
     Clear,
     /// Adds the products of the fragments of a round.
@@ -289,44 +289,44 @@ pub enum Step {
 
 /// A pass over dispatches.
 #[derive(Clone, Copy, Debug)]
-pub struct Pass {
+pub struct SchedulePass {
     /// Its name.
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
     /// Does it.
-    pub run: fn(&mut Dispatch),
+    pub run: fn(&mut TensorDispatch),
 }
 
 /// All passes over dispatches, in the order of the pipeline.
-pub const PASSES: &[Pass] = &[
-    Pass {
+pub const PASSES: &[SchedulePass] = &[
+    SchedulePass {
         name: "tile",
         about: "Splits contractions into tiles and long folds across a workgroup",
         run: tile::run,
     },
-    Pass {
+    SchedulePass {
         name: "promote",
         about: "Puts operands of tiles into the workgroup's memory, with barriers",
         run: promote::run,
     },
-    Pass {
+    SchedulePass {
         name: "distribute",
         about: "Hands parallel loops to workgroups and invocations",
         run: distribute::run,
     },
 ];
 
-impl Dispatch {
+impl TensorDispatch {
     /// Whether elements that lie next to each other are accessed as vectors. Tiles of contractions are not: an
     /// H200 is a fifth slower with them.
     pub(crate) fn has_vectors(&self) -> bool {
-        self.profile.vector > 1 && self.strategy != Strategy::Tiled
+        self.profile.vector > 1 && self.strategy != ScheduleStrategy::Tiled
     }
 
     /// Adds a loop and gives its number.
-    pub(crate) fn add_loop(&mut self, extent: u64, run: Run) -> u32 {
-        self.loops.push(Loop {
+    pub(crate) fn add_loop(&mut self, extent: u64, run: LoopMapping) -> u32 {
+        self.loops.push(DispatchLoop {
             extent,
             rounds: None,
             run,
@@ -335,7 +335,12 @@ impl Dispatch {
     }
 
     /// Adds a loop whose rounds are known only when run, at most `extent`.
-    pub(crate) fn add_sized_loop(&mut self, extent: u64, rounds: Node, run: Run) -> u32 {
+    pub(crate) fn add_sized_loop(
+        &mut self,
+        extent: u64,
+        rounds: ScalarNode,
+        run: LoopMapping,
+    ) -> u32 {
         let number = self.add_loop(extent, run);
         self.loops[number as usize].rounds = Some(rounds);
         number
@@ -347,21 +352,21 @@ impl Dispatch {
     }
 
     /// The counter of a loop.
-    pub(crate) fn counter(&mut self, number: u32) -> Node {
-        let extent = crate::ir::Dim::Static(self.loops[number as usize].extent);
+    pub(crate) fn counter(&mut self, number: u32) -> ScalarNode {
+        let extent = crate::ir::DimExtent::Static(self.loops[number as usize].extent);
         self.points.counter(number, extent)
     }
 
     /// Workgroups in a dimension, where they are known only when run.
-    pub fn rounds_of(&self, dimension: usize) -> Option<Node> {
-        let is_over = |l: &&Loop| l.run == Run::Workgroup(dimension as u8);
+    pub fn rounds_of(&self, dimension: usize) -> Option<ScalarNode> {
+        let is_over = |l: &&DispatchLoop| l.run == LoopMapping::Workgroup(dimension as u8);
         self.loops.iter().find(is_over)?.rounds
     }
 
     /// Invocations of a workgroup in each dimension.
     pub fn workgroup_size(&self) -> [u64; 3] {
         self.sizes(|run| match run {
-            Run::Invocation(dimension) => Some(dimension),
+            LoopMapping::Invocation(dimension) => Some(dimension),
             _ => None,
         })
     }
@@ -369,13 +374,13 @@ impl Dispatch {
     /// Workgroups in each dimension.
     pub fn workgroups(&self) -> [u64; 3] {
         self.sizes(|run| match run {
-            Run::Workgroup(dimension) => Some(dimension),
-            Run::Arrival => Some(0),
+            LoopMapping::Workgroup(dimension) => Some(dimension),
+            LoopMapping::Arrival => Some(0),
             _ => None,
         })
     }
 
-    fn sizes(&self, dimension: impl Fn(Run) -> Option<u8>) -> [u64; 3] {
+    fn sizes(&self, dimension: impl Fn(LoopMapping) -> Option<u8>) -> [u64; 3] {
         let mut sizes = [1; 3];
         for data in &self.loops {
             if let Some(at) = dimension(data.run) {
@@ -387,7 +392,7 @@ impl Dispatch {
 }
 
 /// Loops around steps, the first outermost.
-pub(crate) fn nest(loops: &[u32], steps: Vec<Step>) -> Vec<Step> {
-    let wrap = |steps, number: &u32| vec![Step::For(*number, steps)];
+pub(crate) fn nest(loops: &[u32], steps: Vec<DispatchStep>) -> Vec<DispatchStep> {
+    let wrap = |steps, number: &u32| vec![DispatchStep::For(*number, steps)];
     loops.iter().rev().fold(steps, wrap)
 }

@@ -14,19 +14,21 @@
 //! }
 //! ```
 
-use super::{Dispatch, Matrix, Round, Run, Staged, Step, Tile};
-use crate::print::{Names, axes, lines, list};
-use spirula_kernel::ir::Number;
+use super::{
+    AxisTile, DispatchStep, LoopMapping, PrefetchRound, StagedNode, SubgroupMatmul, TensorDispatch,
+};
+use crate::print::{NodeNames, axes, lines, list};
+use spirula_kernel::ir::FragmentElement;
 use std::fmt::Write;
 
 /// The text of several dispatches.
-pub fn print_all(dispatches: &[Dispatch]) -> String {
+pub fn print_all(dispatches: &[TensorDispatch]) -> String {
     let texts: Vec<String> = dispatches.iter().map(print).collect();
     texts.join("\n")
 }
 
 /// The text of a dispatch.
-pub fn print(dispatch: &Dispatch) -> String {
+pub fn print(dispatch: &TensorDispatch) -> String {
     let results = list(&dispatch.results, |v| format!("{v:?}"));
     let mut text = format!("dispatch @{} gives {results} {{\n", dispatch.name);
     let _ = writeln!(text, "  over {} {{", axes(&dispatch.op));
@@ -35,7 +37,7 @@ pub fn print(dispatch: &Dispatch) -> String {
     }
     text.push_str("  }\n");
     let _ = writeln!(text, "  schedule {}", dispatch.attributes());
-    let names = Names::new(&dispatch.points, &[]);
+    let names = NodeNames::new(&dispatch.points, &[]);
     for (axis, index) in dispatch.indices.iter().enumerate() {
         let _ = writeln!(text, "  d{axis} = {}", names.expression(*index));
     }
@@ -50,10 +52,10 @@ pub fn print(dispatch: &Dispatch) -> String {
     if let Some(matrix) = &dispatch.matrix {
         let _ = writeln!(text, "  {}", product(matrix));
     }
-    let body = Names::new(&dispatch.op.body, &[]);
+    let body = NodeNames::new(&dispatch.op.body, &[]);
     for (at, staged) in dispatch.staged.iter().enumerate() {
         let tiles = staged.tiles.iter().map(|at| &dispatch.tiles[*at]);
-        let tiles: Vec<&Tile> = tiles.collect();
+        let tiles: Vec<&AxisTile> = tiles.collect();
         let sizes = list(&tiles, |tile| tile.size.to_string());
         let of = list(&tiles, |tile| list(&tile.axes, |axis| format!("d{axis}")));
         let _ = writeln!(
@@ -70,14 +72,14 @@ pub fn print(dispatch: &Dispatch) -> String {
 }
 
 /// How subgroups compute products.
-fn product(matrix: &Matrix) -> String {
+fn product(matrix: &SubgroupMatmul) -> String {
     let sizes = |sizes: &[u64]| {
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         sizes.join("x")
     };
     let shape = matrix.shape;
     let name = |number| {
-        let mut rows = Number::NAMES.iter();
+        let mut rows = FragmentElement::NAMES.iter();
         rows.find(|(_, n)| *n == number)
             .map_or("", |(name, _)| name)
     };
@@ -95,7 +97,7 @@ fn product(matrix: &Matrix) -> String {
 }
 
 /// How a tile is kept, where that is not as it is read.
-fn kept(dispatch: &Dispatch, staged: &Staged) -> String {
+fn kept(dispatch: &TensorDispatch, staged: &StagedNode) -> String {
     if staged.layout == staged.tiles {
         return String::new();
     }
@@ -104,58 +106,58 @@ fn kept(dispatch: &Dispatch, staged: &Staged) -> String {
     format!(", kept at {order}, rows {} apart", staged.padding)
 }
 
-fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
+fn steps(dispatch: &TensorDispatch, list: &[DispatchStep], depth: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for step in list {
         text.push_str(&indent);
         let _ = match step {
-            Step::For(number, inner) => {
+            DispatchStep::For(number, inner) => {
                 let data = dispatch.loops[*number as usize];
                 let run = name(data.run);
                 let extent = match data.rounds {
-                    Some(rounds) => Names::new(&dispatch.points, &[]).expression(rounds),
+                    Some(rounds) => NodeNames::new(&dispatch.points, &[]).expression(rounds),
                     None => data.extent.to_string(),
                 };
                 let _ = writeln!(text, "{run} i{number} < {extent} {{");
                 steps(dispatch, inner, depth + 1, text);
                 writeln!(text, "{indent}}}")
             }
-            Step::Initialise => writeln!(text, "initialise"),
-            Step::Accumulate => writeln!(text, "accumulate"),
-            Step::Combine(number) => writeln!(text, "combine over i{number}"),
-            Step::Carry => writeln!(text, "carry"),
-            Step::Prefix(number) => writeln!(text, "prefix over i{number}"),
-            Step::Only(at) => writeln!(text, "reduction {at}"),
-            Step::Share => writeln!(text, "share"),
-            Step::Store => writeln!(text, "store"),
-            Step::Stage(at) => writeln!(text, "stage s{at}"),
-            Step::Fetch(Round::First) => writeln!(text, "fetch first"),
-            Step::Fetch(Round::Next) => writeln!(text, "fetch next"),
+            DispatchStep::Initialise => writeln!(text, "initialise"),
+            DispatchStep::Accumulate => writeln!(text, "accumulate"),
+            DispatchStep::Combine(number) => writeln!(text, "combine over i{number}"),
+            DispatchStep::Carry => writeln!(text, "carry"),
+            DispatchStep::Prefix(number) => writeln!(text, "prefix over i{number}"),
+            DispatchStep::Only(at) => writeln!(text, "reduction {at}"),
+            DispatchStep::Share => writeln!(text, "share"),
+            DispatchStep::Store => writeln!(text, "store"),
+            DispatchStep::Stage(at) => writeln!(text, "stage s{at}"),
+            DispatchStep::Fetch(PrefetchRound::First) => writeln!(text, "fetch first"),
+            DispatchStep::Fetch(PrefetchRound::Next) => writeln!(text, "fetch next"),
             // Where tiles have one place, what was fetched goes there whatever the round.
-            Step::Commit(Round::First) => writeln!(text, "commit"),
-            Step::Commit(Round::Next) => writeln!(text, "commit next"),
-            Step::Clear => writeln!(text, "clear"),
-            Step::Multiply => writeln!(text, "multiply"),
-            Step::Spill => writeln!(text, "spill"),
-            Step::Take => writeln!(text, "take"),
-            Step::Keep => writeln!(text, "keep"),
-            Step::Recall => writeln!(text, "recall"),
-            Step::Barrier => writeln!(text, "barrier"),
+            DispatchStep::Commit(PrefetchRound::First) => writeln!(text, "commit"),
+            DispatchStep::Commit(PrefetchRound::Next) => writeln!(text, "commit next"),
+            DispatchStep::Clear => writeln!(text, "clear"),
+            DispatchStep::Multiply => writeln!(text, "multiply"),
+            DispatchStep::Spill => writeln!(text, "spill"),
+            DispatchStep::Take => writeln!(text, "take"),
+            DispatchStep::Keep => writeln!(text, "keep"),
+            DispatchStep::Recall => writeln!(text, "recall"),
+            DispatchStep::Barrier => writeln!(text, "barrier"),
         };
     }
 }
 
-fn name(run: Run) -> String {
+fn name(run: LoopMapping) -> String {
     match run {
-        Run::Parallel => "parallel".to_owned(),
-        Run::Sequential => "for".to_owned(),
-        Run::Unrolled => "unrolled".to_owned(),
-        Run::Repeated => "repeated".to_owned(),
-        Run::Subgroup => "subgroup".to_owned(),
-        Run::Lane => "lane".to_owned(),
-        Run::Arrival => "arrival".to_owned(),
-        Run::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
-        Run::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
+        LoopMapping::Parallel => "parallel".to_owned(),
+        LoopMapping::Sequential => "for".to_owned(),
+        LoopMapping::Unrolled => "unrolled".to_owned(),
+        LoopMapping::Repeated => "repeated".to_owned(),
+        LoopMapping::Subgroup => "subgroup".to_owned(),
+        LoopMapping::Lane => "lane".to_owned(),
+        LoopMapping::Arrival => "arrival".to_owned(),
+        LoopMapping::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
+        LoopMapping::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
     }
 }
 

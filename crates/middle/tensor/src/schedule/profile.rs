@@ -1,13 +1,13 @@
 //! What schedules are made for.
 
-use super::Matrices;
+use super::MatrixProfile;
 
 /// Sizes that a kind of device does well with.
 ///
 /// They were found by measurement. Schedules stay within 16 KiB of the workgroup's memory, Vulkan's
 /// minimum, but for folds over many accumulators; a GPU's have up to 1024 invocations a workgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
+pub struct ScheduleProfile {
     /// Invocations of a workgroup that runs a flat space.
     pub flat: u64,
     /// Most invocations of a workgroup that runs a flat space which is large.
@@ -66,10 +66,10 @@ pub struct Profile {
     /// Whether a workgroup that has begun goes on whatever others do, so that later ones can wait for it.
     pub look_back: bool,
     /// What subgroups multiply matrices with, where they can.
-    pub matrices: Option<Matrices>,
+    pub matrices: Option<MatrixProfile>,
 }
 
-impl Profile {
+impl ScheduleProfile {
     /// Sizes of large fragments that do well: two of them fit a processor's nearest cache, or almost.
     pub const DENSE: [u64; 3] = [64, 64, 128];
 
@@ -79,7 +79,7 @@ impl Profile {
     }
 
     /// The sizes for a device whose workgroups have at most so many invocations.
-    pub fn within(mut self, invocations: u64) -> Profile {
+    pub fn within(mut self, invocations: u64) -> ScheduleProfile {
         let most = 1 << invocations.max(2).ilog2();
         self.flat = self.flat.min(most);
         self.wide = self.wide.min(most);
@@ -89,7 +89,7 @@ impl Profile {
     }
 
     /// A few processors with vectors and caches.
-    pub const CPU: Profile = Profile {
+    pub const CPU: ScheduleProfile = ScheduleProfile {
         flat: 64,
         wide: 128,
         fold: 64,
@@ -120,7 +120,7 @@ impl Profile {
     };
 
     /// Many processors that hide latencies by switching between subgroups.
-    pub const GPU: Profile = Profile {
+    pub const GPU: ScheduleProfile = ScheduleProfile {
         flat: 256,
         wide: 256,
         fold: 512,
@@ -151,8 +151,8 @@ impl Profile {
     };
 }
 
-impl Default for Profile {
+impl Default for ScheduleProfile {
     fn default() -> Self {
-        Profile::CPU
+        ScheduleProfile::CPU
     }
 }

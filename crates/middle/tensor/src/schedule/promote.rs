@@ -3,16 +3,22 @@
 //! The factors of a tiled contraction are computed once for each tile by all invocations together,
 //! into the workgroup's memory, with barriers around. What was fused into a factor is thus done once
 //! for each element of a tile. Factors that are elements as they lie in the device's memory stay there
-//! where the profile asks for it ([`Dispatch::is_direct`]). Places of a tile that are outside hold zeros, so that sums need no
+//! where the profile asks for it ([`TensorDispatch::is_direct`]). Places of a tile that are outside hold zeros, so that sums need no
 //! guard.
 
-use super::tile::{Contraction, axes_of, contraction};
-use super::{Dispatch, Matrix, Round, Run, Staged, Step, Strategy};
-use crate::ir::{Affine, Node, NodeData};
+use super::tile::{ContractionAxes, axes_of, contraction};
+use super::{
+    DispatchStep, LoopMapping, PrefetchRound, ScheduleStrategy, StagedNode, SubgroupMatmul,
+    TensorDispatch,
+};
+use crate::ir::{AffineSum, NodeData, ScalarNode};
 
 /// Promotes the factors of a tiled contraction.
-pub(super) fn run(dispatch: &mut Dispatch) {
-    let is_tiled = matches!(dispatch.strategy, Strategy::Tiled | Strategy::Matrices);
+pub(super) fn run(dispatch: &mut TensorDispatch) {
+    let is_tiled = matches!(
+        dispatch.strategy,
+        ScheduleStrategy::Tiled | ScheduleStrategy::Matrices
+    );
     if !is_tiled || dispatch.is_direct {
         return;
     }
@@ -29,10 +35,13 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         let tiles = (0..dispatch.tiles.len()).filter(depends).collect();
         let tiles = fastest_last(dispatch, factor, tiles);
         let (layout, padding) = match dispatch.matrix {
-            Some(_) => (tiles.clone(), Matrix::padding(dispatch.op.body.ty(factor))),
+            Some(_) => (
+                tiles.clone(),
+                SubgroupMatmul::padding(dispatch.op.body.ty(factor)),
+            ),
             None => layout(dispatch, &contraction, &tiles),
         };
-        dispatch.staged.push(Staged {
+        dispatch.staged.push(StagedNode {
             node: factor,
             ty: dispatch.op.body.ty(factor),
             tiles,
@@ -45,7 +54,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     let is_double = dispatch.matrix.is_some_and(|m| m.buffers > 1);
     dispatch.steps = match dispatch.profile.prefetch && rounds > 1 {
         true => {
-            dispatch.ahead = Some(dispatch.add_loop(rounds, Run::Sequential));
+            dispatch.ahead = Some(dispatch.add_loop(rounds, LoopMapping::Sequential));
             prefetch(steps, outer, is_double)
         }
         false => insert(steps, outer, dispatch.staged.len()),
@@ -55,7 +64,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
 }
 
 /// Keeps adjacent points next to each other, where invocations have such.
-fn layout(dispatch: &Dispatch, of: &Contraction, tiles: &[usize]) -> (Vec<usize>, u64) {
+fn layout(dispatch: &TensorDispatch, of: &ContractionAxes, tiles: &[usize]) -> (Vec<usize>, u64) {
     let mut layout = tiles.to_vec();
     let adjacent = dispatch.profile.adjacent;
     let is_points = |tile: &usize| dispatch.tiles[*tile].axes != of.steps;
@@ -67,16 +76,16 @@ fn layout(dispatch: &Dispatch, of: &Contraction, tiles: &[usize]) -> (Vec<usize>
 }
 
 /// Puts stages and barriers at the beginning and a barrier at the end of a loop.
-fn insert(steps: Vec<Step>, at: u32, count: usize) -> Vec<Step> {
+fn insert(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<DispatchStep> {
     let each = steps.into_iter().map(|step| match step {
-        Step::For(number, inner) if number == at => {
-            let mut steps: Vec<Step> = (0..count).map(Step::Stage).collect();
-            steps.push(Step::Barrier);
+        DispatchStep::For(number, inner) if number == at => {
+            let mut steps: Vec<DispatchStep> = (0..count).map(DispatchStep::Stage).collect();
+            steps.push(DispatchStep::Barrier);
             steps.extend(inner);
-            steps.push(Step::Barrier);
-            Step::For(number, steps)
+            steps.push(DispatchStep::Barrier);
+            DispatchStep::For(number, steps)
         }
-        Step::For(number, inner) => Step::For(number, insert(inner, at, count)),
+        DispatchStep::For(number, inner) => DispatchStep::For(number, insert(inner, at, count)),
         step => step,
     });
     each.collect()
@@ -84,26 +93,34 @@ fn insert(steps: Vec<Step>, at: u32, count: usize) -> Vec<Step> {
 
 /// The same with the next round's tiles on their way while this round's are used; into memory of their
 /// own where there is such, so that the workgroup waits once a round.
-fn prefetch(steps: Vec<Step>, at: u32, is_double: bool) -> Vec<Step> {
+fn prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<DispatchStep> {
     let mut all = Vec::new();
     for step in steps {
         match step {
-            Step::For(number, inner) if number == at => {
-                all.push(Step::Fetch(Round::First));
+            DispatchStep::For(number, inner) if number == at => {
+                all.push(DispatchStep::Fetch(PrefetchRound::First));
                 let mut steps = Vec::new();
                 match is_double {
-                    true => all.extend([Step::Commit(Round::First), Step::Barrier]),
-                    false => steps.extend([Step::Commit(Round::First), Step::Barrier]),
+                    true => all.extend([
+                        DispatchStep::Commit(PrefetchRound::First),
+                        DispatchStep::Barrier,
+                    ]),
+                    false => steps.extend([
+                        DispatchStep::Commit(PrefetchRound::First),
+                        DispatchStep::Barrier,
+                    ]),
                 }
-                steps.push(Step::Fetch(Round::Next));
+                steps.push(DispatchStep::Fetch(PrefetchRound::Next));
                 steps.extend(inner);
                 if is_double {
-                    steps.push(Step::Commit(Round::Next));
+                    steps.push(DispatchStep::Commit(PrefetchRound::Next));
                 }
-                steps.push(Step::Barrier);
-                all.push(Step::For(number, steps));
+                steps.push(DispatchStep::Barrier);
+                all.push(DispatchStep::For(number, steps));
             }
-            Step::For(number, inner) => all.push(Step::For(number, prefetch(inner, at, is_double))),
+            DispatchStep::For(number, inner) => {
+                all.push(DispatchStep::For(number, prefetch(inner, at, is_double)))
+            }
             step => all.push(step),
         }
     }
@@ -111,14 +128,18 @@ fn prefetch(steps: Vec<Step>, at: u32, is_double: bool) -> Vec<Step> {
 }
 
 /// The tiles with the one last along which a factor's elements lie next to each other.
-fn fastest_last(dispatch: &Dispatch, factor: Node, mut tiles: Vec<usize>) -> Vec<usize> {
+fn fastest_last(
+    dispatch: &TensorDispatch,
+    factor: ScalarNode,
+    mut tiles: Vec<usize>,
+) -> Vec<usize> {
     let body = &dispatch.op.body;
     let needed = body.reachable(&[factor]);
     let contiguous = body.ids().filter(|n| needed[n.index()]).find_map(|node| {
         let NodeData::Element(_, position) = body.node(node) else {
             return None;
         };
-        let last = Affine::of(body, *position.last()?);
+        let last = AffineSum::of(body, *position.last()?);
         let unit = last.terms.iter().find(|(_, factor)| *factor == 1)?;
         body.as_index(unit.0)
     });

@@ -10,8 +10,8 @@
 //! (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016).
 
 use super::tile::{SUBGROUP, has_neutral, has_shuffles, sum};
-use super::{Dispatch, Profile, Run, Step, lanes, nest};
-use crate::ir::{AxisKind, Destination, Node, Structured, unflatten};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, lanes, nest};
+use crate::ir::{AxisKind, ScalarNode, StructuredOp, YieldDestination, unflatten};
 use spirula_program::Op;
 
 /// Points of an invocation that lie next to each other: a vector, where they have 32 bits.
@@ -36,7 +36,7 @@ const FEWEST: u64 = 128;
 const CHUNKED: (u64, u64) = (1 << 15, 8);
 
 /// Whether an operation is a scan of long rows that lie together, with operators that have a neutral element.
-pub(crate) fn is_together(op: &Structured, profile: &Profile) -> bool {
+pub(crate) fn is_together(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
     let folded = op.axes.iter().enumerate();
     let mut folded = folded.filter(|(_, axis)| axis.kind == AxisKind::Reduction);
     let (Some((axis, data)), None) = (folded.next(), folded.next()) else {
@@ -47,10 +47,10 @@ pub(crate) fn is_together(op: &Structured, profile: &Profile) -> bool {
         return false;
     }
     let positions = op.yields.iter().map(|y| match &y.destination {
-        Destination::Prefix { indices, .. } => Some(&indices[..]),
+        YieldDestination::Prefix { indices, .. } => Some(&indices[..]),
         _ => None,
     });
-    let Some(written) = positions.collect::<Option<Vec<&[Node]>>>() else {
+    let Some(written) = positions.collect::<Option<Vec<&[ScalarNode]>>>() else {
         return false;
     };
     has_neutral(op)
@@ -59,7 +59,7 @@ pub(crate) fn is_together(op: &Structured, profile: &Profile) -> bool {
 }
 
 /// Whether such a scan has so few rows, and so long ones, that chunks of them are scanned side by side.
-pub(crate) fn looks_back(op: &Structured, profile: &Profile) -> bool {
+pub(crate) fn looks_back(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
     let (points, busy) = CHUNKED;
     let product = |kind: AxisKind| {
         let axes = op.axes.iter().filter(|axis| axis.kind == kind);
@@ -76,31 +76,31 @@ pub(crate) fn looks_back(op: &Structured, profile: &Profile) -> bool {
 
 /// How a part of a row is shared out: each subgroup has a piece of it, whose runs of points go to its invocations in turn, so that
 /// what they access at a time lies together.
-struct Share {
+struct ScanPartition {
     invocations: u64,
     /// Runs of an invocation, of [`POINTS`] each.
     runs: u64,
 }
 
-impl Share {
+impl ScanPartition {
     fn size(&self) -> u64 {
         self.invocations * self.runs * POINTS
     }
 
     /// Of a row of so many points in rounds.
-    fn of_row(points: u64, profile: &Profile) -> Share {
+    fn of_row(points: u64, profile: &ScheduleProfile) -> ScanPartition {
         let fewest = SUBGROUP.max(profile.subgroup);
         let runs = (points / (fewest * POINTS)).clamp(1, RUNS);
         let runs = 1 << runs.ilog2();
         let enough = points.div_ceil(POINTS * runs).next_power_of_two();
         let most = MOST.min(profile.rows).max(fewest);
         let invocations = enough.clamp(fewest, most);
-        Share { invocations, runs }
+        ScanPartition { invocations, runs }
     }
 
     /// Of so many points of all rows in chunks.
-    fn of_chunks(points: u64, profile: &Profile) -> Share {
-        let share = |(invocations, runs): (u64, u64)| Share {
+    fn of_chunks(points: u64, profile: &ScheduleProfile) -> ScanPartition {
+        let share = |(invocations, runs): (u64, u64)| ScanPartition {
             invocations: invocations.min(profile.rows).max(profile.subgroup),
             runs,
         };
@@ -113,29 +113,29 @@ impl Share {
 }
 
 /// Splits a scan across the invocations of a workgroup.
-pub(super) fn tile(dispatch: &mut Dispatch) {
+pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let rank = dispatch.op.parallel_rank();
     let total = dispatch.loops[rank].extent;
-    let share = Share::of_row(total, &dispatch.profile);
-    let round = dispatch.add_loop(total.div_ceil(share.size()), Run::Sequential);
+    let share = ScanPartition::of_row(total, &dispatch.profile);
+    let round = dispatch.add_loop(total.div_ceil(share.size()), LoopMapping::Sequential);
     let part = dispatch.counter(round);
     let across = spread(dispatch, part, &share);
-    let mut all = vec![Step::Carry];
+    let mut all = vec![DispatchStep::Carry];
     all.extend(nest(&[round, across], steps(across)));
     let parallel: Vec<u32> = (0..rank as u32).collect();
     dispatch.steps = nest(&parallel, all);
 }
 
 /// Splits a scan across workgroups, as they begin, and their invocations.
-pub(super) fn look_back(dispatch: &mut Dispatch) {
+pub(super) fn look_back(dispatch: &mut TensorDispatch) {
     let rank = dispatch.op.parallel_rank();
     let total = dispatch.loops[rank].extent;
     let sizes = dispatch.loops[..rank].iter().map(|l| l.extent as i64);
     let sizes: Vec<i64> = sizes.collect();
     let rows = sizes.iter().product::<i64>() as u64;
-    let share = Share::of_chunks(rows.saturating_mul(total), &dispatch.profile);
+    let share = ScanPartition::of_chunks(rows.saturating_mul(total), &dispatch.profile);
     let chunks = total.div_ceil(share.size());
-    let arrival = dispatch.add_loop(rows * chunks, Run::Arrival);
+    let arrival = dispatch.add_loop(rows * chunks, LoopMapping::Arrival);
     let arrival = dispatch.counter(arrival);
     let body = &mut dispatch.points;
     let count = body.i64(chunks as i64);
@@ -143,21 +143,21 @@ pub(super) fn look_back(dispatch: &mut Dispatch) {
     let position = unflatten(body, row, &sizes);
     dispatch.indices[..rank].clone_from_slice(&position);
     let across = spread(dispatch, chunk, &share);
-    dispatch.steps = vec![Step::Carry];
+    dispatch.steps = vec![DispatchStep::Carry];
     dispatch.steps.extend(nest(&[across], steps(across)));
 }
 
 /// Gives each invocation its points of a part of a row; gives the loop over the invocations.
-fn spread(dispatch: &mut Dispatch, part: Node, share: &Share) -> u32 {
+fn spread(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition) -> u32 {
     let rank = dispatch.op.parallel_rank();
     let total = dispatch.loops[rank].extent;
     let lanes = dispatch.profile.subgroup;
-    let across = dispatch.add_loop(share.invocations, Run::Parallel);
-    let run = dispatch.add_loop(share.runs, Run::Unrolled);
-    let point = dispatch.add_loop(POINTS, Run::Unrolled);
+    let across = dispatch.add_loop(share.invocations, LoopMapping::Parallel);
+    let run = dispatch.add_loop(share.runs, LoopMapping::Unrolled);
+    let point = dispatch.add_loop(POINTS, LoopMapping::Unrolled);
     // An invocation's place is that among the subgroups, in whatever order the device numbers the invocations.
-    let subgroup = dispatch.add_loop(share.invocations / lanes, Run::Subgroup);
-    let lane = dispatch.add_loop(lanes, Run::Lane);
+    let subgroup = dispatch.add_loop(share.invocations / lanes, LoopMapping::Subgroup);
+    let lane = dispatch.add_loop(lanes, LoopMapping::Lane);
     let numbers = [subgroup, run, lane, point].map(|number| dispatch.counter(number));
     let [subgroup, run, lane, point] = numbers;
     let body = &mut dispatch.points;
@@ -190,11 +190,11 @@ fn spread(dispatch: &mut Dispatch, part: Node, share: &Share) -> u32 {
 }
 
 /// What is done of a part.
-fn steps(across: u32) -> Vec<Step> {
+fn steps(across: u32) -> Vec<DispatchStep> {
     vec![
-        Step::Initialise,
-        Step::Accumulate,
-        Step::Prefix(across),
-        Step::Store,
+        DispatchStep::Initialise,
+        DispatchStep::Accumulate,
+        DispatchStep::Prefix(across),
+        DispatchStep::Store,
     ]
 }

@@ -1,32 +1,32 @@
 //! Numbers of profiles by name, which dispatches they matter to, and what is worth trying.
 
-use super::{Matrices, Profile, Strategy};
+use super::{MatrixProfile, ScheduleProfile, ScheduleStrategy};
 
 /// A number of a profile that can be set by its name.
 #[derive(Clone, Copy)]
-pub struct Setting {
+pub struct ProfileSetting {
     /// Its name.
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
     /// The dispatches that it matters to; none for what functions are made of before there are any.
-    pub of: &'static [Strategy],
+    pub of: &'static [ScheduleStrategy],
     /// Values that are worth trying, the others of the profile being as they are.
     pub tried: &'static [u64],
-    get: fn(&Profile) -> Option<u64>,
-    set: fn(&mut Profile, u64),
+    get: fn(&ScheduleProfile) -> Option<u64>,
+    set: fn(&mut ScheduleProfile, u64),
 }
 
 /// Changes what subgroups multiply matrices with, where they can.
-fn matrices(profile: &mut Profile, change: impl FnOnce(&mut Matrices)) {
+fn matrices(profile: &mut ScheduleProfile, change: impl FnOnce(&mut MatrixProfile)) {
     if let Some(matrices) = &mut profile.matrices {
         change(matrices);
     }
 }
 
 /// Changes the sizes of large fragments.
-fn dense(profile: &mut Profile, at: usize, size: u64) {
-    profile.dense.get_or_insert(Profile::DENSE)[at] = size;
+fn dense(profile: &mut ScheduleProfile, at: usize, size: u64) {
+    profile.dense.get_or_insert(ScheduleProfile::DENSE)[at] = size;
 }
 
 /// The digits of a size of fragments: 160816 is 16 by 8 by 16.
@@ -45,7 +45,7 @@ fn flag(is: bool) -> Option<u64> {
 
 macro_rules! settings {
     ($($name:literal, $about:literal, $of:expr, $tried:expr, |$p:ident| $get:expr, |$q:ident, $n:ident| $set:expr;)*) => {
-        &[$(Setting {
+        &[$(ProfileSetting {
             name: $name,
             about: $about,
             of: $of,
@@ -56,32 +56,32 @@ macro_rules! settings {
     };
 }
 
-const FLAT: &[Strategy] = &[Strategy::Flat];
-const FOLDS: &[Strategy] = &[Strategy::Cooperative];
-const SHUFFLED: &[Strategy] = &[
-    Strategy::Cooperative,
-    Strategy::Subgroups,
-    Strategy::Rows,
-    Strategy::SubgroupRows,
-    Strategy::Scan,
-    Strategy::LookBack,
+const FLAT: &[ScheduleStrategy] = &[ScheduleStrategy::Flat];
+const FOLDS: &[ScheduleStrategy] = &[ScheduleStrategy::Cooperative];
+const SHUFFLED: &[ScheduleStrategy] = &[
+    ScheduleStrategy::Cooperative,
+    ScheduleStrategy::Subgroups,
+    ScheduleStrategy::Rows,
+    ScheduleStrategy::SubgroupRows,
+    ScheduleStrategy::Scan,
+    ScheduleStrategy::LookBack,
 ];
-const TILED: &[Strategy] = &[Strategy::Tiled];
-const GRID: &[Strategy] = &[Strategy::Tiled, Strategy::Matrices];
-const DENSE: &[Strategy] = &[Strategy::Dense];
-const MATRICES: &[Strategy] = &[Strategy::Matrices];
+const TILED: &[ScheduleStrategy] = &[ScheduleStrategy::Tiled];
+const GRID: &[ScheduleStrategy] = &[ScheduleStrategy::Tiled, ScheduleStrategy::Matrices];
+const DENSE: &[ScheduleStrategy] = &[ScheduleStrategy::Dense];
+const MATRICES: &[ScheduleStrategy] = &[ScheduleStrategy::Matrices];
 
-impl Profile {
+impl ScheduleProfile {
     /// All settings. Sizes have to be powers of two, and at least 1.
     #[rustfmt::skip]
-    pub const SETTINGS: &[Setting] = settings! {
+    pub const SETTINGS: &[ProfileSetting] = settings! {
         "flat", "invocations of a workgroup of element-wise work", FLAT, &[64, 128, 256, 512], |p| Some(p.flat), |p, n| p.flat = n;
         "wide", "most of them where there is much of it", FLAT, &[256, 1024], |p| Some(p.wide), |p, n| p.wide = n;
         "fold", "invocations of a workgroup that folds together", FOLDS, &[64, 128, 256, 512], |p| Some(p.fold), |p, n| p.fold = n;
         "long", "fewest points of a fold that is worth a workgroup, four times those of one that subgroups read along", FOLDS, &[], |p| Some(p.long), |p, n| p.long = n;
-        "kept", "most points of a row that an invocation keeps in registers", &[Strategy::Rows], &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;
+        "kept", "most points of a row that an invocation keeps in registers", &[ScheduleStrategy::Rows], &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;
         "chunks", "workgroups that long folds are split for", &[], &[], |p| Some(p.chunks), |p, n| p.chunks = n;
-        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Subgroups, Strategy::Rows, Strategy::SubgroupRows, Strategy::Scan, Strategy::LookBack], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
+        "vector", "bytes of the vectors that adjacent elements are accessed as", &[ScheduleStrategy::Flat, ScheduleStrategy::Cooperative, ScheduleStrategy::Subgroups, ScheduleStrategy::Rows, ScheduleStrategy::SubgroupRows, ScheduleStrategy::Scan, ScheduleStrategy::LookBack], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
         "busy", "workgroups that keep the device busy", GRID, &[64, 128, 256], |p| Some(p.busy), |p, n| p.busy = n;
         "tile-columns", "invocations along the columns of a tile", TILED, &[8, 16, 32], |p| Some(p.tile[0]), |p, n| p.tile[0] = n;
         "tile", "invocations of a tile", TILED, &[64, 128, 256], |p| Some(p.tile[1]), |p, n| p.tile[1] = n;
@@ -93,8 +93,8 @@ impl Profile {
         "fma", "2 to add products to sums with one rounding, 1 not to", TILED, &[1, 2], |p| flag(p.fma), |p, n| p.fma = n > 1;
         "byte", "operators that are rather done again than a byte is moved to memory or back", &[], &[], |p| Some(p.byte), |p, n| p.byte = n;
         "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
-        "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
-        "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[Strategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
+        "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[ScheduleStrategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
+        "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[ScheduleStrategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
         "subgroup", "invocations of a subgroup, which fold by shuffles; 1 to fold in the workgroup's memory alone", SHUFFLED, &[], |p| Some(p.subgroup), |p, n| p.subgroup = n;
         "look-back", "2 for scans that read everything once, whose workgroups wait for those before them, 1 for none", &[], &[], |p| flag(p.look_back), |p, n| p.look_back = n > 1;
         "dense-rows", "most rows of a large fragment", DENSE, &[32, 64, 128], |p| Some(p.dense?[0]), |p, n| dense(p, 0, n);
@@ -113,7 +113,7 @@ impl Profile {
     /// Sets a number by the name of its setting; whether there is such a setting and the number is one
     /// that it can be.
     pub fn set(&mut self, name: &str, value: u64) -> bool {
-        let setting = Profile::SETTINGS.iter().find(|s| s.name == name);
+        let setting = ScheduleProfile::SETTINGS.iter().find(|s| s.name == name);
         let Some(setting) = setting else {
             return false;
         };
@@ -126,8 +126,11 @@ impl Profile {
     }
 
     /// The numbers that matter to dispatches of a strategy, by name.
-    pub fn of(&self, strategy: Strategy) -> impl Iterator<Item = (&'static Setting, u64)> {
-        let settings = Profile::SETTINGS
+    pub fn of(
+        &self,
+        strategy: ScheduleStrategy,
+    ) -> impl Iterator<Item = (&'static ProfileSetting, u64)> {
+        let settings = ScheduleProfile::SETTINGS
             .iter()
             .filter(move |s| s.of.contains(&strategy));
         settings.filter_map(|setting| Some((setting, (setting.get)(self)?)))

@@ -5,9 +5,9 @@
 //! each other. Here tiles are wide, and a few rows are added to all sums before the next ones are read;
 //! the sums are in the workgroup's memory meanwhile.
 
-use super::tile::{Contraction, batch, other_folds, place, scaled, tile_of, total};
-use super::{Dispatch, Kept, Run, Step, direct, nest};
-use crate::ir::Structured;
+use super::tile::{ContractionAxes, batch, other_folds, place, scaled, tile_of, total};
+use super::{DispatchStep, LoopMapping, TensorDispatch, WorkgroupAccumulators, direct, nest};
+use crate::ir::StructuredOp;
 
 /// Bytes of a matrix from which on the nearest caches do not hold it.
 const LARGE: u64 = 1 << 20;
@@ -20,7 +20,7 @@ const ROWS: [u64; 2] = [4, 8];
 const GROUPS: u64 = 4;
 
 /// Sizes of such tiles.
-pub(super) struct Stream {
+pub(super) struct StreamingTile {
     columns: u64,
     /// Invocations along them.
     lanes: u64,
@@ -30,15 +30,15 @@ pub(super) struct Stream {
     rows: u64,
 }
 
-impl Stream {
+impl StreamingTile {
     /// The sizes for a contraction whose factors are read where they are; none where it is better tiled
     /// otherwise.
     pub fn of(
-        op: &Structured,
-        contraction: &Contraction,
+        op: &StructuredOp,
+        contraction: &ContractionAxes,
         extents: &[u64],
         lanes: u64,
-    ) -> Option<Stream> {
+    ) -> Option<StreamingTile> {
         let columns = total(extents, &contraction.columns);
         let last = extents[*contraction.steps.last()?];
         let element = op.body.ty(contraction.factors[1]).size();
@@ -50,7 +50,7 @@ impl Stream {
         let blocks = direct::largest_divisor(columns / lanes, width);
         let rows = direct::largest_divisor(last, ROWS[1]);
         let fits = columns.is_multiple_of(lanes) && blocks * lanes * 2 >= COLUMNS[0];
-        (fits && rows >= ROWS[0]).then_some(Stream {
+        (fits && rows >= ROWS[0]).then_some(StreamingTile {
             columns: blocks * lanes,
             lanes,
             groups: direct::largest_divisor(blocks, GROUPS),
@@ -59,21 +59,26 @@ impl Stream {
     }
 
     /// Tiles a dispatch whose loops are gone.
-    pub fn tile(&self, dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) {
+    pub fn tile(
+        &self,
+        dispatch: &mut TensorDispatch,
+        contraction: &ContractionAxes,
+        extents: &[u64],
+    ) {
         let batch = batch(dispatch, &contraction.tiled(), extents);
         for axis in &contraction.rows {
             dispatch.indices[*axis] = dispatch.points.i64(0);
         }
         let count = total(extents, &contraction.columns) / self.columns;
-        let outer = dispatch.add_loop(count, Run::Parallel);
-        let across = dispatch.add_loop(self.lanes, Run::Parallel);
+        let outer = dispatch.add_loop(count, LoopMapping::Parallel);
+        let across = dispatch.add_loop(self.lanes, LoopMapping::Parallel);
         let visited = self.lanes * self.groups;
-        let visit = dispatch.add_loop(self.columns / visited, Run::Sequential);
-        let group = dispatch.add_loop(self.groups, Run::Unrolled);
+        let visit = dispatch.add_loop(self.columns / visited, LoopMapping::Sequential);
+        let group = dispatch.add_loop(self.groups, LoopMapping::Unrolled);
         let base = scaled(dispatch, &[(outer, self.columns)]);
         let local = [(visit, visited), (group, self.lanes), (across, 1)];
         let local = scaled(dispatch, &local);
-        dispatch.kept = Some(Kept {
+        dispatch.kept = Some(WorkgroupAccumulators {
             place: local,
             size: self.columns,
         });
@@ -82,20 +87,26 @@ impl Stream {
 
         let axis = &contraction.steps[contraction.steps.len() - 1..];
         let mut folds = other_folds(dispatch, axis, extents);
-        let rounds = dispatch.add_loop(total(extents, axis) / self.rows, Run::Sequential);
-        let row = dispatch.add_loop(self.rows, Run::Repeated);
+        let rounds = dispatch.add_loop(total(extents, axis) / self.rows, LoopMapping::Sequential);
+        let row = dispatch.add_loop(self.rows, LoopMapping::Repeated);
         let base = scaled(dispatch, &[(rounds, self.rows)]);
         let local = scaled(dispatch, &[(row, 1)]);
         place(dispatch, tile_of(axis, extents, base, local, self.rows));
         folds.push(rounds);
 
         let over_tile = [visit, across];
-        let mut visited = vec![Step::Recall];
-        visited.extend(nest(&[row], vec![Step::Accumulate]));
-        visited.push(Step::Keep);
-        let mut steps = nest(&over_tile, vec![Step::Initialise, Step::Keep]);
+        let mut visited = vec![DispatchStep::Recall];
+        visited.extend(nest(&[row], vec![DispatchStep::Accumulate]));
+        visited.push(DispatchStep::Keep);
+        let mut steps = nest(
+            &over_tile,
+            vec![DispatchStep::Initialise, DispatchStep::Keep],
+        );
         steps.extend(nest(&folds, nest(&over_tile, visited)));
-        steps.extend(nest(&over_tile, vec![Step::Recall, Step::Store]));
+        steps.extend(nest(
+            &over_tile,
+            vec![DispatchStep::Recall, DispatchStep::Store],
+        ));
         let outermost: Vec<u32> = batch.into_iter().chain([outer]).collect();
         dispatch.steps = nest(&outermost, steps);
     }

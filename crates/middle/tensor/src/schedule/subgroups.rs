@@ -5,18 +5,22 @@
 //! barriers. Rows that would leave some of it idle have a cluster of its invocations each.
 
 use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, sum};
-use super::{Dispatch, Profile, Run, Step, Strategy, nest};
-use crate::ir::{AxisKind, Structured, unflatten};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
+use crate::ir::{AxisKind, StructuredOp, unflatten};
 use spirula_program::Op;
 
 /// Whether each of so many results of a fold of such a length is worth a subgroup, and no more.
-pub(super) fn suits(op: &Structured, profile: &Profile, [results, length]: [u64; 2]) -> bool {
+pub(super) fn suits(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    [results, length]: [u64; 2],
+) -> bool {
     let is_short = length <= profile.kept * profile.subgroup;
     is_short && results >= profile.chunks && has_shuffles(op, profile)
 }
 
 /// Splits a fold across the invocations of a subgroup, all its axes as one, and its results across workgroups and subgroups.
-pub(super) fn tile(dispatch: &mut Dispatch) {
+pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let axes = 0..dispatch.op.axes.len();
     let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
     let (folds, parallel): (Vec<usize>, Vec<usize>) = axes.partition(is_fold);
@@ -35,18 +39,18 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let rounds = runs.div_ceil(cluster);
     let nodes = rounds * lanes * dispatch.op.body.len() as u64;
     let run = match runs.is_multiple_of(cluster) && nodes <= WRITTEN_OUT {
-        true => Run::Unrolled,
-        false => Run::Sequential,
+        true => LoopMapping::Unrolled,
+        false => LoopMapping::Sequential,
     };
     let subgroups = (dispatch.profile.flat / subgroup).max(1);
     let rows = subgroup / cluster;
     let round = dispatch.add_loop(rounds, run);
-    let group = dispatch.add_loop(results.div_ceil(subgroups * rows), Run::Parallel);
-    let row = dispatch.add_loop(subgroups, Run::Subgroup);
-    let lane = dispatch.add_loop(subgroup, Run::Lane);
-    let point = dispatch.add_loop(lanes, Run::Unrolled);
+    let group = dispatch.add_loop(results.div_ceil(subgroups * rows), LoopMapping::Parallel);
+    let row = dispatch.add_loop(subgroups, LoopMapping::Subgroup);
+    let lane = dispatch.add_loop(subgroup, LoopMapping::Lane);
+    let point = dispatch.add_loop(lanes, LoopMapping::Unrolled);
     // What the workgroup is made of; subgroups and their invocations are numbered as the device likes.
-    dispatch.add_loop(subgroups * subgroup, Run::Invocation(0));
+    dispatch.add_loop(subgroups * subgroup, LoopMapping::Invocation(0));
 
     let counters = [round, group, row, lane, point].map(|number| dispatch.counter(number));
     let [
@@ -91,21 +95,21 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
         }
     }
     let fold = || {
-        let mut steps = nest(&[lane], vec![Step::Initialise]);
-        steps.extend(nest(&[round, lane], vec![Step::Accumulate]));
-        steps.push(Step::Combine(lane));
+        let mut steps = nest(&[lane], vec![DispatchStep::Initialise]);
+        steps.extend(nest(&[round, lane], vec![DispatchStep::Accumulate]));
+        steps.push(DispatchStep::Combine(lane));
         steps
     };
-    let steps: Vec<Step> = match dispatch.strategy {
-        Strategy::SubgroupRows => {
+    let steps: Vec<DispatchStep> = match dispatch.strategy {
+        ScheduleStrategy::SubgroupRows => {
             let each = (0..dispatch.op.reductions.len()).flat_map(|at| {
-                let before = [Step::Only(at)].into_iter();
-                before.chain(fold()).chain([Step::Share])
+                let before = [DispatchStep::Only(at)].into_iter();
+                before.chain(fold()).chain([DispatchStep::Share])
             });
-            let store = nest(&[round, lane], vec![Step::Store]);
+            let store = nest(&[round, lane], vec![DispatchStep::Store]);
             each.chain(store).collect()
         }
-        _ => fold().into_iter().chain([Step::Store]).collect(),
+        _ => fold().into_iter().chain([DispatchStep::Store]).collect(),
     };
     dispatch.steps = nest(&[group], steps);
 }

@@ -5,16 +5,19 @@
 //! in steps along a reduced axis; an invocation has a few points of the tile, whose accumulators it
 //! keeps in registers. A long fold with few results is split across the invocations of a workgroup.
 
-use super::stream::Stream;
-use super::{Dispatch, Profile, Run, Step, Strategy, Tile, direct, nest};
-use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
-use spirula_program::{Op, Scalar};
+use super::stream::StreamingTile;
+use super::{
+    AxisTile, DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, direct,
+    nest,
+};
+use crate::ir::{AffineSum, AxisKind, NodeData, NodeGraph, ScalarNode, StructuredOp, unflatten};
+use spirula_program::{Op, ScalarType};
 
 /// The axes of a contraction.
 #[derive(Clone, Debug)]
-pub(crate) struct Contraction {
+pub(crate) struct ContractionAxes {
     /// The factors, nodes of the body.
-    pub factors: [Node; 2],
+    pub factors: [ScalarNode; 2],
     /// Parallel axes that only the first factor has.
     pub rows: Vec<usize>,
     /// Parallel axes that only the second factor has.
@@ -23,7 +26,7 @@ pub(crate) struct Contraction {
     pub steps: Vec<usize>,
 }
 
-impl Contraction {
+impl ContractionAxes {
     /// Rows and columns.
     pub fn tiled(&self) -> Vec<usize> {
         [&self.rows[..], &self.columns].concat()
@@ -34,7 +37,7 @@ impl Contraction {
 const LEAST: u64 = 4;
 
 /// How an operation is a contraction.
-pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
+pub(crate) fn contraction(op: &StructuredOp) -> Option<ContractionAxes> {
     if op.is_scan() {
         return None;
     }
@@ -59,7 +62,7 @@ pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
         };
         (0..op.axes.len()).filter(has).collect()
     };
-    let mut contraction = Contraction {
+    let mut contraction = ContractionAxes {
         factors: [a, b],
         rows: axes(AxisKind::Parallel, true, false),
         columns: axes(AxisKind::Parallel, false, true),
@@ -67,7 +70,7 @@ pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
     };
     // Columns are what lies next to each other in the result.
     if contraction.rows.last() > contraction.columns.last() {
-        let Contraction { rows, columns, .. } = &mut contraction;
+        let ContractionAxes { rows, columns, .. } = &mut contraction;
         std::mem::swap(rows, columns);
         contraction.factors = [b, a];
     }
@@ -81,7 +84,7 @@ pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
 }
 
 /// The axes that a node depends on.
-pub(crate) fn axes_of(op: &Structured, node: Node) -> Vec<bool> {
+pub(crate) fn axes_of(op: &StructuredOp, node: ScalarNode) -> Vec<bool> {
     let needed = op.body.reachable(&[node]);
     let mut axes = vec![false; op.axes.len()];
     for node in op.body.ids().filter(|n| needed[n.index()]) {
@@ -93,45 +96,47 @@ pub(crate) fn axes_of(op: &Structured, node: Node) -> Vec<bool> {
 }
 
 /// Tiles a dispatch as its strategy asks.
-pub(super) fn run(dispatch: &mut Dispatch) {
+pub(super) fn run(dispatch: &mut TensorDispatch) {
     match dispatch.strategy {
-        Strategy::Tiled => {
+        ScheduleStrategy::Tiled => {
             if let Some(contraction) = contraction(&dispatch.op) {
                 tile(dispatch, &contraction);
             }
         }
-        Strategy::Matrices => super::matrices::tile(dispatch),
-        Strategy::Dense => super::dense::tile(dispatch),
-        Strategy::Across => super::across::tile(dispatch),
-        Strategy::Turned => super::turn::tile(dispatch),
-        Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
-        Strategy::Subgroups | Strategy::SubgroupRows => super::subgroups::tile(dispatch),
-        Strategy::Scan => super::scan::tile(dispatch),
-        Strategy::LookBack => super::scan::look_back(dispatch),
-        Strategy::Flat | Strategy::Serial => {}
+        ScheduleStrategy::Matrices => super::matrices::tile(dispatch),
+        ScheduleStrategy::Dense => super::dense::tile(dispatch),
+        ScheduleStrategy::Across => super::across::tile(dispatch),
+        ScheduleStrategy::Turned => super::turn::tile(dispatch),
+        ScheduleStrategy::Cooperative | ScheduleStrategy::Rows => cooperate(dispatch),
+        ScheduleStrategy::Subgroups | ScheduleStrategy::SubgroupRows => {
+            super::subgroups::tile(dispatch)
+        }
+        ScheduleStrategy::Scan => super::scan::tile(dispatch),
+        ScheduleStrategy::LookBack => super::scan::look_back(dispatch),
+        ScheduleStrategy::Flat | ScheduleStrategy::Serial => {}
     }
 }
 
 /// The size of a tile: invocations, and points of each.
-pub(super) struct Split {
+pub(super) struct TileSplit {
     pub invocations: u64,
     pub points: u64,
 }
 
-impl Split {
+impl TileSplit {
     fn size(&self) -> u64 {
         self.invocations * self.points
     }
 
     /// For an axis of some size that so many invocations share, with so many points at most.
-    fn of(extent: u64, invocations: u64, most: u64) -> Split {
+    fn of(extent: u64, invocations: u64, most: u64) -> TileSplit {
         let points: u64 = match extent / invocations {
             0 | 1 => 1,
             2..8 => 2,
             8..16 => 4,
             _ => 8,
         };
-        Split {
+        TileSplit {
             invocations,
             points: points.min(most),
         }
@@ -143,7 +148,7 @@ impl Split {
 }
 
 /// The loops of axes that are tiled as one.
-pub(super) struct Loops {
+pub(super) struct TileLoops {
     pub tiles: u32,
     pub invocations: u32,
     pub points: Vec<u32>,
@@ -165,11 +170,11 @@ pub(super) fn total(extents: &[u64], axes: &[usize]) -> u64 {
 /// Rows and columns of the tiles of a contraction whose factors are put into the workgroup's memory:
 /// smaller ones where there would be few, or they would not fit.
 fn splits(
-    op: &Structured,
-    profile: &Profile,
-    contraction: &Contraction,
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    contraction: &ContractionAxes,
     extents: &[u64],
-) -> [Split; 2] {
+) -> [TileSplit; 2] {
     let of = |axes: &[usize]| total(extents, axes);
     let (rows, columns) = (of(&contraction.rows), of(&contraction.columns));
     let [most_across, invocations] = profile.tile;
@@ -181,20 +186,20 @@ fn splits(
     let batches = extents.iter().product::<u64>() / (rows * columns * of(&contraction.steps));
     let sizes = |points: u64| {
         [
-            Split::of(rows, invocations / across, points),
-            Split::of(columns, across, points),
+            TileSplit::of(rows, invocations / across, points),
+            TileSplit::of(columns, across, points),
         ]
     };
-    let is_few = |[down, across]: &[Split; 2]| {
+    let is_few = |[down, across]: &[TileSplit; 2]| {
         batches * down.tiles(rows) * across.tiles(columns) < profile.busy
     };
     let round = step_size(of(&contraction.steps), profile.steps);
     let widest = contraction.factors.map(|node| op.body.ty(node).size());
-    let is_large = |[down, across]: &[Split; 2]| {
+    let is_large = |[down, across]: &[TileSplit; 2]| {
         let elements = down.size() * round * widest[0] + across.size() * round * widest[1];
         elements > profile.memory
     };
-    let is_too_much = |sizes: [Split; 2]| is_few(&sizes) || is_large(&sizes);
+    let is_too_much = |sizes: [TileSplit; 2]| is_few(&sizes) || is_large(&sizes);
     let mut points = profile.points;
     while points > 1 && is_too_much(sizes(points)) {
         points /= 2;
@@ -203,9 +208,9 @@ fn splits(
 }
 
 /// How the factors of a contraction will be read: what fusion has to know of tiles before there are any.
-pub(crate) struct Reading {
+pub(crate) struct ContractionReads {
     /// The contraction.
-    pub contraction: Contraction,
+    pub contraction: ContractionAxes,
     /// How many tiles there are along rows and columns.
     pub tiles: [u64; 2],
     /// Whether factors are read where they are.
@@ -215,7 +220,7 @@ pub(crate) struct Reading {
 }
 
 /// How the factors of an operation will be read, if it is a contraction that is tiled.
-pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
+pub(crate) fn reading(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ContractionReads> {
     let extents = op.axes.iter().map(|axis| axis.extent.known());
     let extents: Vec<u64> = extents.collect::<Option<_>>()?;
     let contraction = contraction(op)?;
@@ -225,8 +230,8 @@ pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
     let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
     let direct = direct::splits(op, profile, &contraction, sizes);
     let [down, across] = splits(op, profile, &contraction, &extents);
-    if super::Across::of(op, profile).is_some() {
-        return Some(Reading {
+    if super::CrossLaneAxes::of(op, profile).is_some() {
+        return Some(ContractionReads {
             contraction,
             tiles: sizes,
             is_direct: true,
@@ -235,7 +240,7 @@ pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
     }
     let matrices = super::matrices::tiles(op, profile);
     let tiles = matrices.unwrap_or_else(|| [down.tiles(sizes[0]), across.tiles(sizes[1])]);
-    Some(Reading {
+    Some(ContractionReads {
         contraction,
         tiles,
         is_direct: direct.is_some(),
@@ -243,7 +248,7 @@ pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
     })
 }
 
-fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
+fn tile(dispatch: &mut TensorDispatch, contraction: &ContractionAxes) {
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
     let (op, profile) = (&dispatch.op, &dispatch.profile);
@@ -251,11 +256,11 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     dispatch.is_direct = direct.is_some();
     let stream = direct.as_ref().and_then(|[_, across]| {
         let lanes = across.invocations;
-        Stream::of(op, contraction, &extents, lanes)
+        StreamingTile::of(op, contraction, &extents, lanes)
     });
     let [down, across] = direct.unwrap_or_else(|| splits(op, profile, contraction, &extents));
     dispatch.loops.clear();
-    dispatch.points = Body::default();
+    dispatch.points = NodeGraph::default();
     if let Some(stream) = stream {
         return stream.tile(dispatch, contraction, &extents);
     }
@@ -282,9 +287,9 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     dispatch.step_loop = Some(outer);
     let mut folds = others;
     folds.push(outer);
-    let mut steps = nest(&over_tile, vec![Step::Initialise]);
-    steps.extend(nest(&folds, nest(&around, vec![Step::Accumulate])));
-    steps.extend(nest(&over_tile, vec![Step::Store]));
+    let mut steps = nest(&over_tile, vec![DispatchStep::Initialise]);
+    steps.extend(nest(&folds, nest(&around, vec![DispatchStep::Accumulate])));
+    steps.extend(nest(&over_tile, vec![DispatchStep::Store]));
     dispatch.grid = <[u32; 2]>::try_from(&tiles[..]).ok();
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
@@ -292,7 +297,11 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
 }
 
 /// One loop for all parallel axes that are not tiled.
-pub(super) fn batch(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -> Option<u32> {
+pub(super) fn batch(
+    dispatch: &mut TensorDispatch,
+    tiled: &[usize],
+    extents: &[u64],
+) -> Option<u32> {
     let is_batch =
         |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Parallel && !tiled.contains(at);
     let axes: Vec<usize> = (0..extents.len()).filter(is_batch).collect();
@@ -300,7 +309,7 @@ pub(super) fn batch(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -
         return None;
     }
     let sizes: Vec<i64> = axes.iter().map(|at| extents[*at] as i64).collect();
-    let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, Run::Parallel);
+    let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, LoopMapping::Parallel);
     let counter = dispatch.counter(number);
     let position = unflatten(&mut dispatch.points, counter, &sizes);
     for (axis, index) in axes.iter().zip(position) {
@@ -313,26 +322,26 @@ pub(super) fn batch(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -
 /// groups of adjacent points, which lie as far apart as there are invocations, and over the points of
 /// a group.
 pub(super) fn split(
-    dispatch: &mut Dispatch,
+    dispatch: &mut TensorDispatch,
     axes: &[usize],
     extents: &[u64],
-    split: &Split,
-) -> Option<Loops> {
+    split: &TileSplit,
+) -> Option<TileLoops> {
     if axes.is_empty() {
         return None;
     }
     let total = total(extents, axes);
-    let outer = dispatch.add_loop(total.div_ceil(split.size()), Run::Parallel);
-    let middle = dispatch.add_loop(split.invocations, Run::Parallel);
+    let outer = dispatch.add_loop(total.div_ceil(split.size()), LoopMapping::Parallel);
+    let middle = dispatch.add_loop(split.invocations, LoopMapping::Parallel);
     let adjacent = match split.points.is_multiple_of(dispatch.profile.adjacent) {
         true => dispatch.profile.adjacent,
         false => 1,
     };
-    let inner = dispatch.add_loop(split.points / adjacent, Run::Unrolled);
+    let inner = dispatch.add_loop(split.points / adjacent, LoopMapping::Unrolled);
     let mut points = vec![inner];
     let mut terms = vec![(inner, split.invocations * adjacent), (middle, adjacent)];
     if adjacent > 1 {
-        let group = dispatch.add_loop(adjacent, Run::Unrolled);
+        let group = dispatch.add_loop(adjacent, LoopMapping::Unrolled);
         points.push(group);
         terms.push((group, 1));
     }
@@ -341,7 +350,7 @@ pub(super) fn split(
     let tile = tile_of(axes, extents, base, local, split.size());
     let guard = place(dispatch, tile);
     dispatch.guards.extend(guard);
-    Some(Loops {
+    Some(TileLoops {
         tiles: outer,
         invocations: middle,
         points,
@@ -349,20 +358,20 @@ pub(super) fn split(
 }
 
 /// Loops of the reduced axes: over tiles, over the places of one, a few of which are written out.
-fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
+fn split_steps(dispatch: &mut TensorDispatch, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
     let total = total(extents, axes);
     let size = step_size(total, dispatch.profile.steps);
-    let outer = dispatch.add_loop(total.div_ceil(size), Run::Sequential);
+    let outer = dispatch.add_loop(total.div_ceil(size), LoopMapping::Sequential);
     let most = dispatch.profile.unroll;
     let unrolled = (1..=most)
         .rev()
         .find(|n| size.is_multiple_of(*n))
         .unwrap_or(1);
-    let inner = dispatch.add_loop(size / unrolled, Run::Sequential);
+    let inner = dispatch.add_loop(size / unrolled, LoopMapping::Sequential);
     let mut within = vec![inner];
     let mut terms = vec![(inner, unrolled)];
     if unrolled > 1 {
-        let pieces = dispatch.add_loop(unrolled, Run::Repeated);
+        let pieces = dispatch.add_loop(unrolled, LoopMapping::Repeated);
         within.push(pieces);
         terms.push((pieces, 1));
     }
@@ -374,8 +383,14 @@ fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> (u32
     (outer, within)
 }
 
-pub(super) fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, size: u64) -> Tile {
-    Tile {
+pub(super) fn tile_of(
+    axes: &[usize],
+    extents: &[u64],
+    base: ScalarNode,
+    local: ScalarNode,
+    size: u64,
+) -> AxisTile {
+    AxisTile {
         axes: axes.to_vec(),
         extents: axes.iter().map(|at| extents[*at] as i64).collect(),
         base,
@@ -385,26 +400,26 @@ pub(super) fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, 
 }
 
 /// Sum of counters times factors.
-pub(super) fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
-    let mut sum = Affine::default();
+pub(super) fn scaled(dispatch: &mut TensorDispatch, terms: &[(u32, u64)]) -> ScalarNode {
+    let mut sum = AffineSum::default();
     for (number, factor) in terms {
         let counter = dispatch.counter(*number);
-        sum.add(&Affine::of(&dispatch.points, counter), *factor as i64);
+        sum.add(&AffineSum::of(&dispatch.points, counter), *factor as i64);
     }
     sum.node(&mut dispatch.points)
 }
 
 /// The sum of nodes times factors.
-pub(super) fn sum(body: &mut Body, terms: &[(Node, u64)]) -> Node {
-    let mut sum = Affine::default();
+pub(super) fn sum(body: &mut NodeGraph, terms: &[(ScalarNode, u64)]) -> ScalarNode {
+    let mut sum = AffineSum::default();
     for (node, factor) in terms {
-        sum.add(&Affine::of(body, *node), *factor as i64);
+        sum.add(&AffineSum::of(body, *node), *factor as i64);
     }
     sum.node(body)
 }
 
 /// Notes a tile; gives a guard where the last one is not full.
-pub(super) fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
+pub(super) fn place(dispatch: &mut TensorDispatch, tile: AxisTile) -> Option<ScalarNode> {
     let points = &mut dispatch.points;
     let flat = points.op(Op::Add, &[tile.base, tile.local]);
     let limit = points.i64(tile.total());
@@ -419,12 +434,16 @@ pub(super) fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
 }
 
 /// Sequential loops for the reduced axes that are not tiled.
-pub(super) fn other_folds(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -> Vec<u32> {
+pub(super) fn other_folds(
+    dispatch: &mut TensorDispatch,
+    tiled: &[usize],
+    extents: &[u64],
+) -> Vec<u32> {
     let mut numbers = Vec::new();
     for (axis, extent) in extents.iter().enumerate() {
         let is_fold = dispatch.op.axes[axis].kind == AxisKind::Reduction;
         if is_fold && !tiled.contains(&axis) {
-            let number = dispatch.add_loop(*extent, Run::Sequential);
+            let number = dispatch.add_loop(*extent, LoopMapping::Sequential);
             dispatch.indices[axis] = dispatch.counter(number);
             numbers.push(number);
         }
@@ -439,7 +458,7 @@ pub(super) const SUBGROUP: u64 = 32;
 pub(super) const WRITTEN_OUT: u64 = 4096;
 
 /// Splits a fold across the invocations of a workgroup, all its axes as one.
-fn cooperate(dispatch: &mut Dispatch) {
+fn cooperate(dispatch: &mut TensorDispatch) {
     let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
     let (folds, parallel): (Vec<usize>, Vec<usize>) =
         (0..dispatch.op.axes.len()).partition(is_fold);
@@ -454,7 +473,7 @@ fn cooperate(dispatch: &mut Dispatch) {
     let lanes = fold_lanes(dispatch, total);
     let runs = total / lanes;
     let invocations = match dispatch.strategy {
-        Strategy::Rows => row_invocations(runs, lanes, &dispatch.profile),
+        ScheduleStrategy::Rows => row_invocations(runs, lanes, &dispatch.profile),
         _ if results >= dispatch.profile.chunks => {
             let each = dispatch.profile.kept.max(lanes);
             let enough = (total / each).next_power_of_two();
@@ -468,12 +487,12 @@ fn cooperate(dispatch: &mut Dispatch) {
         && rounds * lanes <= dispatch.profile.kept
         && rounds * lanes * dispatch.op.body.len() as u64 <= WRITTEN_OUT;
     let run = match is_kept {
-        true => Run::Unrolled,
-        false => Run::Sequential,
+        true => LoopMapping::Unrolled,
+        false => LoopMapping::Sequential,
     };
     let rounds = dispatch.add_loop(rounds, run);
-    let across = dispatch.add_loop(invocations, Run::Parallel);
-    let lane = dispatch.add_loop(lanes, Run::Unrolled);
+    let across = dispatch.add_loop(invocations, LoopMapping::Parallel);
+    let lane = dispatch.add_loop(lanes, LoopMapping::Unrolled);
     add_subgroups(dispatch, invocations);
     let run = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
     let limit = dispatch.points.i64(runs as i64);
@@ -490,24 +509,24 @@ fn cooperate(dispatch: &mut Dispatch) {
         dispatch.indices[*axis] = index;
     }
     let fold = || {
-        let mut steps = nest(&[across], vec![Step::Initialise]);
-        steps.extend(nest(&[rounds, across], vec![Step::Accumulate]));
-        steps.push(Step::Combine(across));
+        let mut steps = nest(&[across], vec![DispatchStep::Initialise]);
+        steps.extend(nest(&[rounds, across], vec![DispatchStep::Accumulate]));
+        steps.push(DispatchStep::Combine(across));
         steps
     };
     let steps = match dispatch.strategy {
-        Strategy::Rows => {
+        ScheduleStrategy::Rows => {
             let reductions = 0..dispatch.op.reductions.len();
             let each = reductions.flat_map(|at| {
-                let mut steps = vec![Step::Only(at)];
+                let mut steps = vec![DispatchStep::Only(at)];
                 steps.extend(fold());
-                steps.push(Step::Share);
+                steps.push(DispatchStep::Share);
                 steps
             });
-            let store = nest(&[rounds, across], vec![Step::Store]);
+            let store = nest(&[rounds, across], vec![DispatchStep::Store]);
             each.chain(store).collect()
         }
-        _ => fold().into_iter().chain([Step::Store]).collect(),
+        _ => fold().into_iter().chain([DispatchStep::Store]).collect(),
     };
     let parallel: Vec<u32> = parallel.iter().map(|at| *at as u32).collect();
     dispatch.steps = nest(&parallel, steps);
@@ -515,25 +534,25 @@ fn cooperate(dispatch: &mut Dispatch) {
 
 /// Has subgroups fold by shuffles, where a workgroup is made of whole ones and they can with all
 /// accumulators.
-fn add_subgroups(dispatch: &mut Dispatch, invocations: u64) {
+fn add_subgroups(dispatch: &mut TensorDispatch, invocations: u64) {
     let subgroup = dispatch.profile.subgroup;
     let fit = has_shuffles(&dispatch.op, &dispatch.profile);
     if fit && invocations.is_multiple_of(subgroup) {
-        dispatch.add_loop(invocations / subgroup, Run::Subgroup);
-        dispatch.add_loop(subgroup, Run::Lane);
+        dispatch.add_loop(invocations / subgroup, LoopMapping::Subgroup);
+        dispatch.add_loop(subgroup, LoopMapping::Lane);
     }
 }
 
 /// Whether invocations of a subgroup hand each other all accumulators of an operation.
-pub(super) fn has_shuffles(op: &Structured, profile: &Profile) -> bool {
+pub(super) fn has_shuffles(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
     let initial = op.reductions.iter().flat_map(|r| &r.initial);
     let mut types = initial.map(|node| op.body.ty(*node));
-    profile.subgroup > 1 && types.all(|ty| !matches!(ty, Scalar::Bool | Scalar::Unit))
+    profile.subgroup > 1 && types.all(|ty| !matches!(ty, ScalarType::Bool | ScalarType::Unit))
 }
 
 /// Invocations for a row: where they can keep it in their registers, so few that each has as much of it
 /// as it can keep, half of that at most where all have as much.
-fn row_invocations(runs: u64, lanes: u64, profile: &Profile) -> u64 {
+fn row_invocations(runs: u64, lanes: u64, profile: &ScheduleProfile) -> u64 {
     let rounds = (profile.kept / (2 * lanes)).max(1);
     let (fewest, most) = (SUBGROUP.min(profile.rows), profile.rows);
     let enough = (runs / rounds).max(1);
@@ -545,7 +564,7 @@ fn row_invocations(runs: u64, lanes: u64, profile: &Profile) -> u64 {
 
 /// Points of each round of a fold that an invocation has, with accumulators of their own: those need
 /// something to begin with.
-pub(super) fn fold_lanes(dispatch: &Dispatch, total: u64) -> u64 {
+pub(super) fn fold_lanes(dispatch: &TensorDispatch, total: u64) -> u64 {
     match has_neutral(&dispatch.op) {
         true => super::lanes::lanes(dispatch, AxisKind::Reduction, total),
         false => 1,
@@ -553,7 +572,7 @@ pub(super) fn fold_lanes(dispatch: &Dispatch, total: u64) -> u64 {
 }
 
 /// Whether every reduction of an operation has something to begin with that changes nothing.
-pub(super) fn has_neutral(op: &Structured) -> bool {
+pub(super) fn has_neutral(op: &StructuredOp) -> bool {
     op.reductions.iter().all(|reduction| {
         let ty = reduction.initial.first().map(|n| op.body.ty(*n));
         ty.is_some_and(|ty| reduction.combiner.neutral(ty).is_some())

@@ -1,7 +1,7 @@
 //! What tuning found: sizes for single dispatches, by what these compute.
 
-use super::{Dispatch, Profile};
-use crate::ir::{Function, Structured};
+use super::{ScheduleProfile, TensorDispatch};
+use crate::ir::{StructuredOp, TensorFunction};
 use crate::print::{axes, lines};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use std::str::FromStr;
 ///
 /// As text a line for each, `SIGNATURE NAME=VALUE,…`; lines that begin with `#` and empty ones say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tuning {
+pub struct DispatchTuning {
     found: BTreeMap<String, Vec<(String, u64)>>,
 }
 
-impl Tuning {
+impl DispatchTuning {
     /// Settings for what has a signature. Those that no profile knows are left out when they are used.
     pub fn set(&mut self, signature: &str, settings: Vec<(String, u64)>) {
         self.found.insert(signature.to_owned(), settings);
@@ -27,7 +27,12 @@ impl Tuning {
     }
 
     /// The profile for an operation.
-    pub(crate) fn profile(&self, function: &Function, op: &Structured, of: Profile) -> Profile {
+    pub(crate) fn profile(
+        &self,
+        function: &TensorFunction,
+        op: &StructuredOp,
+        of: ScheduleProfile,
+    ) -> ScheduleProfile {
         let mut profile = of;
         if !self.found.is_empty() {
             let settings = self.found.get(&signature(function, op));
@@ -39,7 +44,7 @@ impl Tuning {
     }
 }
 
-impl fmt::Display for Tuning {
+impl fmt::Display for DispatchTuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (signature, settings) in &self.found {
             let settings = settings.iter();
@@ -50,11 +55,11 @@ impl fmt::Display for Tuning {
     }
 }
 
-impl FromStr for Tuning {
+impl FromStr for DispatchTuning {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Tuning, String> {
-        let mut tuning = Tuning::default();
+    fn from_str(text: &str) -> Result<DispatchTuning, String> {
+        let mut tuning = DispatchTuning::default();
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -71,7 +76,7 @@ impl FromStr for Tuning {
                     .split_once('=')
                     .ok_or_else(|| fault(&format!("expected NAME=VALUE, found {setting:?}")))?;
                 let value = value.parse().ok();
-                let mut profile = Profile::GPU;
+                let mut profile = ScheduleProfile::GPU;
                 let value = value.filter(|n| profile.set(name, *n));
                 let value = value.ok_or_else(|| fault(&format!("no schedule has {setting:?}")))?;
                 found.push((name.to_owned(), value));
@@ -84,7 +89,7 @@ impl FromStr for Tuning {
 
 /// What an operation computes, for short: sizes of its axes, and a hash of its text in which tensors are
 /// numbered as they are read (FNV-1a). Equal operations of any program have equal ones.
-pub fn signature(function: &Function, op: &Structured) -> String {
+pub fn signature(function: &TensorFunction, op: &StructuredOp) -> String {
     let mut text = renamed(&axes(op), op);
     for line in lines(op) {
         text.push('\n');
@@ -104,7 +109,7 @@ pub fn signature(function: &Function, op: &Structured) -> String {
 }
 
 /// A text with the values in it numbered as they are operands.
-fn renamed(text: &str, op: &Structured) -> String {
+fn renamed(text: &str, op: &StructuredOp) -> String {
     let operands = op.operands();
     let mut renamed = String::new();
     let mut rest = text;
@@ -113,7 +118,7 @@ fn renamed(text: &str, op: &Structured) -> String {
         renamed.push_str(before);
         let digits = from.bytes().take_while(u8::is_ascii_digit).count();
         let (number, after) = from.split_at(digits);
-        let is_it = |value: &crate::ir::Value| number.parse() == Ok(value.index());
+        let is_it = |value: &crate::ir::TensorValue| number.parse() == Ok(value.index());
         match operands.iter().position(is_it) {
             Some(place) => renamed.push_str(&place.to_string()),
             None => renamed.push_str(number),
@@ -124,7 +129,7 @@ fn renamed(text: &str, op: &Structured) -> String {
     renamed
 }
 
-impl Dispatch {
+impl TensorDispatch {
     /// Strategy and sizes of the schedule: `flat(flat=256,vector=16)`.
     pub fn attributes(&self) -> String {
         let settings = self.profile.of(self.strategy);
@@ -140,7 +145,7 @@ mod tests {
     #[test]
     fn tuning_reads_back() {
         let text = "4x4-0123 flat=64,vector=1\nz-1 group=4\n";
-        let tuning: Tuning = format!("# x\n\n{text}").parse().unwrap();
+        let tuning: DispatchTuning = format!("# x\n\n{text}").parse().unwrap();
         assert_eq!(tuning.to_string(), text);
         for (text, told) in [
             ("a", "line 1: expected a signature and settings"),
@@ -148,7 +153,7 @@ mod tests {
             ("a flat=3", "line 1: no schedule has \"flat=3\""),
             ("a flta=4", "line 1: no schedule has \"flta=4\""),
         ] {
-            assert_eq!(text.parse::<Tuning>().unwrap_err(), told);
+            assert_eq!(text.parse::<DispatchTuning>().unwrap_err(), told);
         }
     }
 }

@@ -4,9 +4,9 @@
 //! Where that cannot be for both, a workgroup reads a square tile along the one axis into its memory and
 //! goes on along the other. Rows are kept one element apart, so that neither way meets banks twice.
 
-use super::tile::{Contraction, Split, batch, split};
-use super::{Dispatch, Profile, Staged, Step, nest};
-use crate::ir::{Affine, Node, NodeData, Structured};
+use super::tile::{ContractionAxes, TileSplit, batch, split};
+use super::{DispatchStep, ScheduleProfile, StagedNode, TensorDispatch, nest};
+use crate::ir::{AffineSum, NodeData, ScalarNode, StructuredOp};
 use spirula_program::Op;
 
 /// Fewest points along each of the two axes.
@@ -19,24 +19,24 @@ const ACROSS: u64 = 32;
 const DOWN: u64 = 8;
 
 /// What is read along another axis than that of the results.
-pub(super) struct Turned {
+pub(super) struct TransposedReads {
     /// The axis along which elements lie next to each other.
     down: usize,
     /// The last axis.
     across: usize,
     /// The elements, nodes of the body.
-    elements: Vec<Node>,
+    elements: Vec<ScalarNode>,
 }
 
-impl Turned {
+impl TransposedReads {
     /// Bytes of tiles of so many points along each side.
-    fn memory(&self, op: &Structured, side: u64) -> u64 {
+    fn memory(&self, op: &StructuredOp, side: u64) -> u64 {
         let sizes = self.elements.iter().map(|n| op.body.ty(*n).size());
         sizes.map(|size| size * side * (side + 1)).sum()
     }
 
     /// Points along each side of a tile.
-    fn side(&self, op: &Structured, profile: &Profile) -> u64 {
+    fn side(&self, op: &StructuredOp, profile: &ScheduleProfile) -> u64 {
         let sizes = self.elements.iter().map(|n| op.body.ty(*n).size());
         let is_small = sizes.max().is_some_and(|size| 2 * size <= BYTES);
         let larger = 2 * profile.turn;
@@ -48,7 +48,7 @@ impl Turned {
 }
 
 /// The axis along which most elements are read that is not that of the results.
-pub(super) fn turned(op: &Structured, profile: &Profile) -> Option<Turned> {
+pub(super) fn turned(op: &StructuredOp, profile: &ScheduleProfile) -> Option<TransposedReads> {
     let sizes = op.axes.iter().map(|axis| axis.extent.known());
     let sizes: Vec<u64> = sizes.collect::<Option<_>>()?;
     let across = sizes.len().checked_sub(1)?;
@@ -60,12 +60,12 @@ pub(super) fn turned(op: &Structured, profile: &Profile) -> Option<Turned> {
         return None;
     }
     let lazy = chosen(op);
-    let mut found: Option<Turned> = None;
+    let mut found: Option<TransposedReads> = None;
     for node in op.body.ids().filter(|n| !lazy[n.index()]) {
         let Some(down) = fastest(op, node, across).filter(|at| sizes[*at] >= LEAST) else {
             continue;
         };
-        let turned = found.get_or_insert(Turned {
+        let turned = found.get_or_insert(TransposedReads {
             down,
             across,
             elements: Vec::new(),
@@ -78,7 +78,7 @@ pub(super) fn turned(op: &Structured, profile: &Profile) -> Option<Turned> {
 }
 
 /// Nodes that only a choice evaluates: reading them anyway may read outside.
-fn chosen(op: &Structured) -> Vec<bool> {
+fn chosen(op: &StructuredOp) -> Vec<bool> {
     let choices = op
         .body
         .ids()
@@ -86,19 +86,19 @@ fn chosen(op: &Structured) -> Vec<bool> {
             Some((operator, operands)) if operator.op == Op::Cond => Some(&operands[1..]),
             _ => None,
         });
-    let ways: Vec<Node> = choices.flatten().copied().collect();
+    let ways: Vec<ScalarNode> = choices.flatten().copied().collect();
     op.body.reachable(&ways)
 }
 
 /// The axis along which an element lies next to the next one, where the last axis is one that it goes
 /// along in steps.
-fn fastest(op: &Structured, node: Node, last: usize) -> Option<usize> {
+fn fastest(op: &StructuredOp, node: ScalarNode, last: usize) -> Option<usize> {
     let NodeData::Element(_, position) = op.body.node(node) else {
         return None;
     };
     let (fast, slow) = position.split_last()?;
-    let plain = |node: &Node| op.body.as_index(*node).map(|axis| axis as usize);
-    let sum = Affine::of(&op.body, *fast);
+    let plain = |node: &ScalarNode| op.body.as_index(*node).map(|axis| axis as usize);
+    let sum = AffineSum::of(&op.body, *fast);
     let [(index, 1)] = sum.terms[..] else {
         return None;
     };
@@ -109,23 +109,23 @@ fn fastest(op: &Structured, node: Node, last: usize) -> Option<usize> {
 }
 
 /// Tiles a map and puts what it reads along the other axis into the workgroup's memory.
-pub(super) fn tile(dispatch: &mut Dispatch) {
+pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let profile = dispatch.profile;
     let Some(turned) = turned(&dispatch.op, &profile) else {
         return;
     };
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
-    let axes = Contraction {
+    let axes = ContractionAxes {
         factors: [turned.elements[0]; 2],
         rows: vec![turned.down],
         columns: vec![turned.across],
         steps: Vec::new(),
     };
     dispatch.loops.clear();
-    dispatch.points = crate::ir::Body::default();
+    dispatch.points = crate::ir::NodeGraph::default();
     let batch = batch(dispatch, &axes.tiled(), &extents);
     let side = turned.side(&dispatch.op, &profile);
-    let sizes = [DOWN, ACROSS].map(|invocations| Split {
+    let sizes = [DOWN, ACROSS].map(|invocations| TileSplit {
         invocations,
         points: side / invocations,
     });
@@ -135,7 +135,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
         return;
     };
     for node in turned.elements {
-        dispatch.staged.push(Staged {
+        dispatch.staged.push(StagedNode {
             node,
             ty: dispatch.op.body.ty(node),
             tiles: vec![1, 0],
@@ -143,11 +143,11 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
             padding: 1,
         });
     }
-    let staged = (0..dispatch.staged.len()).map(Step::Stage);
-    let mut steps: Vec<Step> = staged.chain([Step::Barrier]).collect();
+    let staged = (0..dispatch.staged.len()).map(DispatchStep::Stage);
+    let mut steps: Vec<DispatchStep> = staged.chain([DispatchStep::Barrier]).collect();
     let mut over_tile = vec![down.invocations, across.invocations];
     over_tile.extend(down.points.iter().chain(&across.points));
-    steps.extend(nest(&over_tile, vec![Step::Store]));
+    steps.extend(nest(&over_tile, vec![DispatchStep::Store]));
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend([down.tiles, across.tiles]);
     dispatch.steps = nest(&outermost, steps);

@@ -1,59 +1,65 @@
 //! What the tests of functions share: arguments, running them, and a product of matrices.
 
-use spirula_program::{Literal, Op, Scalar, Session, Value as Data};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_program::{Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarType};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_tensor::ir::{
-    AxisKind, Combiner, Constant, Dim, Function, Reduction, Structured, TensorType, Value,
+    AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorConstant,
+    TensorFunction, TensorReduction, TensorValue,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile, evaluate};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile, evaluate};
 
 /// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
-pub const SHUFFLING: Profile = Profile {
+pub const SHUFFLING: ScheduleProfile = ScheduleProfile {
     subgroup: 8,
-    ..Profile::GPU
+    ..ScheduleProfile::GPU
 };
 
 /// A parameter of a function.
-pub fn parameter(b: &mut Builder, shape: &[u64]) -> Value {
-    b.parameter("x", TensorType::new(Scalar::I32, shape), false)
+pub fn parameter(b: &mut TensorBuilder, shape: &[u64]) -> TensorValue {
+    b.parameter("x", DenseTensorType::new(ScalarType::I32, shape), false)
 }
 
 /// The product of two matrices, the second of which may be turned.
-pub fn product(b: &mut Builder, x: Value, y: Value, is_turned: bool) -> Value {
+pub fn product(
+    b: &mut TensorBuilder,
+    x: TensorValue,
+    y: TensorValue,
+    is_turned: bool,
+) -> TensorValue {
     let [rows, length] = b.ty(x).shape[..] else {
         panic!("no matrix");
     };
-    let columns: Dim = b.ty(y).shape[usize::from(!is_turned)];
-    let mut op = Structured::parallel(&[rows, columns]);
+    let columns: DimExtent = b.ty(y).shape[usize::from(!is_turned)];
+    let mut op = StructuredOp::parallel(&[rows, columns]);
     let point = op.point();
     let at = op.axis(length, AxisKind::Reduction);
-    let left = op.body.element(x, Scalar::I32, &[point[0], at]);
+    let left = op.body.element(x, ScalarType::I32, &[point[0], at]);
     let position = match is_turned {
         true => [point[1], at],
         false => [at, point[1]],
     };
-    let right = op.body.element(y, Scalar::I32, &position);
+    let right = op.body.element(y, ScalarType::I32, &position);
     let product = op.body.op(Op::Mul, &[left, right]);
-    let zero = op.body.literal(Literal::i32(0));
-    let sum = op.fold(Reduction {
+    let zero = op.body.literal(ScalarLiteral::i32(0));
+    let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![product],
-        combiner: Combiner::of(Op::Add, Scalar::I32),
+        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
     });
     op.give(sum[0]);
     b.structured(op)[0]
 }
 
 /// Arguments of some shapes.
-pub fn arguments(shapes: &[Vec<u64>]) -> Vec<Constant> {
+pub fn arguments(shapes: &[Vec<u64>]) -> Vec<TensorConstant> {
     let mut state = 12_345u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         state >> 20
     };
-    let argument = |shape: &Vec<u64>| Constant {
-        ty: TensorType::new(Scalar::I32, shape),
+    let argument = |shape: &Vec<u64>| TensorConstant {
+        ty: DenseTensorType::new(ScalarType::I32, shape),
         bytes: (0..shape.iter().product())
             .flat_map(|_| next().to_le_bytes())
             .collect(),
@@ -62,19 +68,29 @@ pub fn arguments(shapes: &[Vec<u64>]) -> Vec<Constant> {
 }
 
 /// What a function gives on the CPU device.
-pub fn run(function: Function, profile: Profile, arguments: &[Constant]) -> Vec<Vec<u8>> {
+pub fn run(
+    function: TensorFunction,
+    profile: ScheduleProfile,
+    arguments: &[TensorConstant],
+) -> Vec<Vec<u8>> {
     let text = spirula_tensor::print(&function);
-    let program = compile(function, profile, &Tuning::default(), &mut |_, _| {})
-        .expect("the function compiles");
+    let program = compile(
+        function,
+        profile,
+        &DispatchTuning::default(),
+        &mut |_, _| {},
+    )
+    .expect("the function compiles");
     spirula_kernel::check(&program).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let program = spirula_kernel::compile(&program).expect("the program compiles");
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
-    let mut session = Session::new(&program, machine).expect("the program begins");
+    let mut session = ProgramSession::new(&program, machine).expect("the program begins");
     let inputs: Vec<Data> = arguments
         .iter()
         .map(|argument| Data {
-            element: Scalar::I32,
+            element: ScalarType::I32,
             unsigned: false,
             shape: argument.ty.shape.iter().filter_map(|d| d.known()).collect(),
             bytes: argument.bytes.clone(),
@@ -87,28 +103,29 @@ pub fn run(function: Function, profile: Profile, arguments: &[Constant]) -> Vec<
 }
 
 /// What a function gives by definition.
-pub fn meaning(function: &Function, arguments: &[Constant]) -> Vec<Vec<u8>> {
+pub fn meaning(function: &TensorFunction, arguments: &[TensorConstant]) -> Vec<Vec<u8>> {
     let results = evaluate(function, arguments.to_vec(), 1 << 28).expect("it has a meaning");
     results.into_iter().map(|c| c.bytes).collect()
 }
 
 /// What is printed of a function after a stage, or after the last.
-pub fn stage(function: &Function, profile: Profile, wanted: Option<&str>) -> String {
+pub fn stage(function: &TensorFunction, profile: ScheduleProfile, wanted: Option<&str>) -> String {
     let mut stage = String::new();
     let shown = &mut |name: &str, text: &dyn Fn() -> String| {
         if wanted.is_none_or(|wanted| name == wanted) {
             stage = text();
         }
     };
-    compile(function.clone(), profile, &Tuning::default(), shown).expect("the function compiles");
+    compile(function.clone(), profile, &DispatchTuning::default(), shown)
+        .expect("the function compiles");
     stage
 }
 
 /// The last stage of a function that is so many dispatches; its results are right.
 pub fn dispatched(
-    function: &Function,
+    function: &TensorFunction,
     shapes: &[Vec<u64>],
-    profile: Profile,
+    profile: ScheduleProfile,
     count: usize,
 ) -> String {
     let arguments = arguments(shapes);
@@ -123,6 +140,10 @@ pub fn dispatched(
 }
 
 /// The same of a function that is one dispatch.
-pub fn only_dispatch(function: &Function, shapes: &[Vec<u64>], profile: Profile) -> String {
+pub fn only_dispatch(
+    function: &TensorFunction,
+    shapes: &[Vec<u64>],
+    profile: ScheduleProfile,
+) -> String {
     dispatched(function, shapes, profile, 1)
 }

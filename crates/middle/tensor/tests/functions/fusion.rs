@@ -1,36 +1,37 @@
 //! What becomes one dispatch, and how much memory is taken between dispatches.
 
 use crate::common::{only_dispatch, parameter, product, stage};
-use spirula_kernel::ir::Number;
-use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::Builder;
+use spirula_kernel::ir::FragmentElement;
+use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_tensor::TensorBuilder;
 use spirula_tensor::ir::{
-    AxisKind, Combiner, Dim, Reduction, Shape, Structured, TensorType, Value,
+    AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorReduction,
+    TensorShape, TensorValue,
 };
-use spirula_tensor::schedule::{FragmentShape, Matrices, Profile};
+use spirula_tensor::schedule::{FragmentShape, MatrixProfile, ScheduleProfile};
 
 /// What follows a product in several operations is computed behind it.
 #[test]
 fn products_have_what_follows() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let [x, y] = [[20, 30], [30, 16]].map(|shape| parameter(&mut b, &shape));
     let row = parameter(&mut b, &[16]);
-    let shape = [20, 16].map(Dim::Static);
+    let shape = [20, 16].map(DimExtent::Static);
     let product = product(&mut b, x, y, false);
     let row = b.moved(row, &shape, |_, point| vec![point[1]]);
     let added = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
     let result = b.elementwise(&[added], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
     b.result(result, false);
     let shapes = [vec![20, 30], vec![30, 16], vec![16]];
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&b.function().clone(), &shapes, profile);
     }
 }
 
 /// A function of elements that is not computed twice for its own sake.
-fn costly(b: &mut Builder, value: Value) -> Value {
+fn costly(b: &mut TensorBuilder, value: TensorValue) -> TensorValue {
     b.elementwise(&[value], |body, e| {
-        let five = body.literal(Literal::i32(5));
+        let five = body.literal(ScalarLiteral::i32(5));
         let first = body.op(Op::SQuotSafe, &[e[0], five]);
         body.op(Op::SQuotSafe, &[five, first])
     })
@@ -39,19 +40,19 @@ fn costly(b: &mut Builder, value: Value) -> Value {
 /// A small tensor that is made for what follows a product is computed there, however costly.
 #[test]
 fn little_work_is_done_again_behind_products() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let shapes = [vec![20, 30], vec![30, 16], vec![16]];
     let [x, y, row] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
     let product = product(&mut b, x, y, false);
     let row = costly(&mut b, row);
-    let shape = [20, 16].map(Dim::Static);
+    let shape = [20, 16].map(DimExtent::Static);
     let row = b.moved(row, &shape, |_, point| vec![point[1]]);
     let result = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
     b.result(result, false);
     let function = b.finish();
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         // Where there is no room for work that is done again otherwise.
-        let profile = Profile {
+        let profile = ScheduleProfile {
             again: 1,
             ..profile
         };
@@ -62,17 +63,22 @@ fn little_work_is_done_again_behind_products() {
 /// Axes of size 1 do not part a fold from what follows it.
 #[test]
 fn axes_of_size_1_make_no_difference() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let shapes = [vec![1, 20, 30]];
     let x = parameter(&mut b, &shapes[0]);
-    let zero = b.splat(Literal::i32(0), &[]);
-    let sums = b.reduce(&[x], &[zero], &[2], Combiner::of(Op::Add, Scalar::I32))[0];
-    let shape = [1, 1, 20, 1].map(Dim::Static);
+    let zero = b.splat(ScalarLiteral::i32(0), &[]);
+    let sums = b.reduce(
+        &[x],
+        &[zero],
+        &[2],
+        ScalarCombiner::of(Op::Add, ScalarType::I32),
+    )[0];
+    let shape = [1, 1, 20, 1].map(DimExtent::Static);
     let wide = b.moved(sums, &shape, |_, point| vec![point[0], point[2]]);
     let result = costly(&mut b, wide);
     b.result(result, false);
     let function = b.finish();
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &shapes, profile);
     }
 }
@@ -81,15 +87,15 @@ fn axes_of_size_1_make_no_difference() {
 #[test]
 fn what_follows_products_may_be_turned() {
     let shapes = [vec![20, 30], vec![30, 16], vec![16, 20]];
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
     let product = product(&mut b, x, y, false);
-    let turned = [16, 20].map(Dim::Static);
+    let turned = [16, 20].map(DimExtent::Static);
     let turned = b.moved(product, &turned, |_, point| vec![point[1], point[0]]);
     let result = b.elementwise(&[z, turned], |body, e| body.op(Op::Sub, e));
     b.result(result, false);
     let function = b.finish();
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &shapes, profile);
     }
 }
@@ -98,15 +104,15 @@ fn what_follows_products_may_be_turned() {
 #[test]
 fn folds_of_single_points_are_maps() {
     let shapes = [vec![20, 1, 7]];
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shapes[0]);
-    let seven = b.splat(Literal::i32(7), &[]);
-    let add = Combiner::of(Op::Add, Scalar::I32);
+    let seven = b.splat(ScalarLiteral::i32(7), &[]);
+    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
     let single = b.reduce(&[x], &[seven], &[1], add.clone())[0];
     let sum = b.reduce(&[single], &[seven], &[1], add)[0];
     b.result(sum, false);
     let function = b.finish();
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &shapes, profile);
     }
 }
@@ -116,13 +122,18 @@ fn folds_of_single_points_are_maps() {
 fn what_follows_others_gives_both() {
     let shapes = [vec![20, 30], vec![30, 16]];
     for kind in 0..3 {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
         let first = match kind {
             0 => product(&mut b, x, y, false),
             1 => {
-                let seven = b.splat(Literal::i32(7), &[]);
-                b.reduce(&[x], &[seven], &[0], Combiner::of(Op::Add, Scalar::I32))[0]
+                let seven = b.splat(ScalarLiteral::i32(7), &[]);
+                b.reduce(
+                    &[x],
+                    &[seven],
+                    &[0],
+                    ScalarCombiner::of(Op::Add, ScalarType::I32),
+                )[0]
             }
             _ => costly(&mut b, y),
         };
@@ -132,7 +143,7 @@ fn what_follows_others_gives_both() {
             b.result(value, false);
         }
         let function = b.finish();
-        for profile in [Profile::CPU, Profile::GPU] {
+        for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
             only_dispatch(&function, &shapes, profile);
         }
     }
@@ -141,24 +152,26 @@ fn what_follows_others_gives_both() {
 /// The memory of a tensor goes on to those behind its last use, also where it has another name.
 #[test]
 fn memory_is_used_again() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let mut value = parameter(&mut b, &[10, 20]);
     for at in 0..6 {
         // Folds are no parts of each other.
         let shape = b.ty(value).shape.clone();
-        let mut op = Structured::parallel(&shape);
+        let mut op = StructuredOp::parallel(&shape);
         let point = op.point();
-        let along = op.axis(Dim::Static(20), AxisKind::Reduction);
-        let element = op.body.element(value, Scalar::I32, &[point[0], along]);
-        let zero = op.body.literal(Literal::i32(at));
-        let sum = op.fold(Reduction {
+        let along = op.axis(DimExtent::Static(20), AxisKind::Reduction);
+        let element = op.body.element(value, ScalarType::I32, &[point[0], along]);
+        let zero = op.body.literal(ScalarLiteral::i32(at));
+        let sum = op.fold(TensorReduction {
             initial: vec![zero],
             values: vec![element],
-            combiner: Combiner::of(Op::Xor, Scalar::I32),
+            combiner: ScalarCombiner::of(Op::Xor, ScalarType::I32),
         });
         op.give(sum[0]);
         value = b.structured(op)[0];
-        let turned: Shape = [Dim::Static(20), Dim::Static(10)].into_iter().collect();
+        let turned: TensorShape = [DimExtent::Static(20), DimExtent::Static(10)]
+            .into_iter()
+            .collect();
         value = b.reshape(value, turned);
         value = b.reshape(value, shape);
     }
@@ -176,40 +189,55 @@ fn memory_is_used_again() {
 #[test]
 fn siblings_are_joined() {
     let shape = [6, 50];
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
-    let zero = b.splat(Literal::i32(0), &[]);
-    let sums = b.reduce(&[x], &[zero], &[1], Combiner::of(Op::Add, Scalar::I32))[0];
-    let seven = b.splat(Literal::i32(7), &[]);
-    let most = b.reduce(&[y], &[seven], &[1], Combiner::of(Op::SMax, Scalar::I32))[0];
-    let third = b.reduce(&[x], &[seven], &[1], Combiner::of(Op::Xor, Scalar::I32))[0];
+    let zero = b.splat(ScalarLiteral::i32(0), &[]);
+    let sums = b.reduce(
+        &[x],
+        &[zero],
+        &[1],
+        ScalarCombiner::of(Op::Add, ScalarType::I32),
+    )[0];
+    let seven = b.splat(ScalarLiteral::i32(7), &[]);
+    let most = b.reduce(
+        &[y],
+        &[seven],
+        &[1],
+        ScalarCombiner::of(Op::SMax, ScalarType::I32),
+    )[0];
+    let third = b.reduce(
+        &[x],
+        &[seven],
+        &[1],
+        ScalarCombiner::of(Op::Xor, ScalarType::I32),
+    )[0];
     for value in [most, sums, third] {
         b.result(value, false);
     }
     let shapes = [shape.to_vec(), shape.to_vec()];
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&b.function().clone(), &shapes, profile);
     }
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
     let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
     let product = b.elementwise(&[y, x], |body, e| body.op(Op::Mul, e));
     b.result(product, false);
     b.result(sum, false);
-    let stage = only_dispatch(&b.finish(), &shapes, Profile::GPU);
+    let stage = only_dispatch(&b.finish(), &shapes, ScheduleProfile::GPU);
     assert_eq!(stage.matches("over d0").count(), 1, "{stage}");
 }
 
 /// How many dispatches a product of squares of a size takes, the first of whose factors something made.
 fn with_factor(
     size: u64,
-    element: Scalar,
-    profile: Profile,
-    make: impl Fn(&mut Builder, Value) -> Value,
+    element: ScalarType,
+    profile: ScheduleProfile,
+    make: impl Fn(&mut TensorBuilder, TensorValue) -> TensorValue,
 ) -> usize {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let shape = [size, size];
-    let x = b.parameter("x", TensorType::new(element, &shape), false);
+    let x = b.parameter("x", DenseTensorType::new(element, &shape), false);
     let y = parameter(&mut b, &shape);
     let x = make(&mut b, x);
     let result = product(&mut b, x, y, false);
@@ -222,64 +250,70 @@ fn with_factor(
 /// the factor itself would, it is stored.
 #[test]
 fn factors_are_stored_where_computing_them_again_costs_more() {
-    let sum = |b: &mut Builder, value| {
+    let sum = |b: &mut TensorBuilder, value| {
         let turned = b.ty(value).shape.clone();
         let other = b.moved(value, &turned, |_, at| vec![at[1], at[0]]);
         b.elementwise(&[value, other], |body, e| body.op(Op::Add, e))
     };
-    let cast = |b: &mut Builder, value| {
+    let cast = |b: &mut TensorBuilder, value| {
         b.elementwise(&[value], |body, e| {
-            body.convert(Op::SExt, Scalar::I32, e[0])
+            body.convert(Op::SExt, ScalarType::I32, e[0])
         })
     };
-    let turned = |b: &mut Builder, value| {
+    let turned = |b: &mut TensorBuilder, value| {
         let shape = b.ty(value).shape.clone();
         b.moved(value, &shape, |_, at| vec![at[1], at[0]])
     };
-    for profile in [Profile::CPU, Profile::GPU] {
-        assert_eq!(with_factor(4096, Scalar::I32, profile, sum), 2);
-        assert_eq!(with_factor(32, Scalar::I32, profile, sum), 1);
-        assert_eq!(with_factor(4096, Scalar::I32, profile, turned), 1);
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
+        assert_eq!(with_factor(4096, ScalarType::I32, profile, sum), 2);
+        assert_eq!(with_factor(32, ScalarType::I32, profile, sum), 1);
+        assert_eq!(with_factor(4096, ScalarType::I32, profile, turned), 1);
     }
-    assert_eq!(with_factor(4096, Scalar::I8, Profile::GPU, cast), 1);
+    assert_eq!(
+        with_factor(4096, ScalarType::I8, ScheduleProfile::GPU, cast),
+        1
+    );
     // A processor reads factors where they are, if they are there.
-    assert_eq!(with_factor(4096, Scalar::I8, Profile::CPU, cast), 2);
+    assert_eq!(
+        with_factor(4096, ScalarType::I8, ScheduleProfile::CPU, cast),
+        2
+    );
 }
 
 /// A product by matrices of a size, whose first factor is cast from bytes.
 fn by_matrices(size: u64) -> usize {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let shape = [size, size];
-    let bytes = b.parameter("x", TensorType::new(Scalar::I8, &shape), false);
-    let y = b.parameter("y", TensorType::new(Scalar::F16, &shape), false);
+    let bytes = b.parameter("x", DenseTensorType::new(ScalarType::I8, &shape), false);
+    let y = b.parameter("y", DenseTensorType::new(ScalarType::F16, &shape), false);
     let x = b.elementwise(&[bytes], |body, e| {
-        body.convert(Op::SToF, Scalar::F16, e[0])
+        body.convert(Op::SToF, ScalarType::F16, e[0])
     });
-    let mut op = Structured::parallel(&[Dim::Static(size); 2]);
+    let mut op = StructuredOp::parallel(&[DimExtent::Static(size); 2]);
     let point = op.point();
-    let at = op.axis(Dim::Static(size), AxisKind::Reduction);
+    let at = op.axis(DimExtent::Static(size), AxisKind::Reduction);
     let factors = [(x, [point[0], at]), (y, [at, point[1]])].map(|(value, place)| {
-        let element = op.body.element(value, Scalar::F16, &place);
-        op.body.convert(Op::FConv, Scalar::F32, element)
+        let element = op.body.element(value, ScalarType::F16, &place);
+        op.body.convert(Op::FConv, ScalarType::F32, element)
     });
     let product = op.body.op(Op::FMul, &factors);
-    let zero = op.body.literal(Literal::new(Scalar::F32, 0));
-    let sum = op.fold(Reduction {
+    let zero = op.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![product],
-        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];
     b.result(result, false);
     let fragments = FragmentShape {
         size: [16, 16, 16],
-        factors: [Number::F16; 2],
-        sum: Number::F32,
+        factors: [FragmentElement::F16; 2],
+        sum: FragmentElement::F32,
     };
-    let profile = Profile {
-        matrices: Matrices::new(32, 48 << 10, [fragments]),
-        ..Profile::GPU
+    let profile = ScheduleProfile {
+        matrices: MatrixProfile::new(32, 48 << 10, [fragments]),
+        ..ScheduleProfile::GPU
     };
     let stages = stage(&b.finish(), profile, None);
     stages.matches("dispatch @").count()
@@ -295,12 +329,12 @@ fn products_by_matrices_find_their_factors_stored() {
 /// What is weighed stands behind the function.
 #[test]
 fn what_is_stored_is_told() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &[4096, 4096]));
     let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
     let result = product(&mut b, sum, y, false);
     b.result(result, false);
-    let text = stage(&b.finish(), Profile::GPU, Some("fuse"));
+    let text = stage(&b.finish(), ScheduleProfile::GPU, Some("fuse"));
     let told = "// %2 is stored for %3: 16777216 elements read 536870912 times cost 9479127040 operators, \
                 18203279360 if computed again";
     assert_eq!(text.lines().last(), Some(told), "{text}");

@@ -1,13 +1,13 @@
 //! Constants of small numbers.
 
 use crate::common::{arguments, meaning, parameter, product, run, stage};
-use spirula_program::{Op, Scalar};
-use spirula_tensor::Builder;
-use spirula_tensor::ir::{Constant, Function, TensorType};
-use spirula_tensor::schedule::Profile;
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::TensorBuilder;
+use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorFunction};
+use spirula_tensor::schedule::ScheduleProfile;
 
 /// What is multiplied by a constant, and how.
-struct Weights {
+struct PackedWeights {
     /// Least and greatest number.
     numbers: [i8; 2],
     is_signed: bool,
@@ -18,25 +18,27 @@ struct Weights {
 const DEPTH: u64 = 131;
 const COLUMNS: u64 = 40;
 
-fn weights(b: &mut Builder, weights: &Weights) -> spirula_tensor::ir::Value {
+fn weights(b: &mut TensorBuilder, weights: &PackedWeights) -> spirula_tensor::ir::TensorValue {
     let shape = match weights.is_turned {
         true => [COLUMNS, DEPTH],
         false => [DEPTH, COLUMNS],
     };
     let [low, high] = weights.numbers.map(i64::from);
     let number = |at: u64| (low + (at * 37 / 5) as i64 % (high - low + 1)) as u8;
-    b.constant(Constant {
-        ty: TensorType::new(Scalar::I8, &shape),
+    b.constant(TensorConstant {
+        ty: DenseTensorType::new(ScalarType::I8, &shape),
         bytes: (0..DEPTH * COLUMNS).map(number).collect(),
     })
 }
 
-fn multiplied(given: &Weights) -> Function {
-    let mut b = Builder::new("main");
+fn multiplied(given: &PackedWeights) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &[given.rows, DEPTH]);
     let packed = weights(&mut b, given);
     let widen = if given.is_signed { Op::SExt } else { Op::ZExt };
-    let wide = b.elementwise(&[packed], |body, e| body.convert(widen, Scalar::I32, e[0]));
+    let wide = b.elementwise(&[packed], |body, e| {
+        body.convert(widen, ScalarType::I32, e[0])
+    });
     let result = product(&mut b, x, wide, given.is_turned);
     b.result(result, false);
     b.finish()
@@ -57,7 +59,7 @@ fn weights_of_few_bits_are_packed() {
     ];
     for (numbers, is_signed, words) in cases {
         for (is_turned, rows) in [(false, 1), (true, 1), (false, 24), (true, 24)] {
-            let function = multiplied(&Weights {
+            let function = multiplied(&PackedWeights {
                 numbers,
                 is_signed,
                 is_turned,
@@ -65,7 +67,7 @@ fn weights_of_few_bits_are_packed() {
             });
             let arguments = arguments(&[vec![rows, DEPTH]]);
             let expected = meaning(&function, &arguments);
-            for profile in [Profile::CPU, Profile::GPU] {
+            for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
                 let text = stage(&function, profile, Some("pack"));
                 let ty = match is_turned {
                     true => format!("i32[{COLUMNS},{}]", words[1]),
@@ -83,16 +85,16 @@ fn weights_of_few_bits_are_packed() {
 /// What is a result has a byte for each number, and so do constants of other numbers.
 #[test]
 fn others_are_not_packed() {
-    let wide = multiplied(&Weights {
+    let wide = multiplied(&PackedWeights {
         numbers: [-8, 16],
         is_signed: true,
         is_turned: false,
         rows: 1,
     });
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let result = weights(
         &mut b,
-        &Weights {
+        &PackedWeights {
             numbers: [-8, 7],
             is_signed: true,
             is_turned: false,
@@ -101,7 +103,7 @@ fn others_are_not_packed() {
     );
     b.result(result, false);
     for function in [wide, b.finish()] {
-        let text = stage(&function, Profile::CPU, Some("pack"));
+        let text = stage(&function, ScheduleProfile::CPU, Some("pack"));
         assert!(text.contains("i8[131,40]"), "{text}");
     }
 }

@@ -3,37 +3,38 @@
 
 use crate::common::{arguments, meaning, product, run};
 use proptest::prelude::*;
-use spirula_program::{Literal, Op, Scalar};
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{
-    AxisKind, Combiner, Destination, Dim, Node, Reduction, Shape, Sort, Structured, TensorType,
-    Value, Yield,
+    AxisKind, DenseTensorType, DimExtent, ScalarCombiner, ScalarNode, StructuredOp,
+    StructuredYield, TensorReduction, TensorShape, TensorSort, TensorValue, YieldDestination,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile};
 
 /// Most elements of a tensor.
 const ELEMENTS: u64 = 3000;
 
 /// Makes a function of random bytes.
-struct Maker {
-    b: Builder,
-    values: Vec<Value>,
+struct RandomTensorBuilder {
+    b: TensorBuilder,
+    values: Vec<TensorValue>,
 }
 
-impl Maker {
+impl RandomTensorBuilder {
     fn new(shapes: &[Vec<u64>]) -> Self {
-        let mut b = Builder::new("main");
-        let parameter =
-            |shape: &Vec<u64>| b.parameter("x", TensorType::new(Scalar::I32, shape), false);
+        let mut b = TensorBuilder::new("main");
+        let parameter = |shape: &Vec<u64>| {
+            b.parameter("x", DenseTensorType::new(ScalarType::I32, shape), false)
+        };
         let values = shapes.iter().map(parameter).collect();
-        Maker { b, values }
+        RandomTensorBuilder { b, values }
     }
 
-    fn shape(&self, value: Value) -> Shape {
+    fn shape(&self, value: TensorValue) -> TensorShape {
         self.b.ty(value).shape.clone()
     }
 
-    fn sizes(&self, value: Value) -> Vec<u64> {
+    fn sizes(&self, value: TensorValue) -> Vec<u64> {
         self.shape(value).iter().filter_map(|d| d.known()).collect()
     }
 
@@ -61,18 +62,18 @@ impl Maker {
         }
     }
 
-    fn binary(&mut self, value: Value, pick: u8) -> Value {
+    fn binary(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         let shape = self.shape(value);
-        let same = |v: &&Value| self.b.ty(**v).shape == shape;
+        let same = |v: &&TensorValue| self.b.ty(**v).shape == shape;
         let other = *self.values.iter().find(same).unwrap_or(&value);
         let op = [Op::Add, Op::Mul, Op::SMax, Op::Sub][usize::from(pick) / 64];
         self.b
             .elementwise(&[value, other], |body, e| body.op(op, e))
     }
 
-    fn unary(&mut self, value: Value, pick: u8) -> Value {
+    fn unary(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         self.b.elementwise(&[value], |body, e| {
-            let limit = body.literal(Literal::i32(i32::from(pick)));
+            let limit = body.literal(ScalarLiteral::i32(i32::from(pick)));
             let below = body.op(Op::SLt, &[e[0], limit]);
             let negative = body.op(Op::Neg, &[e[0]]);
             // Costly, so that fusion does not always pay.
@@ -81,10 +82,10 @@ impl Maker {
         })
     }
 
-    fn broadcast(&mut self, value: Value, pick: u8) -> Value {
+    fn broadcast(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         let mut shape = self.shape(value);
         let at = usize::from(pick) % (shape.len() + 1);
-        shape.insert(at, Dim::Static(3));
+        shape.insert(at, DimExtent::Static(3));
         self.b.moved(value, &shape, |_, point| {
             let mut point = point.to_vec();
             point.remove(at);
@@ -92,17 +93,17 @@ impl Maker {
         })
     }
 
-    fn transpose(&mut self, value: Value) -> Value {
-        let shape: Vec<Dim> = self.shape(value).iter().rev().copied().collect();
+    fn transpose(&mut self, value: TensorValue) -> TensorValue {
+        let shape: Vec<DimExtent> = self.shape(value).iter().rev().copied().collect();
         self.b.moved(value, &shape, |_, point| {
             point.iter().rev().copied().collect()
         })
     }
 
     /// Every second element from the second on, backwards.
-    fn slice(&mut self, value: Value) -> Value {
+    fn slice(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
-        let shape: Vec<Dim> = sizes.iter().map(|n| Dim::Static(n / 2)).collect();
+        let shape: Vec<DimExtent> = sizes.iter().map(|n| DimExtent::Static(n / 2)).collect();
         self.b.moved(value, &shape, |body, point| {
             let scaled = point.iter().zip(&sizes).map(|(index, size)| {
                 let (by, last) = (body.i64(2), body.i64(*size as i64 / 2 * 2 - 1));
@@ -113,13 +114,13 @@ impl Maker {
         })
     }
 
-    fn pad(&mut self, value: Value) -> Value {
+    fn pad(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
-        let shape: Vec<Dim> = sizes.iter().map(|n| Dim::Static(n + 3)).collect();
-        let mut op = Structured::parallel(&shape);
+        let shape: Vec<DimExtent> = sizes.iter().map(|n| DimExtent::Static(n + 3)).collect();
+        let mut op = StructuredOp::parallel(&shape);
         let point = op.point();
         let body = &mut op.body;
-        let mut inside = body.literal(Literal::new(Scalar::Bool, 1));
+        let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
         let mut position = Vec::new();
         for (index, size) in point.iter().zip(&sizes) {
             let (one, zero, size) = (body.i64(1), body.i64(0), body.i64(*size as i64));
@@ -130,41 +131,41 @@ impl Maker {
             inside = body.op(Op::LogAnd, &[inside, below]);
             position.push(index);
         }
-        let element = body.element(value, Scalar::I32, &position);
-        let seven = body.literal(Literal::i32(7));
+        let element = body.element(value, ScalarType::I32, &position);
+        let seven = body.literal(ScalarLiteral::i32(7));
         let chosen = body.op(Op::Cond, &[inside, element, seven]);
         op.give(chosen);
         self.b.structured(op)[0]
     }
 
-    fn reduce(&mut self, value: Value, pick: u8) -> Value {
+    fn reduce(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         let rank = self.shape(value).len();
         if rank == 0 {
             return value;
         }
         let op = [Op::Add, Op::SMax, Op::SMin, Op::Xor][usize::from(pick) % 4];
         let first = [0, i32::MIN, i32::MAX, 0][usize::from(pick) % 4];
-        let initial = self.b.splat(Literal::i32(first), &[]);
+        let initial = self.b.splat(ScalarLiteral::i32(first), &[]);
         let dimension = usize::from(pick / 4) % rank;
-        let combiner = Combiner::of(op, Scalar::I32);
+        let combiner = ScalarCombiner::of(op, ScalarType::I32);
         self.b.reduce(&[value], &[initial], &[dimension], combiner)[0]
     }
 
-    fn reshape(&mut self, value: Value, pick: u8) -> Value {
+    fn reshape(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         let count: u64 = self.sizes(value).iter().product();
         let factor = [2, 3, 5, 7][usize::from(pick) % 4];
-        let shape: Shape = match count.is_multiple_of(factor) {
+        let shape: TensorShape = match count.is_multiple_of(factor) {
             true => [count / factor, factor]
-                .map(Dim::Static)
+                .map(DimExtent::Static)
                 .into_iter()
                 .collect(),
-            false => [Dim::Static(count)].into_iter().collect(),
+            false => [DimExtent::Static(count)].into_iter().collect(),
         };
         self.b.reshape(value, shape)
     }
 
     /// Products of all pairs of rows.
-    fn contract(&mut self, value: Value) -> Value {
+    fn contract(&mut self, value: TensorValue) -> TensorValue {
         match self.sizes(value).len() {
             2 => product(&mut self.b, value, value, true),
             _ => value,
@@ -172,15 +173,15 @@ impl Maker {
     }
 
     /// Rows around each row, zeros beyond the ends, times rows of the same tensor.
-    fn convolve(&mut self, value: Value) -> Value {
+    fn convolve(&mut self, value: TensorValue) -> TensorValue {
         let [rows, columns] = self.sizes(value)[..] else {
             return value;
         };
-        let mut op = Structured::default();
-        let i = op.axis(Dim::Static(rows), AxisKind::Parallel);
-        let c = op.axis(Dim::Static(5), AxisKind::Parallel);
-        let k = op.axis(Dim::Static(3), AxisKind::Reduction);
-        let d = op.axis(Dim::Static(columns), AxisKind::Reduction);
+        let mut op = StructuredOp::default();
+        let i = op.axis(DimExtent::Static(rows), AxisKind::Parallel);
+        let c = op.axis(DimExtent::Static(5), AxisKind::Parallel);
+        let k = op.axis(DimExtent::Static(3), AxisKind::Reduction);
+        let d = op.axis(DimExtent::Static(columns), AxisKind::Reduction);
         let body = &mut op.body;
         let (zero, one, size) = (body.i64(0), body.i64(1), body.i64(rows as i64));
         let row = body.op(Op::Add, &[i, k]);
@@ -188,39 +189,39 @@ impl Maker {
         let above = body.op(Op::SLe, &[zero, row]);
         let below = body.op(Op::SLt, &[row, size]);
         let inside = body.op(Op::LogAnd, &[above, below]);
-        let a = body.element(value, Scalar::I32, &[row, d]);
-        let nothing = body.literal(Literal::i32(0));
+        let a = body.element(value, ScalarType::I32, &[row, d]);
+        let nothing = body.literal(ScalarLiteral::i32(0));
         let a = body.op(Op::Cond, &[inside, a, nothing]);
         let other = body.op(Op::Add, &[k, c]);
         let other = body.op(Op::SMod, &[other, size]);
-        let b = body.element(value, Scalar::I32, &[other, d]);
+        let b = body.element(value, ScalarType::I32, &[other, d]);
         let product = body.op(Op::Mul, &[a, b]);
-        let sums = op.fold(Reduction {
+        let sums = op.fold(TensorReduction {
             initial: vec![nothing],
             values: vec![product],
-            combiner: Combiner::of(Op::Add, Scalar::I32),
+            combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
         });
         op.give(sums[0]);
         self.b.structured(op)[0]
     }
 
-    fn concatenate(&mut self, value: Value) -> Value {
+    fn concatenate(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let Some((first, rest)) = sizes.split_first() else {
             return value;
         };
-        let shape: Vec<Dim> = std::iter::once(2 * first)
+        let shape: Vec<DimExtent> = std::iter::once(2 * first)
             .chain(rest.iter().copied())
-            .map(Dim::Static)
+            .map(DimExtent::Static)
             .collect();
-        let mut op = Structured::parallel(&shape);
+        let mut op = StructuredOp::parallel(&shape);
         let mut point = op.point();
         let body = &mut op.body;
         let limit = body.i64(*first as i64);
         let is_first = body.op(Op::SLt, &[point[0], limit]);
-        let one = body.element(value, Scalar::I32, &point);
+        let one = body.element(value, ScalarType::I32, &point);
         point[0] = body.op(Op::Sub, &[point[0], limit]);
-        let other = body.element(value, Scalar::I32, &point);
+        let other = body.element(value, ScalarType::I32, &point);
         let other = body.op(Op::Complement, &[other]);
         let chosen = body.op(Op::Cond, &[is_first, one, other]);
         op.give(chosen);
@@ -228,49 +229,49 @@ impl Maker {
     }
 
     /// Elements at positions that elements give.
-    fn gather(&mut self, value: Value) -> Value {
+    fn gather(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let shape = self.shape(value);
-        let mut op = Structured::parallel(&shape);
+        let mut op = StructuredOp::parallel(&shape);
         let point = op.point();
         let position = data_position(&mut op, value, &point, &sizes);
-        let element = op.body.element(value, Scalar::I32, &position);
+        let element = op.body.element(value, ScalarType::I32, &position);
         op.give(element);
         self.b.structured(op)[0]
     }
 
     /// Sums at positions that elements give; some are outside.
-    fn scatter(&mut self, value: Value) -> Value {
+    fn scatter(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let shape = self.shape(value);
-        let mut op = Structured::parallel(&shape);
+        let mut op = StructuredOp::parallel(&shape);
         let point = op.point();
         let wider: Vec<u64> = sizes.iter().map(|n| n + 1).collect();
         let indices = data_position(&mut op, value, &point, &wider);
-        let element = op.body.element(value, Scalar::I32, &point);
-        op.yields.push(Yield {
+        let element = op.body.element(value, ScalarType::I32, &point);
+        op.yields.push(StructuredYield {
             value: element,
-            destination: Destination::Scatter {
+            destination: YieldDestination::Scatter {
                 base: value,
                 indices,
-                combiner: Some(Combiner::of(Op::Add, Scalar::I32)),
+                combiner: Some(ScalarCombiner::of(Op::Add, ScalarType::I32)),
                 distinct: false,
             },
         });
         self.b.structured(op)[0]
     }
 
-    fn sort(&mut self, value: Value, pick: u8) -> Value {
+    fn sort(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         let rank = self.shape(value).len();
         if rank == 0 {
             return value;
         }
-        let mut comparator = Combiner::of(Op::SLt, Scalar::I32);
+        let mut comparator = ScalarCombiner::of(Op::SLt, ScalarType::I32);
         if pick.is_multiple_of(2) {
             // By the lowest bits alone, so that there are equal elements.
             comparator = by_low_bits();
         }
-        let sort = Sort {
+        let sort = TensorSort {
             operands: vec![value],
             dimension: usize::from(pick) % rank,
             is_stable: true,
@@ -280,21 +281,26 @@ impl Maker {
     }
 }
 
-fn by_low_bits() -> Combiner {
-    let mut body = spirula_tensor::ir::Body::default();
-    let mask = body.literal(Literal::i32(3));
+fn by_low_bits() -> ScalarCombiner {
+    let mut body = spirula_tensor::ir::NodeGraph::default();
+    let mask = body.literal(ScalarLiteral::i32(3));
     let low = [0, 1].map(|at| {
-        let argument = body.argument(at, Scalar::I32);
+        let argument = body.argument(at, ScalarType::I32);
         body.op(Op::And, &[argument, mask])
     });
     let results = vec![body.op(Op::SLt, &low)];
-    Combiner { body, results }
+    ScalarCombiner { body, results }
 }
 
 /// A position below some sizes, from an element.
-fn data_position(op: &mut Structured, value: Value, point: &[Node], sizes: &[u64]) -> Vec<Node> {
-    let element = op.body.element(value, Scalar::I32, point);
-    let wide = op.body.convert(Op::ZExt, Scalar::I64, element);
+fn data_position(
+    op: &mut StructuredOp,
+    value: TensorValue,
+    point: &[ScalarNode],
+    sizes: &[u64],
+) -> Vec<ScalarNode> {
+    let element = op.body.element(value, ScalarType::I32, point);
+    let wide = op.body.convert(Op::ZExt, ScalarType::I64, element);
     let by = sizes.iter().map(|size| {
         let size = op.body.i64((*size).max(1) as i64);
         op.body.op(Op::UMod, &[wide, size])
@@ -311,7 +317,7 @@ proptest! {
         steps in prop::collection::vec((any::<u8>(), any::<u8>()), 1..14),
         last in any::<u8>(),
     ) {
-        let mut maker = Maker::new(&shapes);
+        let mut maker = RandomTensorBuilder::new(&shapes);
         for (kind, pick) in steps {
             maker.step(kind, pick);
         }
@@ -324,8 +330,8 @@ proptest! {
         let expected = meaning(&function, &arguments);
         let text = spirula_tensor::print(&function);
         // Vectors where there is only little to do.
-        let eager = Profile { busy: 1, flat: 2, subgroup: 8, ..Profile::GPU };
-        for profile in [Profile::CPU, Profile::GPU, eager] {
+        let eager = ScheduleProfile { busy: 1, flat: 2, subgroup: 8, ..ScheduleProfile::GPU };
+        for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU, eager] {
             let results = run(function.clone(), profile, &arguments);
             prop_assert_eq!(&results, &expected, "{:?}\n{}", profile, text);
         }
@@ -338,15 +344,15 @@ const LONGEST: usize = 1 << 20;
 /// Rounds of a sort are joined, but not so many that what they do doubles with each.
 #[test]
 fn rounds_of_sorts_do_not_double() {
-    let mut maker = Maker::new(&[vec![15], vec![16, 15]]);
+    let mut maker = RandomTensorBuilder::new(&[vec![15], vec![16, 15]]);
     for (kind, pick) in [(7, 123), (13, 68), (1, 34), (4, 186), (11, 123)] {
         maker.step(kind, pick);
     }
     let newest = maker.values[maker.values.len() - 1];
     maker.b.result(newest, false);
     let function = maker.b.finish();
-    for profile in [Profile::CPU, Profile::GPU] {
-        let tuning = Tuning::default();
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
+        let tuning = DispatchTuning::default();
         let program = compile(function.clone(), profile, &tuning, &mut |_, _| {});
         let text = spirula_kernel::print(&program.expect("the function compiles"));
         assert!(text.len() < LONGEST, "{} bytes", text.len());

@@ -3,43 +3,48 @@
 use crate::common::{
     SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, run, stage,
 };
-use spirula_program::{Literal, Op, Scalar};
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{
-    Body, Combiner, Destination, Function, Node, Reduction, Structured, Value, Yield,
+    NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield, TensorFunction,
+    TensorReduction, TensorValue, YieldDestination,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile};
 
 /// A device where a workgroup that waits for another may wait for ever.
-const WAITING_FOR_NOBODY: Profile = Profile {
+const WAITING_FOR_NOBODY: ScheduleProfile = ScheduleProfile {
     look_back: false,
     ..SHUFFLING
 };
 
 /// How a function scans.
 #[derive(Clone, Copy)]
-struct Scan {
+struct TensorScanCase {
     axis: usize,
     is_reverse: bool,
 }
 
 /// Adds what an array and its squares add up to, from 7, to a function's results.
-fn sums(b: &mut Builder, x: Value, scan: Scan) -> Value {
+fn sums(b: &mut TensorBuilder, x: TensorValue, scan: TensorScanCase) -> TensorValue {
     let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
     let (mut op, position) = space(b, x, scan);
-    let value = op.body.element(squares, Scalar::I32, &position);
-    let seven = op.body.literal(Literal::i32(7));
-    let folded = op.fold(Reduction {
+    let value = op.body.element(squares, ScalarType::I32, &position);
+    let seven = op.body.literal(ScalarLiteral::i32(7));
+    let folded = op.fold(TensorReduction {
         initial: vec![seven],
         values: vec![value],
-        combiner: Combiner::of(Op::Add, Scalar::I32),
+        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
     });
     given(b, op, x, &position, &folded)[0]
 }
 
 /// The space over an array, and the position that each point reads and writes.
-fn space(b: &Builder, x: Value, scan: Scan) -> (Structured, Vec<Node>) {
-    let mut op = Structured::default();
+fn space(
+    b: &TensorBuilder,
+    x: TensorValue,
+    scan: TensorScanCase,
+) -> (StructuredOp, Vec<ScalarNode>) {
+    let mut op = StructuredOp::default();
     let shape = &b.ty(x).shape;
     let mut position = op.reduced_position(shape, &[scan.axis]);
     if scan.is_reverse {
@@ -51,16 +56,16 @@ fn space(b: &Builder, x: Value, scan: Scan) -> (Structured, Vec<Node>) {
 }
 
 fn given(
-    b: &mut Builder,
-    mut op: Structured,
-    x: Value,
-    position: &[Node],
-    nodes: &[Node],
-) -> Vec<Value> {
+    b: &mut TensorBuilder,
+    mut op: StructuredOp,
+    x: TensorValue,
+    position: &[ScalarNode],
+    nodes: &[ScalarNode],
+) -> Vec<TensorValue> {
     for value in nodes {
-        op.yields.push(Yield {
+        op.yields.push(StructuredYield {
             value: *value,
-            destination: Destination::Prefix {
+            destination: YieldDestination::Prefix {
                 indices: position.to_vec(),
                 shape: b.ty(x).shape.clone(),
             },
@@ -70,28 +75,28 @@ fn given(
 }
 
 /// The last number that is not a multiple of 3 so far, and how many there were: the order counts.
-fn last_and_count() -> Combiner {
-    let mut body = Body::default();
-    let [a, m, b, n] = [0, 1, 2, 3].map(|at| body.argument(at, Scalar::I32));
-    let zero = body.literal(Literal::i32(0));
+fn last_and_count() -> ScalarCombiner {
+    let mut body = NodeGraph::default();
+    let [a, m, b, n] = [0, 1, 2, 3].map(|at| body.argument(at, ScalarType::I32));
+    let zero = body.literal(ScalarLiteral::i32(0));
     let is_none = body.op(Op::Eq, &[n, zero]);
     let results = vec![
         body.op(Op::Cond, &[is_none, a, b]),
         body.op(Op::Add, &[m, n]),
     ];
-    Combiner { body, results }
+    ScalarCombiner { body, results }
 }
 
-fn last_of_some(b: &mut Builder, x: Value, scan: Scan) -> Vec<Value> {
+fn last_of_some(b: &mut TensorBuilder, x: TensorValue, scan: TensorScanCase) -> Vec<TensorValue> {
     let (mut op, position) = space(b, x, scan);
-    let value = op.body.element(x, Scalar::I32, &position);
-    let three = op.body.literal(Literal::i32(3));
+    let value = op.body.element(x, ScalarType::I32, &position);
+    let three = op.body.literal(ScalarLiteral::i32(3));
     let rest = op.body.op(Op::SMod, &[value, three]);
-    let zero = op.body.literal(Literal::i32(0));
+    let zero = op.body.literal(ScalarLiteral::i32(0));
     let is_some = op.body.op(Op::SLt, &[zero, rest]);
-    let one = op.body.convert(Op::FromBool, Scalar::I32, is_some);
+    let one = op.body.convert(Op::FromBool, ScalarType::I32, is_some);
     let kept = op.body.op(Op::Mul, &[value, one]);
-    let folded = op.fold(Reduction {
+    let folded = op.fold(TensorReduction {
         initial: vec![zero, zero],
         values: vec![kept, one],
         combiner: last_and_count(),
@@ -99,8 +104,8 @@ fn last_of_some(b: &mut Builder, x: Value, scan: Scan) -> Vec<Value> {
     given(b, op, x, &position, &folded)
 }
 
-fn scanned(shape: &[u64], scan: Scan) -> Function {
-    let mut b = Builder::new("main");
+fn scanned(shape: &[u64], scan: TensorScanCase) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, shape);
     let sums = sums(&mut b, x, scan);
     let twice = b.elementwise(&[sums], |body, e| body.op(Op::Add, &[e[0], e[0]]));
@@ -125,10 +130,10 @@ fn long_scans_are_split() {
     ];
     for (shape, axis, is_split) in cases {
         for is_reverse in [false, true] {
-            let function = scanned(shape, Scan { axis, is_reverse });
+            let function = scanned(shape, TensorScanCase { axis, is_reverse });
             let arguments = arguments(&[shape.to_vec()]);
             let expected = meaning(&function, &arguments);
-            for profile in [Profile::CPU, Profile::GPU] {
+            for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
                 let stages = stage(&function, profile, Some("scan"));
                 let count = stages.matches(" so far ").count();
                 assert_eq!(count > 3, is_split, "{stages}");
@@ -153,9 +158,9 @@ fn workgroups_scan_together() {
     ];
     for (shape, axis, dispatches, together) in cases {
         for is_reverse in [false, true] {
-            let mut b = Builder::new("main");
+            let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, shape);
-            let sums = sums(&mut b, x, Scan { axis, is_reverse });
+            let sums = sums(&mut b, x, TensorScanCase { axis, is_reverse });
             b.result(sums, false);
             let function = b.finish();
             let stage = dispatched(&function, &[shape.to_vec()], WAITING_FOR_NOBODY, dispatches);
@@ -178,14 +183,14 @@ fn workgroups_look_back() {
     ];
     for shape in shapes {
         for is_reverse in [false, true] {
-            let mut b = Builder::new("main");
+            let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, shape);
             let axis = shape.len() - 1;
-            let sums = sums(&mut b, x, Scan { axis, is_reverse });
+            let sums = sums(&mut b, x, TensorScanCase { axis, is_reverse });
             b.result(sums, false);
             let function = b.finish();
             for busy in [SHUFFLING.busy, 1] {
-                let profile = Profile { busy, ..SHUFFLING };
+                let profile = ScheduleProfile { busy, ..SHUFFLING };
                 let stage = only_dispatch(&function, &[shape.to_vec()], profile);
                 assert_eq!(stage.matches("schedule look-back(").count(), 1, "{stage}");
             }
@@ -196,9 +201,9 @@ fn workgroups_look_back() {
 /// Kernels have the numbers of their dispatches, also where memory is made ready for one: tuning goes by them.
 #[test]
 fn kernels_are_numbered_as_dispatches() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &[1 << 15]);
-    let scan = Scan {
+    let scan = TensorScanCase {
         axis: 0,
         is_reverse: false,
     };
@@ -207,7 +212,12 @@ fn kernels_are_numbered_as_dispatches() {
     b.result(twice, false);
     let function = b.finish();
     dispatched(&function, &[vec![1 << 15]], SHUFFLING, 2);
-    let program = compile(function, SHUFFLING, &Tuning::default(), &mut |_, _| {});
+    let program = compile(
+        function,
+        SHUFFLING,
+        &DispatchTuning::default(),
+        &mut |_, _| {},
+    );
     let kernels = program.expect("the function compiles").kernels;
     let uses: Vec<usize> = kernels.iter().map(|kernel| kernel.uses.len()).collect();
     assert_eq!(uses, [3, 3, 1, 1]);
@@ -217,34 +227,34 @@ fn kernels_are_numbered_as_dispatches() {
 #[test]
 fn numbers_of_any_width_are_handed_over() {
     let cases = [
-        (Scalar::I8, Op::Add, Op::SExt, Op::SExt),
-        (Scalar::I16, Op::Add, Op::SExt, Op::SExt),
-        (Scalar::I64, Op::Add, Op::SExt, Op::SExt),
-        (Scalar::F16, Op::FMax, Op::SToF, Op::FToS),
-        (Scalar::F64, Op::FAdd, Op::SToF, Op::FToS),
+        (ScalarType::I8, Op::Add, Op::SExt, Op::SExt),
+        (ScalarType::I16, Op::Add, Op::SExt, Op::SExt),
+        (ScalarType::I64, Op::Add, Op::SExt, Op::SExt),
+        (ScalarType::F16, Op::FMax, Op::SToF, Op::FToS),
+        (ScalarType::F64, Op::FAdd, Op::SToF, Op::FToS),
     ];
     for (ty, op, to, from) in cases {
         for shape in [[2, 40_004], [40, 300]] {
-            let mut b = Builder::new("main");
+            let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, &shape);
-            let scan = Scan {
+            let scan = TensorScanCase {
                 axis: 1,
                 is_reverse: false,
             };
             let (mut space, position) = space(&b, x, scan);
-            let value = space.body.element(x, Scalar::I32, &position);
-            let three = space.body.literal(Literal::i32(3));
+            let value = space.body.element(x, ScalarType::I32, &position);
+            let three = space.body.literal(ScalarLiteral::i32(3));
             let value = space.body.op(Op::AShr, &[value, three]);
             let value = space.body.convert(to, ty, value);
-            let combiner = Combiner::of(op, ty);
+            let combiner = ScalarCombiner::of(op, ty);
             let neutral = combiner.neutral(ty).expect("it has one");
             let initial = vec![space.body.literal(neutral)];
-            let folded = space.fold(Reduction {
+            let folded = space.fold(TensorReduction {
                 initial,
                 values: vec![value],
                 combiner,
             });
-            let back = space.body.convert(from, Scalar::I32, folded[0]);
+            let back = space.body.convert(from, ScalarType::I32, folded[0]);
             let result = given(&mut b, space, x, &position, &[back])[0];
             b.result(result, false);
             let stage = only_dispatch(&b.finish(), &[shape.to_vec()], SHUFFLING);
@@ -263,28 +273,28 @@ fn numbers_of_any_width_are_handed_over() {
 #[test]
 fn producers_are_fused() {
     let shape = [5, 40];
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
     let y = parameter(&mut b, &[40]);
     let dims = b.ty(x).shape.clone();
     let rows = b.moved(y, &dims, |_, at| vec![at[1]]);
     let products = b.elementwise(&[x, rows], |body, e| body.op(Op::Mul, e));
-    let scan = Scan {
+    let scan = TensorScanCase {
         axis: 1,
         is_reverse: false,
     };
     let (mut op, position) = space(&b, x, scan);
-    let value = op.body.element(products, Scalar::I32, &position);
-    let zero = op.body.literal(Literal::i32(0));
-    let folded = op.fold(Reduction {
+    let value = op.body.element(products, ScalarType::I32, &position);
+    let zero = op.body.literal(ScalarLiteral::i32(0));
+    let folded = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(Op::Add, Scalar::I32),
+        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
     });
     let result = given(&mut b, op, x, &position, &folded)[0];
     b.result(result, false);
     let function = b.finish();
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &[shape.to_vec(), vec![40]], profile);
     }
 }

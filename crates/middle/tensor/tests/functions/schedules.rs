@@ -3,28 +3,29 @@
 use crate::common::{
     SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, product, run, stage,
 };
-use spirula_program::{Literal, Op, Scalar};
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{
-    AxisKind, Combiner, Dim, Function, Reduction, Structured, TensorType, Value,
+    AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorFunction,
+    TensorReduction, TensorValue,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile};
 
 /// Folds that are long enough to be split: whole ones and ones with a few results, by an operator
 /// that begins elsewhere than at its neutral element, and by a function of two accumulators.
 #[test]
 fn long_folds_are_split() {
     let shape = [3, 20_011];
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
     let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
-    let seven = b.splat(Literal::i32(7), &[]);
-    let add = Combiner::of(Op::Add, Scalar::I32);
+    let seven = b.splat(ScalarLiteral::i32(7), &[]);
+    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
     let sum = b.reduce(&[squares], &[seven], &[0, 1], add.clone())[0];
     let sums = b.reduce(&[squares], &[seven], &[1], add)[0];
     let twice = b.elementwise(&[sums], |body, e| body.op(Op::Add, &[e[0], e[0]]));
     let places = places(&mut b, &shape);
-    let [least, most] = [i32::MIN, i32::MAX].map(|n| b.splat(Literal::i32(n), &[]));
+    let [least, most] = [i32::MIN, i32::MAX].map(|n| b.splat(ScalarLiteral::i32(n), &[]));
     let largest = b.reduce(&[x, places], &[least, most], &[1], largest_first());
     for value in [sum, twice, largest[0], largest[1]] {
         b.result(value, false);
@@ -32,7 +33,7 @@ fn long_folds_are_split() {
     let function = b.finish();
     let arguments = arguments(&[shape.to_vec()]);
     let expected = meaning(&function, &arguments);
-    for profile in [Profile::CPU, Profile::GPU, SHUFFLING] {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU, SHUFFLING] {
         let stages = stage(&function, profile, Some("split"));
         assert!(
             stages.matches("fold").count() > 6,
@@ -53,18 +54,18 @@ fn columns_are_folded_side_by_side() {
         ([20, 20_000], 1, "cooperative"),
     ];
     for (shape, axis, strategy) in cases {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &shape);
-        let zero = b.splat(Literal::i32(0), &[]);
-        let add = Combiner::of(Op::Add, Scalar::I32);
+        let zero = b.splat(ScalarLiteral::i32(0), &[]);
+        let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
         let sums = b.reduce(&[x], &[zero], &[axis], add)[0];
         b.result(sums, false);
         let function = b.finish();
-        let stages = stage(&function, Profile::CPU, Some("distribute"));
+        let stages = stage(&function, ScheduleProfile::CPU, Some("distribute"));
         assert!(stages.contains(&format!("schedule {strategy}")), "{stages}");
         let arguments = arguments(&[shape.to_vec()]);
         let expected = meaning(&function, &arguments);
-        assert_eq!(run(function, Profile::CPU, &arguments), expected);
+        assert_eq!(run(function, ScheduleProfile::CPU, &arguments), expected);
     }
 }
 
@@ -72,11 +73,11 @@ fn columns_are_folded_side_by_side() {
 #[test]
 fn columns_are_folded_in_chunks() {
     for (shape, axes) in [(vec![5000, 300], vec![0]), (vec![700, 40, 64], vec![0, 1])] {
-        for profile in [Profile::CPU, Profile::GPU] {
-            let mut b = Builder::new("main");
+        for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
+            let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, &shape);
-            let seven = b.splat(Literal::i32(7), &[]);
-            let add = Combiner::of(Op::Add, Scalar::I32);
+            let seven = b.splat(ScalarLiteral::i32(7), &[]);
+            let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
             let sums = b.reduce(&[x], &[seven], &axes, add)[0];
             b.result(sums, false);
             let function = b.finish();
@@ -93,20 +94,20 @@ fn columns_are_folded_in_chunks() {
 /// memory with one barrier.
 #[test]
 fn subgroups_fold_by_shuffles() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let shape = [9, 4096];
     let x = parameter(&mut b, &shape);
-    let zero = b.splat(Literal::i32(0), &[]);
-    let add = Combiner::of(Op::Add, Scalar::I32);
+    let zero = b.splat(ScalarLiteral::i32(0), &[]);
+    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
     let sums = b.reduce(&[x], &[zero], &[1], add)[0];
     b.result(sums, false);
     let function = b.finish();
-    let profile = Profile {
+    let profile = ScheduleProfile {
         fold: 32,
         chunks: 8,
         ..SHUFFLING
     };
-    let tuning = Tuning::default();
+    let tuning = DispatchTuning::default();
     let program = compile(function.clone(), profile, &tuning, &mut |_, _| {});
     let text = spirula_kernel::print(&program.expect("the function compiles"));
     let count = |what: &str| text.matches(what).count();
@@ -132,34 +133,44 @@ fn short_rows_are_folded_by_subgroups() {
         (&[33, 20, 9], &[1, 2]),
     ];
     for (shape, axes) in cases {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, shape);
-        let seven = b.splat(Literal::i32(7), &[]);
-        let add = Combiner::of(Op::Add, Scalar::I32);
+        let seven = b.splat(ScalarLiteral::i32(7), &[]);
+        let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
         let sums = b.reduce(&[x], &[seven], axes, add)[0];
         b.result(sums, false);
         let function = b.finish();
-        let profile = Profile {
+        let profile = ScheduleProfile {
             flat: 32,
             chunks: 8,
             ..SHUFFLING
         };
         let stage = dispatched(&function, &[shape.to_vec()], profile, 1);
         assert!(stage.contains("schedule subgroups("), "{stage}");
-        let program = compile(function, profile, &Tuning::default(), &mut |_, _| {});
+        let program = compile(
+            function,
+            profile,
+            &DispatchTuning::default(),
+            &mut |_, _| {},
+        );
         let text = spirula_kernel::print(&program.expect("the function compiles"));
         assert_eq!(text.matches("barrier").count(), 0, "{text}");
     }
 }
 
 /// Rows that are folded twice along an axis, the second time with what the first fold gave, and written.
-fn folded_twice(shape: [u64; 2], axis: usize) -> Function {
-    let mut b = Builder::new("main");
+fn folded_twice(shape: [u64; 2], axis: usize) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
-    let least = b.splat(Literal::i32(i32::MIN), &[]);
-    let most = b.reduce(&[x], &[least], &[axis], Combiner::of(Op::SMax, Scalar::I32))[0];
-    let sizes = shape.map(Dim::Static);
-    let along = |b: &mut Builder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
+    let least = b.splat(ScalarLiteral::i32(i32::MIN), &[]);
+    let most = b.reduce(
+        &[x],
+        &[least],
+        &[axis],
+        ScalarCombiner::of(Op::SMax, ScalarType::I32),
+    )[0];
+    let sizes = shape.map(DimExtent::Static);
+    let along = |b: &mut TensorBuilder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
     let most = along(&mut b, most);
     // Costly, so that it is not computed again for its own sake.
     let scaled = b.elementwise(&[x, most], |body, e| {
@@ -167,8 +178,8 @@ fn folded_twice(shape: [u64; 2], axis: usize) -> Function {
         let first = body.op(Op::SQuotSafe, &[e[1], difference]);
         body.op(Op::SQuotSafe, &[first, e[0]])
     });
-    let zero = b.splat(Literal::i32(0), &[]);
-    let add = Combiner::of(Op::Add, Scalar::I32);
+    let zero = b.splat(ScalarLiteral::i32(0), &[]);
+    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
     let sum = b.reduce(&[scaled], &[zero], &[axis], add)[0];
     let sum = along(&mut b, sum);
     let result = b.elementwise(&[scaled, sum], |body, e| body.op(Op::Xor, e));
@@ -191,9 +202,9 @@ fn rows_are_one_dispatch() {
         let function = folded_twice(shape, axis);
         let arguments = arguments(&[shape.to_vec()]);
         let expected = meaning(&function, &arguments);
-        let stages = stage(&function, Profile::GPU, Some("distribute"));
+        let stages = stage(&function, ScheduleProfile::GPU, Some("distribute"));
         assert_eq!(stages.matches("dispatch @").count(), 1, "{stages}");
-        for profile in [Profile::CPU, Profile::GPU, SHUFFLING] {
+        for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU, SHUFFLING] {
             assert_eq!(run(function.clone(), profile, &arguments), expected);
         }
     }
@@ -214,14 +225,19 @@ fn short_rows_that_are_written_are_folded_by_subgroups() {
     ];
     for (shape, axis) in shapes {
         let function = folded_twice(shape, axis);
-        let profile = Profile {
+        let profile = ScheduleProfile {
             flat: 32,
             chunks: 8,
             ..SHUFFLING
         };
         let stage = dispatched(&function, &[shape.to_vec()], profile, 1);
         assert!(stage.contains("schedule subgroup-rows("), "{stage}");
-        let program = compile(function, profile, &Tuning::default(), &mut |_, _| {});
+        let program = compile(
+            function,
+            profile,
+            &DispatchTuning::default(),
+            &mut |_, _| {},
+        );
         let text = spirula_kernel::print(&program.expect("the function compiles"));
         assert_eq!(text.matches("barrier").count(), 0, "{text}");
     }
@@ -239,9 +255,12 @@ fn transpositions_are_tiled() {
         (&[2, 17, 3, 35], &[3, 2, 0, 1]),
     ];
     for (sizes, order) in orders {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, sizes);
-        let shape: Vec<Dim> = order.iter().map(|at| Dim::Static(sizes[*at])).collect();
+        let shape: Vec<DimExtent> = order
+            .iter()
+            .map(|at| DimExtent::Static(sizes[*at]))
+            .collect();
         let turned = b.moved(x, &shape, |_, point| {
             let mut position = point.to_vec();
             for (to, from) in order.iter().enumerate() {
@@ -251,9 +270,9 @@ fn transpositions_are_tiled() {
         });
         let result = b.elementwise(&[turned], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
         b.result(result, false);
-        let profile = Profile {
+        let profile = ScheduleProfile {
             busy: 1,
-            ..Profile::GPU
+            ..ScheduleProfile::GPU
         };
         let stage = only_dispatch(&b.finish(), &[sizes.to_vec()], profile);
         assert!(stage.contains("schedule turned"), "{stage}");
@@ -264,18 +283,18 @@ fn transpositions_are_tiled() {
 #[test]
 fn tiles_are_grouped() {
     for [m, n, k] in [[160, 96, 16], [176, 70, 9], [31, 200, 12]] {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &[m, k]);
         let y = parameter(&mut b, &[k, n]);
         let result = product(&mut b, x, y, false);
         b.result(result, false);
         let function = b.finish();
         for group in [1, 4, 8] {
-            let profile = Profile {
+            let profile = ScheduleProfile {
                 busy: 1,
                 points: 1,
                 group,
-                ..Profile::GPU
+                ..ScheduleProfile::GPU
             };
             let stage = only_dispatch(&function, &[vec![m, k], vec![k, n]], profile);
             assert!(stage.contains(&format!("group={group}")), "{stage}");
@@ -284,19 +303,19 @@ fn tiles_are_grouped() {
 }
 
 /// The number of each element within its row.
-fn places(b: &mut Builder, shape: &[u64]) -> Value {
-    let shape: Vec<Dim> = shape.iter().map(|n| Dim::Static(*n)).collect();
-    let mut op = Structured::parallel(&shape);
+fn places(b: &mut TensorBuilder, shape: &[u64]) -> TensorValue {
+    let shape: Vec<DimExtent> = shape.iter().map(|n| DimExtent::Static(*n)).collect();
+    let mut op = StructuredOp::parallel(&shape);
     let point = op.point();
-    let place = op.body.convert(Op::SExt, Scalar::I32, point[1]);
+    let place = op.body.convert(Op::SExt, ScalarType::I32, point[1]);
     op.give(place);
     b.structured(op)[0]
 }
 
 /// The largest value and the first of its places.
-fn largest_first() -> Combiner {
-    let mut body = spirula_tensor::ir::Body::default();
-    let [a, i, b, j] = [0, 1, 2, 3].map(|n| body.argument(n, Scalar::I32));
+fn largest_first() -> ScalarCombiner {
+    let mut body = spirula_tensor::ir::NodeGraph::default();
+    let [a, i, b, j] = [0, 1, 2, 3].map(|n| body.argument(n, ScalarType::I32));
     let is_less = body.op(Op::SLt, &[a, b]);
     let is_equal = body.op(Op::Eq, &[a, b]);
     let is_later = body.op(Op::SLt, &[j, i]);
@@ -306,7 +325,7 @@ fn largest_first() -> Combiner {
         body.op(Op::Cond, &[take, b, a]),
         body.op(Op::Cond, &[take, j, i]),
     ];
-    Combiner { body, results }
+    ScalarCombiner { body, results }
 }
 
 /// On processors factors of whole tiles stay where they are, so that nobody waits, whatever the sizes;
@@ -322,7 +341,7 @@ fn plain_factors_stay_where_they_are() {
     ];
     for (rows, length, columns, is_direct) in sizes {
         for is_turned in [false, true] {
-            let mut b = Builder::new("main");
+            let mut b = TensorBuilder::new("main");
             let second = match is_turned {
                 true => [columns, length],
                 false => [length, columns],
@@ -334,10 +353,14 @@ fn plain_factors_stay_where_they_are() {
             let function = b.finish();
             let arguments = arguments(&[vec![rows, length], second.to_vec()]);
             let expected = meaning(&function, &arguments);
-            let stages = stage(&function, Profile::CPU, Some("promote"));
+            let stages = stage(&function, ScheduleProfile::CPU, Some("promote"));
             let name = format!("{rows} x {length} x {columns}:\n{stages}");
             assert_eq!(!stages.contains("barrier"), is_direct, "{name}");
-            assert_eq!(run(function, Profile::CPU, &arguments), expected, "{name}");
+            assert_eq!(
+                run(function, ScheduleProfile::CPU, &arguments),
+                expected,
+                "{name}"
+            );
         }
     }
 }
@@ -347,32 +370,32 @@ fn plain_factors_stay_where_they_are() {
 fn vector_by_matrix(
     [batches, length, columns]: [u64; 3],
     is_turned: bool,
-) -> (Function, Vec<Vec<u64>>) {
-    let mut b = Builder::new("main");
+) -> (TensorFunction, Vec<Vec<u64>>) {
+    let mut b = TensorBuilder::new("main");
     let matrix = match is_turned {
         true => vec![batches, columns, length],
         false => vec![batches, length, columns],
     };
     let shapes = vec![vec![batches, length], matrix, vec![columns]];
     let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
-    let mut op = Structured::parallel(&[Dim::Static(batches), Dim::Static(columns)]);
+    let mut op = StructuredOp::parallel(&[DimExtent::Static(batches), DimExtent::Static(columns)]);
     let point = op.point();
-    let step = op.axis(Dim::Static(length), AxisKind::Reduction);
+    let step = op.axis(DimExtent::Static(length), AxisKind::Reduction);
     let position = match is_turned {
         true => [point[0], point[1], step],
         false => [point[0], step, point[1]],
     };
     let body = &mut op.body;
-    let left = body.element(x, Scalar::I32, &[point[0], step]);
-    let right = body.element(y, Scalar::I32, &position);
+    let left = body.element(x, ScalarType::I32, &[point[0], step]);
+    let right = body.element(y, ScalarType::I32, &position);
     let term = body.op(Op::Mul, &[left, right]);
-    let initial = vec![body.literal(Literal::i32(3))];
-    let sum = op.fold(Reduction {
+    let initial = vec![body.literal(ScalarLiteral::i32(3))];
+    let sum = op.fold(TensorReduction {
         initial,
         values: vec![term],
-        combiner: Combiner::of(Op::Add, Scalar::I32),
+        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
     });
-    let added = op.body.element(z, Scalar::I32, &[point[1]]);
+    let added = op.body.element(z, ScalarType::I32, &[point[1]]);
     let sum = op.body.op(Op::Sub, &[sum[0], added]);
     op.give(sum);
     let result = b.structured(op)[0];
@@ -395,7 +418,7 @@ fn matrices_stay_where_they_are_for_vectors() {
         ([2, 516, 608], 152, true),
     ] {
         let (function, shapes) = vector_by_matrix(sizes, false);
-        let stages = only_dispatch(&function, &shapes, Profile::CPU);
+        let stages = only_dispatch(&function, &shapes, ScheduleProfile::CPU);
         assert!(!stages.contains("barrier"), "{stages}");
         assert_eq!(stages.contains("recall"), is_kept, "{stages}");
         let is_wide = stages.contains(&format!("* {tile} + "));
@@ -416,9 +439,9 @@ fn rows_of_matrices_are_folded_together_for_vectors() {
         ([1, 24, 300], false),
     ] {
         let (function, shapes) = vector_by_matrix(sizes, true);
-        let stages = only_dispatch(&function, &shapes, Profile::CPU);
+        let stages = only_dispatch(&function, &shapes, ScheduleProfile::CPU);
         assert_eq!(stages.contains("schedule across"), is_together, "{stages}");
-        only_dispatch(&function, &shapes, Profile::GPU);
+        only_dispatch(&function, &shapes, ScheduleProfile::GPU);
     }
 }
 
@@ -434,20 +457,30 @@ fn rows_are_folded_together() {
         ([20, 20_000], 1, false),
         ([64, 300], 0, false),
     ] {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &shape);
-        let zero = b.splat(Literal::i32(5), &[]);
-        let sums = b.reduce(&[x], &[zero], &[axis], Combiner::of(Op::Add, Scalar::I32))[0];
-        let most = b.reduce(&[x], &[zero], &[axis], Combiner::of(Op::SMax, Scalar::I32))[0];
+        let zero = b.splat(ScalarLiteral::i32(5), &[]);
+        let sums = b.reduce(
+            &[x],
+            &[zero],
+            &[axis],
+            ScalarCombiner::of(Op::Add, ScalarType::I32),
+        )[0];
+        let most = b.reduce(
+            &[x],
+            &[zero],
+            &[axis],
+            ScalarCombiner::of(Op::SMax, ScalarType::I32),
+        )[0];
         let result = b.elementwise(&[sums, most], |body, e| body.op(Op::Sub, e));
         b.result(sums, false);
         b.result(result, false);
         let function = b.finish();
         let shapes = [shape.to_vec()];
         let arguments = arguments(&shapes);
-        let stages = stage(&function, Profile::CPU, Some("promote"));
+        let stages = stage(&function, ScheduleProfile::CPU, Some("promote"));
         assert_eq!(stages.contains("schedule across"), is_together, "{stages}");
-        let found = run(function.clone(), Profile::CPU, &arguments);
+        let found = run(function.clone(), ScheduleProfile::CPU, &arguments);
         assert!(found == meaning(&function, &arguments), "{stages}");
     }
 }
@@ -455,11 +488,11 @@ fn rows_are_folded_together() {
 /// Convolutions read what is outside as zeros without the workgroup's memory, along several folded axes.
 #[test]
 fn convolutions_stay_where_they_are() {
-    let mut b = Builder::new("main");
+    let mut b = TensorBuilder::new("main");
     let [x, y] = [&[21, 6][..], &[3, 6, 16]].map(|shape| parameter(&mut b, shape));
-    let mut op = Structured::parallel(&[Dim::Static(21), Dim::Static(16)]);
+    let mut op = StructuredOp::parallel(&[DimExtent::Static(21), DimExtent::Static(16)]);
     let point = op.point();
-    let [tap, feature] = [3, 6].map(|size| op.axis(Dim::Static(size), AxisKind::Reduction));
+    let [tap, feature] = [3, 6].map(|size| op.axis(DimExtent::Static(size), AxisKind::Reduction));
     let body = &mut op.body;
     let [zero, one, size] = [0, 1, 21].map(|n| body.i64(n));
     let at = body.op(Op::Add, &[point[0], tap]);
@@ -467,21 +500,21 @@ fn convolutions_stay_where_they_are() {
     let inside = [[zero, at], [at, size]];
     let inside = [body.op(Op::SLe, &inside[0]), body.op(Op::SLt, &inside[1])];
     let inside = body.op(Op::LogAnd, &inside);
-    let element = body.element(x, Scalar::I32, &[at, feature]);
-    let outside = body.literal(Literal::i32(0));
+    let element = body.element(x, ScalarType::I32, &[at, feature]);
+    let outside = body.literal(ScalarLiteral::i32(0));
     let left = body.op(Op::Cond, &[inside, element, outside]);
-    let right = body.element(y, Scalar::I32, &[tap, feature, point[1]]);
+    let right = body.element(y, ScalarType::I32, &[tap, feature, point[1]]);
     let value = body.op(Op::Mul, &[left, right]);
-    let sum = op.fold(Reduction {
+    let sum = op.fold(TensorReduction {
         initial: vec![outside],
         values: vec![value],
-        combiner: Combiner::of(Op::Add, Scalar::I32),
+        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];
     b.result(result, false);
     let shapes = [vec![21, 6], vec![3, 6, 16]];
-    let stage = only_dispatch(&b.finish(), &shapes, Profile::CPU);
+    let stage = only_dispatch(&b.finish(), &shapes, ScheduleProfile::CPU);
     assert!(!stage.contains("barrier"), "{stage}");
 }
 
@@ -489,62 +522,62 @@ fn convolutions_stay_where_they_are() {
 #[test]
 fn other_factors_are_stored() {
     for (size, count) in [(96, 3), (8, 1)] {
-        let mut b = Builder::new("main");
+        let mut b = TensorBuilder::new("main");
         let shapes = [[size, size]; 2].map(Vec::from);
         let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
         // As what reads it is: fusion is asked about neither.
-        let mut op = Structured::parallel(&[Dim::Static(size); 2]);
+        let mut op = StructuredOp::parallel(&[DimExtent::Static(size); 2]);
         let point = op.point();
-        let at = op.axis(Dim::Static(size), AxisKind::Reduction);
+        let at = op.axis(DimExtent::Static(size), AxisKind::Reduction);
         let body = &mut op.body;
-        let left = body.element(x, Scalar::I32, &[point[0], at]);
-        let seven = body.literal(Literal::i32(7));
+        let left = body.element(x, ScalarType::I32, &[point[0], at]);
+        let seven = body.literal(ScalarLiteral::i32(7));
         let left = body.op(Op::Xor, &[left, seven]);
-        let right = body.element(y, Scalar::I32, &[point[1], at]);
+        let right = body.element(y, ScalarType::I32, &[point[1], at]);
         let product = body.op(Op::Mul, &[left, right]);
-        let initial = vec![body.literal(Literal::i32(0))];
-        let sum = op.fold(Reduction {
+        let initial = vec![body.literal(ScalarLiteral::i32(0))];
+        let sum = op.fold(TensorReduction {
             initial,
             values: vec![product],
-            combiner: Combiner::of(Op::Add, Scalar::I32),
+            combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
         });
         op.give(sum[0]);
         let result = b.structured(op)[0];
         b.result(result, false);
         let function = b.finish();
-        dispatched(&function, &shapes, Profile::CPU, count);
-        let stage = stage(&function, Profile::CPU, Some("promote"));
+        dispatched(&function, &shapes, ScheduleProfile::CPU, count);
+        let stage = stage(&function, ScheduleProfile::CPU, Some("promote"));
         assert_eq!(stage.contains("barrier"), count == 1, "{stage}");
-        dispatched(&function, &shapes, Profile::GPU, 1);
+        dispatched(&function, &shapes, ScheduleProfile::GPU, 1);
     }
 }
 
 /// A sum of products of floats is one operator a round, where the profile asks for it.
 #[test]
 fn products_are_added_with_one_rounding() {
-    let mut b = Builder::new("main");
-    let float = TensorType::new(Scalar::F32, &[16, 16]);
+    let mut b = TensorBuilder::new("main");
+    let float = DenseTensorType::new(ScalarType::F32, &[16, 16]);
     let [x, y] = [(); 2].map(|()| b.parameter("x", float.clone(), false));
-    let mut op = Structured::parallel(&[Dim::Static(16); 2]);
+    let mut op = StructuredOp::parallel(&[DimExtent::Static(16); 2]);
     let point = op.point();
-    let at = op.axis(Dim::Static(16), AxisKind::Reduction);
-    let left = op.body.element(x, Scalar::F32, &[point[0], at]);
-    let right = op.body.element(y, Scalar::F32, &[at, point[1]]);
+    let at = op.axis(DimExtent::Static(16), AxisKind::Reduction);
+    let left = op.body.element(x, ScalarType::F32, &[point[0], at]);
+    let right = op.body.element(y, ScalarType::F32, &[at, point[1]]);
     let product = op.body.op(Op::FMul, &[left, right]);
-    let initial = vec![op.body.literal(Literal::new(Scalar::F32, 0))];
-    let sum = op.fold(Reduction {
+    let initial = vec![op.body.literal(ScalarLiteral::new(ScalarType::F32, 0))];
+    let sum = op.fold(TensorReduction {
         initial,
         values: vec![product],
-        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];
     b.result(result, false);
-    for (profile, is_one) in [(Profile::CPU, true), (Profile::GPU, false)] {
+    for (profile, is_one) in [(ScheduleProfile::CPU, true), (ScheduleProfile::GPU, false)] {
         let program = compile(
             b.function().clone(),
             profile,
-            &Tuning::default(),
+            &DispatchTuning::default(),
             &mut |_, _| {},
         );
         let text = spirula_kernel::print(&program.expect("the function compiles"));

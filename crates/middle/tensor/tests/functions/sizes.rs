@@ -1,31 +1,34 @@
 //! Sizes that are known only when a program runs: one program for all of them.
 
 use crate::common::{product, stage};
-use spirula_program::{Literal, Op, Program, RunError, Scalar, Session, Value as Data};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions, Error};
-use spirula_tensor::ir::{
-    Combiner, Constant, Destination, Dim, Function, Reduction, Shape, Sort, Structured, TensorType,
-    Value, Yield,
+use spirula_program::{
+    CompiledProgram, Op, ProgramError, ProgramSession, ProgramValue as Data, ScalarLiteral,
+    ScalarType,
 };
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile, evaluate};
+use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine, DeviceOptions};
+use spirula_tensor::ir::{
+    DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, StructuredYield, TensorConstant,
+    TensorFunction, TensorReduction, TensorShape, TensorSort, TensorValue, YieldDestination,
+};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile, evaluate};
 
-fn tensor(shape: &[u64], seed: u32) -> Constant {
+fn tensor(shape: &[u64], seed: u32) -> TensorConstant {
     let count = shape.iter().product::<u64>() as u32;
     let element = |at: u32| (at.wrapping_mul(2_654_435_761) ^ seed) >> 24;
-    Constant {
-        ty: TensorType::new(Scalar::I32, shape),
+    TensorConstant {
+        ty: DenseTensorType::new(ScalarType::I32, shape),
         bytes: (0..count)
             .flat_map(|at| element(at).to_le_bytes())
             .collect(),
     }
 }
 
-fn compiled(function: &Function, profile: Profile) -> Program {
+fn compiled(function: &TensorFunction, profile: ScheduleProfile) -> CompiledProgram {
     let program = compile(
         function.clone(),
         profile,
-        &Tuning::default(),
+        &DispatchTuning::default(),
         &mut |_, _| {},
     );
     let program = program.expect("the function compiles");
@@ -33,9 +36,13 @@ fn compiled(function: &Function, profile: Profile) -> Program {
     spirula_kernel::compile(&program).expect("the program compiles")
 }
 
-fn call(program: &Program, arguments: &[Constant]) -> Result<Vec<Data>, RunError<Error>> {
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
-    let mut session = Session::new(program, DeviceMachine::new(&mut device))?;
+fn call(
+    program: &CompiledProgram,
+    arguments: &[TensorConstant],
+) -> Result<Vec<Data>, ProgramError<DeviceError>> {
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let mut session = ProgramSession::new(program, DeviceMachine::new(&mut device))?;
     let inputs = arguments.iter().map(|constant| Data {
         element: constant.ty.element,
         unsigned: false,
@@ -47,8 +54,8 @@ fn call(program: &Program, arguments: &[Constant]) -> Result<Vec<Data>, RunError
 }
 
 /// Runs one program on arguments of several shapes; results are those of evaluation by definition.
-fn check(function: &Function, arguments: &[Vec<Constant>]) {
-    for profile in [Profile::CPU, Profile::GPU] {
+fn check(function: &TensorFunction, arguments: &[Vec<TensorConstant>]) {
+    for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         let program = compiled(function, profile);
         for arguments in arguments {
             let expected =
@@ -69,12 +76,14 @@ fn check(function: &Function, arguments: &[Vec<Constant>]) {
 }
 
 /// A function of a tensor with rows of unknown number and length, and of a tensor like it.
-fn with_rows(make: impl FnOnce(&mut Builder, [Value; 2], [Dim; 2])) -> Function {
-    let mut b = Builder::new("main");
-    let sizes = [b.size(), b.size()].map(Dim::Value);
-    let ty = TensorType {
-        element: Scalar::I32,
-        shape: Shape::from(sizes.to_vec()),
+fn with_rows(
+    make: impl FnOnce(&mut TensorBuilder, [TensorValue; 2], [DimExtent; 2]),
+) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
+    let sizes = [b.size(), b.size()].map(DimExtent::Value);
+    let ty = DenseTensorType {
+        element: ScalarType::I32,
+        shape: TensorShape::from(sizes.to_vec()),
     };
     let [x, y] = ["x", "y"].map(|name| b.parameter(name, ty.clone(), false));
     make(&mut b, [x, y], sizes);
@@ -83,7 +92,7 @@ fn with_rows(make: impl FnOnce(&mut Builder, [Value; 2], [Dim; 2])) -> Function 
 
 const SHAPES: [[u64; 2]; 6] = [[3, 4], [1, 1], [300, 7], [2, 2000], [0, 5], [5, 0]];
 
-fn pairs() -> Vec<Vec<Constant>> {
+fn pairs() -> Vec<Vec<TensorConstant>> {
     let pair = |shape: &[u64; 2]| vec![tensor(shape, 1), tensor(shape, 77)];
     SHAPES.iter().map(pair).collect()
 }
@@ -93,7 +102,7 @@ fn maps_and_transpositions() {
     let function = with_rows(|b, [x, y], [rows, columns]| {
         let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
         let turned = b.moved(sum, &[columns, rows], |_, at| vec![at[1], at[0]]);
-        let repeated = b.moved(turned, &[Dim::Static(3), columns, rows], |_, at| {
+        let repeated = b.moved(turned, &[DimExtent::Static(3), columns, rows], |_, at| {
             at[1..].to_vec()
         });
         b.result(sum, false);
@@ -105,8 +114,8 @@ fn maps_and_transpositions() {
 #[test]
 fn folds_and_what_follows() {
     let function = with_rows(|b, [x, y], [rows, columns]| {
-        let seven = b.splat(Literal::i32(7), &[]);
-        let add = Combiner::of(Op::Add, Scalar::I32);
+        let seven = b.splat(ScalarLiteral::i32(7), &[]);
+        let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
         let sums = b.reduce(&[x], &[seven], &[1], add.clone())[0];
         let all = b.reduce(&[y], &[seven], &[0, 1], add)[0];
         let along = b.moved(sums, &[rows, columns], |_, at| vec![at[0]]);
@@ -121,10 +130,10 @@ fn folds_and_what_follows() {
 fn products_and_sorts() {
     let function = with_rows(|b, [x, y], _| {
         let product = product(b, x, y, true);
-        let mut comparator = Combiner::of(Op::Add, Scalar::I32);
-        let [one, other] = [0, 1].map(|at| comparator.body.argument(at, Scalar::I32));
+        let mut comparator = ScalarCombiner::of(Op::Add, ScalarType::I32);
+        let [one, other] = [0, 1].map(|at| comparator.body.argument(at, ScalarType::I32));
         comparator.results = vec![comparator.body.op(Op::SLt, &[one, other])];
-        let sorted = b.sort(Sort {
+        let sorted = b.sort(TensorSort {
             operands: vec![x],
             dimension: 1,
             is_stable: true,
@@ -137,9 +146,9 @@ fn products_and_sorts() {
 }
 
 /// What elements add up to along a dimension, from 7.
-fn sums(b: &mut Builder, x: Value, axis: usize, is_reverse: bool) -> Value {
+fn sums(b: &mut TensorBuilder, x: TensorValue, axis: usize, is_reverse: bool) -> TensorValue {
     let shape = b.ty(x).shape.clone();
-    let mut op = Structured::default();
+    let mut op = StructuredOp::default();
     let mut position = op.reduced_position(&shape, &[axis]);
     if is_reverse {
         let size = op.body.size(shape[axis]);
@@ -147,16 +156,16 @@ fn sums(b: &mut Builder, x: Value, axis: usize, is_reverse: bool) -> Value {
         let last = op.body.op(Op::Sub, &[size, one]);
         position[axis] = op.body.op(Op::Sub, &[last, position[axis]]);
     }
-    let value = op.body.element(x, Scalar::I32, &position);
-    let seven = op.body.literal(Literal::i32(7));
-    let folded = op.fold(Reduction {
+    let value = op.body.element(x, ScalarType::I32, &position);
+    let seven = op.body.literal(ScalarLiteral::i32(7));
+    let folded = op.fold(TensorReduction {
         initial: vec![seven],
         values: vec![value],
-        combiner: Combiner::of(Op::Add, Scalar::I32),
+        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
     });
-    op.yields.push(Yield {
+    op.yields.push(StructuredYield {
         value: folded[0],
-        destination: Destination::Prefix {
+        destination: YieldDestination::Prefix {
             indices: position,
             shape,
         },
@@ -180,12 +189,12 @@ fn scans_of_rows_and_columns() {
 }
 
 /// The beginning of a function of a row whose length is known only when run.
-fn of_a_row() -> (Builder, Value) {
-    let mut b = Builder::new("main");
+fn of_a_row() -> (TensorBuilder, TensorValue) {
+    let mut b = TensorBuilder::new("main");
     let size = b.size();
-    let ty = TensorType {
-        element: Scalar::I32,
-        shape: Shape::from(vec![Dim::Value(size)]),
+    let ty = DenseTensorType {
+        element: ScalarType::I32,
+        shape: TensorShape::from(vec![DimExtent::Value(size)]),
     };
     let x = b.parameter("x", ty, false);
     (b, x)
@@ -199,13 +208,13 @@ fn long_scans_are_split() {
     let result = sums(&mut b, x, 0, false);
     b.result(result, false);
     let function = b.finish();
-    for (profile, count) in [(Profile::CPU, 3), (Profile::GPU, 7)] {
+    for (profile, count) in [(ScheduleProfile::CPU, 3), (ScheduleProfile::GPU, 7)] {
         let stage = stage(&function, profile, Some("scan"));
         assert_eq!(stage.matches("fold d").count(), count, "{stage}");
         let program = compiled(&function, profile);
         for length in [1 << 22, 100_003, 65, 64, 1, 0] {
-            let ones = Constant {
-                ty: TensorType::new(Scalar::I32, &[length]),
+            let ones = TensorConstant {
+                ty: DenseTensorType::new(ScalarType::I32, &[length]),
                 bytes: 1i32.to_le_bytes().repeat(length as usize),
             };
             let found = call(&program, &[ones]).unwrap_or_else(|e| panic!("{e}"));
@@ -219,12 +228,19 @@ fn long_scans_are_split() {
 #[test]
 fn sizes_that_elements_say() {
     let (mut b, x) = of_a_row();
-    let zero = b.splat(Literal::i32(0), &[]);
-    let most = b.reduce(&[x], &[zero], &[0], Combiner::of(Op::SMax, Scalar::I32))[0];
-    let count = b.elementwise(&[most], |body, e| body.convert(Op::SExt, Scalar::I64, e[0]));
-    let mut op = Structured::parallel(&[Dim::Value(count)]);
+    let zero = b.splat(ScalarLiteral::i32(0), &[]);
+    let most = b.reduce(
+        &[x],
+        &[zero],
+        &[0],
+        ScalarCombiner::of(Op::SMax, ScalarType::I32),
+    )[0];
+    let count = b.elementwise(&[most], |body, e| {
+        body.convert(Op::SExt, ScalarType::I64, e[0])
+    });
+    let mut op = StructuredOp::parallel(&[DimExtent::Value(count)]);
     let index = op.point()[0];
-    let index = op.body.convert(Op::SExt, Scalar::I32, index);
+    let index = op.body.convert(Op::SExt, ScalarType::I32, index);
     op.give(index);
     let counted = b.structured(op)[0];
     b.result(counted, false);
@@ -236,11 +252,11 @@ fn sizes_that_elements_say() {
 #[test]
 fn shapes_that_do_not_fit() {
     let function = with_rows(|b, [x, _], _| {
-        let shape = Shape::from(vec![Dim::Static(12)]);
+        let shape = TensorShape::from(vec![DimExtent::Static(12)]);
         let flat = b.reshape(x, shape);
         b.result(flat, false);
     });
-    let program = compiled(&function, Profile::CPU);
+    let program = compiled(&function, ScheduleProfile::CPU);
     let pair = |shape: &[u64]| vec![tensor(shape, 1), tensor(shape, 2)];
     assert!(call(&program, &pair(&[3, 4])).is_ok());
     let told = call(&program, &pair(&[3, 5])).expect_err("15 elements are not 12");
@@ -251,7 +267,7 @@ fn shapes_that_do_not_fit() {
         let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
         b.result(sum, false);
     });
-    let square = compiled(&function, Profile::CPU);
+    let square = compiled(&function, ScheduleProfile::CPU);
     assert!(call(&square, &pair(&[4, 4])).is_ok());
     let told = call(&square, &pair(&[4, 5])).expect_err("4 is not 5");
     let text = "dimensions have to be equal, not 4 and 5";
@@ -261,7 +277,7 @@ fn shapes_that_do_not_fit() {
         let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
         b.result(sum, false);
     });
-    let repeated = compiled(&function, Profile::CPU);
+    let repeated = compiled(&function, ScheduleProfile::CPU);
     for shape in [[1, 4], [4, 4]] {
         assert!(call(&repeated, &pair(&shape)).is_ok());
     }

@@ -1,25 +1,25 @@
 //! Long sorts.
 
 use crate::common::{arguments, meaning, parameter, run};
-use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::ir::{Combiner, Function, Sort};
-use spirula_tensor::schedule::{Profile, Tuning};
-use spirula_tensor::{Builder, compile};
+use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_tensor::ir::{ScalarCombiner, TensorFunction, TensorSort};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile};
 
 /// Sorts numbers by their lowest bits, perhaps with their squares.
-fn sorted(length: u64, has_squares: bool) -> Function {
-    let mut b = Builder::new("main");
+fn sorted(length: u64, has_squares: bool) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &[2, length]);
     let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
-    let mut comparator = Combiner::of(Op::Add, Scalar::I32);
+    let mut comparator = ScalarCombiner::of(Op::Add, ScalarType::I32);
     let body = &mut comparator.body;
-    let mask = body.literal(Literal::i32(63));
+    let mask = body.literal(ScalarLiteral::i32(63));
     let keys = [0, 1].map(|at| {
-        let number = body.argument(at, Scalar::I32);
+        let number = body.argument(at, ScalarType::I32);
         body.op(Op::And, &[number, mask])
     });
     comparator.results = vec![body.op(Op::SLt, &keys)];
-    let results = b.sort(Sort {
+    let results = b.sort(TensorSort {
         operands: match has_squares {
             true => vec![x, squares],
             false => vec![x],
@@ -41,7 +41,7 @@ fn networks_of_any_length_sort() {
         let function = sorted(length, true);
         let arguments = arguments(&[vec![2, length]]);
         let expected = meaning(&function, &arguments);
-        for profile in [Profile::CPU, Profile::GPU] {
+        for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
             let found = run(function.clone(), profile, &arguments);
             assert!(found == expected, "other results of {length}");
         }
@@ -53,8 +53,8 @@ fn networks_of_any_length_sort() {
 fn networks_sort_without_branches() {
     for length in [129, 256] {
         let function = sorted(length, false);
-        let tuning = Tuning::default();
-        let program = compile(function, Profile::CPU, &tuning, &mut |_, _| {});
+        let tuning = DispatchTuning::default();
+        let program = compile(function, ScheduleProfile::CPU, &tuning, &mut |_, _| {});
         let text = spirula_kernel::print(&program.expect("it compiles"));
         let lines = text.lines().filter(|line| line.contains("if "));
         // Only for the last invocations of a launch.

@@ -1,16 +1,16 @@
 //! Loads and stores of bundles.
 
 use super::WIDEST;
-use super::forms::{Form, Held, vector_of};
-use super::shape::{Shape, Slot};
-use super::widen::Widen;
+use super::forms::{LaneLayout, LaneValues, vector_of};
+use super::shape::{FrameSlot, LaneVariance};
+use super::widen::GangVectoriser;
 use crate::context::at;
 use cranelift_codegen::ir::{
     Endianness, FuncRef, Inst, InstBuilder, MemFlagsData, Opcode, Type, Value, types,
 };
 use smallvec::SmallVec;
 
-impl Widen<'_> {
+impl GangVectoriser<'_> {
     /// Flags of a vector access that stands for one of scalars.
     fn vector_flags(&self, inst: Inst) -> MemFlagsData {
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
@@ -28,7 +28,7 @@ impl Widen<'_> {
     pub fn load(&mut self, inst: Inst) -> bool {
         let address = self.old.dfg.inst_args(inst)[0];
         let result = self.old.dfg.first_result(inst);
-        let Form::Base(_) = self.form(address) else {
+        let LaneLayout::Base(_) = self.form(address) else {
             return false;
         };
         let stride = self.stride(address);
@@ -36,11 +36,11 @@ impl Widen<'_> {
         let ty = self.old.dfg.value_type(result);
         let base = self.get(address)[0];
         let form = self.form(result);
-        if let Form::Parts(vector) = form
+        if let LaneLayout::Parts(vector) = form
             && stride == i64::from(ty.bytes())
         {
             let flags = self.vector_flags(inst);
-            let parts: Held = (0..self.layout(form).0)
+            let parts: LaneValues = (0..self.layout(form).0)
                 .map(|n| {
                     let at = offset.wrapping_add(16 * n as i32);
                     self.builder.ins().load(vector, flags, base, at)
@@ -54,7 +54,7 @@ impl Widen<'_> {
         let Some(offsets) = lane_offsets(self.width(), offset, stride) else {
             return false;
         };
-        let lanes: Held = offsets
+        let lanes: LaneValues = offsets
             .iter()
             .map(|at| self.builder.ins().load(ty, flags, base, *at))
             .collect();
@@ -67,7 +67,7 @@ impl Widen<'_> {
     pub fn store(&mut self, inst: Inst) -> bool {
         let args = self.old.dfg.inst_args(inst);
         let (value, address) = (args[0], args[1]);
-        let Form::Base(_) = self.form(address) else {
+        let LaneLayout::Base(_) = self.form(address) else {
             return false;
         };
         let stride = self.stride(address);
@@ -148,7 +148,7 @@ impl Widen<'_> {
     }
 
     /// An access to what is kept over barriers.
-    pub fn kept(&mut self, inst: Inst, slot: Slot) {
+    pub fn kept(&mut self, inst: Inst, slot: FrameSlot) {
         let args = self.old.dfg.inst_args(inst);
         let is_load = self.opcode(inst) == Opcode::Load;
         let value = if is_load {
@@ -164,11 +164,11 @@ impl Widen<'_> {
         let first = slot.offset * self.width() as i32;
         let at = |n: usize| first + (n as u32 * each.bytes()) as i32;
         if is_load {
-            let held: Held = (0..count)
+            let held: LaneValues = (0..count)
                 .map(|n| self.builder.ins().load(each, flags, frame, at(n)))
                 .collect();
             match (form, slot.shape) {
-                (Form::Base(_), Shape::Affine { stride, .. }) => {
+                (LaneLayout::Base(_), LaneVariance::Affine { stride, .. }) => {
                     self.set_from_first(value, held[0], stride);
                 }
                 // What is kept varies, so that the value loaded does.
@@ -184,12 +184,12 @@ impl Widen<'_> {
 }
 
 /// How a value of a type is kept in a slot.
-pub(super) fn slot_form(slot: Slot, ty: Type) -> Form {
+pub(super) fn slot_form(slot: FrameSlot, ty: Type) -> LaneLayout {
     match (slot.shape, vector_of(ty)) {
-        (Shape::Affine { .. } | Shape::Unknown, _) => Form::Base(ty),
-        _ if slot.is_bool && ty == types::I8 => Form::Mask,
-        (_, Some(vector)) => Form::Parts(vector),
-        _ => Form::Lanes(ty),
+        (LaneVariance::Affine { .. } | LaneVariance::Unknown, _) => LaneLayout::Base(ty),
+        _ if slot.is_bool && ty == types::I8 => LaneLayout::Mask,
+        (_, Some(vector)) => LaneLayout::Parts(vector),
+        _ => LaneLayout::Lanes(ty),
     }
 }
 

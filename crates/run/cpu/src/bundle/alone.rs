@@ -4,12 +4,12 @@
 //! them, runs a copy of the region's original code, and writes what the region gives to rooms, from
 //! where the bundle takes it again.
 
-use super::Refused;
+use super::GangRefusal;
 use super::access::slot_form;
-use super::forms::{Form, Held};
-use super::graph::Region;
+use super::forms::{LaneLayout, LaneValues};
+use super::graph::BranchRegion;
 use super::shape::{arguments, branches};
-use super::widen::Widen;
+use super::widen::GangVectoriser;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, Inst, InstBuilder, MemFlagsData, Opcode, StackSlotData,
@@ -18,8 +18,8 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::Variable;
 
 /// A region being copied.
-struct Copied<'r> {
-    region: &'r Region,
+struct SerialisedRegion<'r> {
+    region: &'r BranchRegion,
     /// Number of the lane, 64 bits.
     lane: Value,
     /// The copies of the region's blocks, in its order.
@@ -28,11 +28,11 @@ struct Copied<'r> {
     exit: Block,
 }
 
-impl Widen<'_> {
+impl GangVectoriser<'_> {
     /// A branch that invocations take differently: where they happen to agree, all take it;
     /// otherwise they go under a mask or each alone until their ways meet.
-    pub fn part(&mut self, at: u32, inst: Inst) -> Result<(), Refused> {
-        let region = self.graph.region(at).ok_or(Refused)?;
+    pub fn part(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
+        let region = self.graph.region(at).ok_or(GangRefusal)?;
         let selector = self.old.dfg.inst_args(inst)[0];
         let apart = self.builder.create_block();
         let mut bits = None;
@@ -93,9 +93,9 @@ impl Widen<'_> {
         &mut self,
         at: u32,
         inst: Inst,
-        region: &Region,
+        region: &BranchRegion,
         bits: Option<Value>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), GangRefusal> {
         self.regions += 1;
         let outs = self.outs(at, region);
         let ins = self.ins(at, inst, region, &outs)?;
@@ -109,7 +109,7 @@ impl Widen<'_> {
         self.builder.switch_to_block(head);
         let exit = self.builder.create_block();
         let blocks = region.blocks.iter().map(|_| self.builder.create_block());
-        let copied = Copied {
+        let copied = SerialisedRegion {
             region,
             lane,
             blocks: blocks.collect(),
@@ -154,10 +154,10 @@ impl Widen<'_> {
     }
 
     /// Goes on where the ways meet. Parameters that get the same from all ways are set here.
-    pub fn meet(&mut self, at: u32, region: &Region) {
+    pub fn meet(&mut self, at: u32, region: &BranchRegion) {
         let join = self.graph.blocks[region.join as usize];
         for (n, param) in self.old.dfg.block_params(join).iter().enumerate() {
-            if !matches!(self.form(*param), Form::Base(_)) {
+            if !matches!(self.form(*param), LaneLayout::Base(_)) {
                 continue;
             }
             let same = self.shapes.same_argument(self.graph, at, region, n);
@@ -177,9 +177,9 @@ impl Widen<'_> {
 
     /// What a region gives: the parameters of the block where its ways meet, and what is defined
     /// within and used behind.
-    pub fn outs(&self, at: u32, region: &Region) -> Vec<Value> {
+    pub fn outs(&self, at: u32, region: &BranchRegion) -> Vec<Value> {
         let join = self.graph.blocks[region.join as usize];
-        let varies = |v: &&Value| !matches!(self.form(**v), Form::Base(_));
+        let varies = |v: &&Value| !matches!(self.form(**v), LaneLayout::Base(_));
         let params = self.old.dfg.block_params(join).iter().filter(varies);
         let mut outs: Vec<Value> = params.copied().collect();
         if !region.is_loop {
@@ -200,7 +200,7 @@ impl Widen<'_> {
         outs
     }
 
-    fn is_used_outside(&self, value: Value, region: &Region) -> bool {
+    fn is_used_outside(&self, value: Value, region: &BranchRegion) -> bool {
         let mut uses = self.uses[value.as_u32() as usize].iter();
         uses.any(|at| !region.contains(*at))
     }
@@ -210,9 +210,9 @@ impl Widen<'_> {
         &mut self,
         at: u32,
         branch: Inst,
-        region: &Region,
+        region: &BranchRegion,
         outs: &[Value],
-    ) -> Result<Vec<Value>, Refused> {
+    ) -> Result<Vec<Value>, GangRefusal> {
         let mut used: Vec<Value> = self.old.dfg.inst_values(branch).collect();
         let mut count = 0;
         for block in &region.blocks {
@@ -222,7 +222,7 @@ impl Widen<'_> {
             }
         }
         let left = self.budget.checked_sub(count);
-        self.budget = left.ok_or(Refused)?;
+        self.budget = left.ok_or(GangRefusal)?;
         used.extend(outs);
         for value in &mut used {
             *value = self.old.dfg.resolve_aliases(*value);
@@ -264,7 +264,7 @@ impl Widen<'_> {
         self.builder.use_var(variable)
     }
 
-    fn inst_alone(&mut self, copied: &Copied<'_>, inst: Inst) {
+    fn inst_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         match self.opcode(inst) {
             Opcode::Jump => {
@@ -286,7 +286,7 @@ impl Widen<'_> {
             }
             _ if self.shapes.slot(inst).is_some() => self.kept_alone(copied, inst),
             _ => {
-                let args: Held = args.iter().map(|arg| self.get_alone(*arg)).collect();
+                let args: LaneValues = args.iter().map(|arg| self.get_alone(*arg)).collect();
                 let made = self.copy(inst, &args);
                 for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
                     self.set_alone(*result, value);
@@ -296,7 +296,7 @@ impl Widen<'_> {
     }
 
     /// An access of one lane to what is kept over barriers.
-    fn kept_alone(&mut self, copied: &Copied<'_>, inst: Inst) {
+    fn kept_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
         let Some(slot) = self.shapes.slot(inst) else {
             return;
         };
@@ -310,8 +310,8 @@ impl Widen<'_> {
         let ty = self.old.dfg.value_type(value);
         let form = slot_form(slot, ty);
         let bytes = match form {
-            Form::Base(_) => 0,
-            Form::Mask => 4,
+            LaneLayout::Base(_) => 0,
+            LaneLayout::Mask => 4,
             _ => i64::from(ty.bytes()),
         };
         let frame = self.get_alone(*args.last().unwrap_or(&value));
@@ -320,17 +320,21 @@ impl Widen<'_> {
         let flags = MemFlagsData::new().with_notrap();
         let at = slot.offset * self.width() as i32;
         if is_load {
-            let stored = if form == Form::Mask { types::I32 } else { ty };
+            let stored = if form == LaneLayout::Mask {
+                types::I32
+            } else {
+                ty
+            };
             let mut scalar = self.builder.ins().load(stored, flags, address, at);
-            if form == Form::Mask {
+            if form == LaneLayout::Mask {
                 scalar = self.bool_of(scalar);
-            } else if let super::shape::Shape::Affine { stride, .. } = slot.shape {
+            } else if let super::shape::LaneVariance::Affine { stride, .. } = slot.shape {
                 scalar = self.lane_of(scalar, ty, stride, copied.lane);
             }
             self.set_alone(value, scalar);
         } else {
             let mut scalar = self.get_alone(value);
-            if form == Form::Mask {
+            if form == LaneLayout::Mask {
                 scalar = self.all_bits(scalar);
             }
             self.builder.ins().store(flags, scalar, address, at);
@@ -349,7 +353,7 @@ impl Widen<'_> {
         self.builder.ins().iadd(first, steps)
     }
 
-    fn branch_alone(&mut self, copied: &Copied<'_>, inst: Inst, selector: Value) {
+    fn branch_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst, selector: Value) {
         let mut edges = Vec::new();
         let targets: Vec<Block> = branches(self.old, inst)
             .iter()
@@ -369,17 +373,17 @@ impl Widen<'_> {
         }
     }
 
-    fn copy_of(&self, copied: &Copied<'_>, call: BlockCall) -> Block {
+    fn copy_of(&self, copied: &SerialisedRegion<'_>, call: BlockCall) -> Block {
         match copied.region.blocks.binary_search(&self.target(call)) {
             Ok(n) => copied.blocks[n],
             Err(_) => copied.exit,
         }
     }
 
-    fn jump_alone(&mut self, copied: &Copied<'_>, call: BlockCall) {
+    fn jump_alone(&mut self, copied: &SerialisedRegion<'_>, call: BlockCall) {
         let target = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(target);
-        let args: Held = arguments(self.old, call)
+        let args: LaneValues = arguments(self.old, call)
             .map(|arg| self.get_alone(arg))
             .collect();
         for (param, value) in params.iter().zip(args) {
@@ -403,7 +407,7 @@ impl Widen<'_> {
 
     fn write_lanes(&mut self, n: usize, value: Value) {
         let form = self.form(value);
-        if let Form::Base(_) = form {
+        if let LaneLayout::Base(_) = form {
             return;
         }
         let (_, ty) = self.layout(form);
@@ -415,7 +419,7 @@ impl Widen<'_> {
         }
     }
 
-    fn read_lanes(&mut self, n: usize, value: Value) -> Held {
+    fn read_lanes(&mut self, n: usize, value: Value) -> LaneValues {
         let (count, ty) = self.layout(self.form(value));
         let room = self.room(n);
         (0..count as i32)
@@ -430,7 +434,7 @@ impl Widen<'_> {
     /// Where the lane's scalar of a value is, and the type that it is written as.
     fn lane_room(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
         let ty = match self.form(value) {
-            Form::Mask => types::I32,
+            LaneLayout::Mask => types::I32,
             _ => self.old.dfg.value_type(value),
         };
         let room = self.room(n);
@@ -440,7 +444,7 @@ impl Widen<'_> {
     }
 
     fn read_lane(&mut self, n: usize, value: Value, lane: Value) -> Value {
-        if let Form::Base(ty) = self.form(value) {
+        if let LaneLayout::Base(ty) = self.form(value) {
             let first = self.get(value)[0];
             let stride = self.stride(value);
             return self.lane_of(first, ty, stride, lane);
@@ -448,7 +452,7 @@ impl Widen<'_> {
         let (address, ty) = self.lane_room(n, value, lane);
         let flags = MemFlagsData::trusted();
         let scalar = self.builder.ins().load(ty, flags, address, 0);
-        if self.form(value) == Form::Mask {
+        if self.form(value) == LaneLayout::Mask {
             return self.bool_of(scalar);
         }
         scalar
@@ -456,7 +460,7 @@ impl Widen<'_> {
 
     fn write_lane(&mut self, n: usize, value: Value, lane: Value) {
         let mut scalar = self.get_alone(value);
-        if self.form(value) == Form::Mask {
+        if self.form(value) == LaneLayout::Mask {
             scalar = self.all_bits(scalar);
         }
         let (address, _) = self.lane_room(n, value, lane);

@@ -1,7 +1,7 @@
 //! Copies of the original code's instructions.
 
-use super::forms::Held;
-use super::widen::Widen;
+use super::forms::LaneValues;
+use super::widen::GangVectoriser;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::instructions::InstructionMapper;
 use cranelift_codegen::ir::{
@@ -9,9 +9,9 @@ use cranelift_codegen::ir::{
     MemFlagsData, Opcode, StackSlot, Type, Value, ValueListPool,
 };
 
-impl Widen<'_> {
+impl GangVectoriser<'_> {
     /// A copy of an instruction with these operands; its results.
-    pub fn copy(&mut self, inst: Inst, args: &[Value]) -> Held {
+    pub fn copy(&mut self, inst: Inst, args: &[Value]) -> LaneValues {
         let data = self.old.dfg.insts[inst];
         if let Some(made) = self.unshared(inst, args) {
             return made;
@@ -21,7 +21,7 @@ impl Widen<'_> {
 
     /// An atomic access to what no other thread can see is one of loads and stores; such accesses
     /// are marked by an alias region.
-    fn unshared(&mut self, inst: Inst, args: &[Value]) -> Option<Held> {
+    fn unshared(&mut self, inst: Inst, args: &[Value]) -> Option<LaneValues> {
         let data = self.old.dfg.insts[inst];
         let opcode = data.opcode();
         data.memflags_data(&self.old.dfg)?.alias_region()?;
@@ -29,7 +29,7 @@ impl Widen<'_> {
         let flags = MemFlagsData::new().with_notrap();
         if opcode == Opcode::AtomicStore {
             self.builder.ins().store(flags, args[0], args[1], 0);
-            return Some(Held::new());
+            return Some(LaneValues::new());
         }
         if !matches!(opcode, Opcode::AtomicRmw | Opcode::AtomicCas) {
             return None;
@@ -64,8 +64,8 @@ impl Widen<'_> {
     }
 
     /// An instruction with these operands and controlling type.
-    pub fn build(&mut self, data: InstructionData, args: &[Value], ty: Type) -> Held {
-        let operands = Operands {
+    pub fn build(&mut self, data: InstructionData, args: &[Value], ty: Type) -> LaneValues {
+        let operands = OperandReplacer {
             args,
             pool: &mut self.builder.func.dfg.value_lists,
         };
@@ -76,12 +76,12 @@ impl Widen<'_> {
 }
 
 /// Replaces the operands of an instruction, in order. Nothing else changes its number.
-struct Operands<'a> {
+struct OperandReplacer<'a> {
     args: &'a [Value],
     pool: &'a mut ValueListPool,
 }
 
-impl InstructionMapper for Operands<'_> {
+impl InstructionMapper for OperandReplacer<'_> {
     fn map_value(&mut self, value: Value) -> Value {
         match self.args.split_first() {
             Some((first, rest)) => {

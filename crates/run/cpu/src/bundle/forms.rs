@@ -1,19 +1,19 @@
 //! How the rewritten code holds a value, and conversions between the forms.
 
 use super::WIDEST;
-use super::shape::Shape;
-use super::widen::Widen;
+use super::shape::LaneVariance;
+use super::widen::GangVectoriser;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::Variable;
 use smallvec::SmallVec;
 
 /// The values that hold one of the original code.
-pub(super) type Held = SmallVec<[Value; WIDEST]>;
+pub(super) type LaneValues = SmallVec<[Value; WIDEST]>;
 
 /// How a value is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum LaneLayout {
     /// The first lane's scalar; the others' follow from the shape.
     Base(Type),
     /// Vectors of this type, as many as it takes.
@@ -34,31 +34,31 @@ pub(super) fn vector_of(ty: Type) -> Option<Type> {
     }
 }
 
-impl Widen<'_> {
+impl GangVectoriser<'_> {
     /// Invocations of a bundle.
     pub fn width(&self) -> usize {
         self.shapes.roots.width
     }
 
     /// How many values a form has, and of which type.
-    pub fn layout(&self, form: Form) -> (usize, Type) {
+    pub fn layout(&self, form: LaneLayout) -> (usize, Type) {
         match form {
-            Form::Base(ty) => (1, ty),
-            Form::Parts(ty) => (self.width() / ty.lane_count() as usize, ty),
-            Form::Mask => (self.width() / 4, types::I32X4),
-            Form::Lanes(ty) => (self.width(), ty),
+            LaneLayout::Base(ty) => (1, ty),
+            LaneLayout::Parts(ty) => (self.width() / ty.lane_count() as usize, ty),
+            LaneLayout::Mask => (self.width() / 4, types::I32X4),
+            LaneLayout::Lanes(ty) => (self.width(), ty),
         }
     }
 
     /// How a value of the original code is held.
-    pub fn form(&self, value: Value) -> Form {
+    pub fn form(&self, value: Value) -> LaneLayout {
         let ty = self.old.dfg.value_type(value);
         match self.shapes.of(value) {
-            Shape::Affine { .. } => Form::Base(ty),
-            _ if self.shapes.is_bool(value) => Form::Mask,
+            LaneVariance::Affine { .. } => LaneLayout::Base(ty),
+            _ if self.shapes.is_bool(value) => LaneLayout::Mask,
             _ => match vector_of(ty) {
-                Some(vector) => Form::Parts(vector),
-                None => Form::Lanes(ty),
+                Some(vector) => LaneLayout::Parts(vector),
+                None => LaneLayout::Lanes(ty),
             },
         }
     }
@@ -66,7 +66,7 @@ impl Widen<'_> {
     /// The distance between neighbouring lanes of a value held by its first.
     pub fn stride(&self, value: Value) -> i64 {
         match self.shapes.of(value) {
-            Shape::Affine { stride, .. } => stride,
+            LaneVariance::Affine { stride, .. } => stride,
             _ => 0,
         }
     }
@@ -85,7 +85,7 @@ impl Widen<'_> {
     }
 
     /// What holds a value.
-    pub fn get(&mut self, value: Value) -> Held {
+    pub fn get(&mut self, value: Value) -> LaneValues {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
             return self.held[value.as_u32() as usize].clone();
@@ -111,28 +111,28 @@ impl Widen<'_> {
     }
 
     /// A value in the given form, which holds it.
-    pub fn in_form(&mut self, value: Value, form: Form) -> Held {
+    pub fn in_form(&mut self, value: Value, form: LaneLayout) -> LaneValues {
         match form {
-            Form::Base(_) => self.get(value),
-            Form::Parts(ty) => self.parts(value, ty),
-            Form::Mask => self.mask(value),
-            Form::Lanes(_) => self.lanes(value),
+            LaneLayout::Base(_) => self.get(value),
+            LaneLayout::Parts(ty) => self.parts(value, ty),
+            LaneLayout::Mask => self.mask(value),
+            LaneLayout::Lanes(_) => self.lanes(value),
         }
     }
 
     /// The scalars of all lanes.
-    pub fn lanes(&mut self, value: Value) -> Held {
+    pub fn lanes(&mut self, value: Value) -> LaneValues {
         let held = self.get(value);
         match self.form(value) {
-            Form::Base(ty) => {
+            LaneLayout::Base(ty) => {
                 let stride = self.stride(value);
                 let step = |n: usize| (n as i64).wrapping_mul(stride);
                 (0..self.width())
                     .map(|n| self.plus(held[0], ty, step(n)))
                     .collect()
             }
-            Form::Lanes(_) => held,
-            Form::Parts(ty) => {
+            LaneLayout::Lanes(_) => held,
+            LaneLayout::Parts(ty) => {
                 let each = ty.lane_count() as usize;
                 (0..self.width())
                     .map(|n| {
@@ -141,7 +141,7 @@ impl Widen<'_> {
                     })
                     .collect()
             }
-            Form::Mask => (0..self.width())
+            LaneLayout::Mask => (0..self.width())
                 .map(|n| {
                     let bits = self.builder.ins().extractlane(held[n / 4], (n % 4) as u8);
                     self.bool_of(bits)
@@ -165,11 +165,11 @@ impl Widen<'_> {
     }
 
     /// The vectors of a value.
-    pub fn parts(&mut self, value: Value, ty: Type) -> Held {
-        let count = self.layout(Form::Parts(ty)).0;
+    pub fn parts(&mut self, value: Value, ty: Type) -> LaneValues {
+        let count = self.layout(LaneLayout::Parts(ty)).0;
         let held = self.get(value);
         match self.form(value) {
-            Form::Base(_) => {
+            LaneLayout::Base(_) => {
                 let all = self.builder.ins().splat(ty, held[0]);
                 let stride = self.stride(value);
                 if stride == 0 {
@@ -182,8 +182,8 @@ impl Widen<'_> {
                     })
                     .collect()
             }
-            Form::Parts(_) => held,
-            Form::Mask | Form::Lanes(_) => {
+            LaneLayout::Parts(_) => held,
+            LaneLayout::Mask | LaneLayout::Lanes(_) => {
                 let lanes = self.lanes(value);
                 self.pack(ty, &lanes)
             }
@@ -200,7 +200,7 @@ impl Widen<'_> {
     }
 
     /// Vectors of scalars.
-    pub fn pack(&mut self, ty: Type, lanes: &[Value]) -> Held {
+    pub fn pack(&mut self, ty: Type, lanes: &[Value]) -> LaneValues {
         let each = ty.lane_count() as usize;
         lanes
             .chunks(each)
@@ -215,16 +215,16 @@ impl Widen<'_> {
     }
 
     /// The mask of a condition.
-    pub fn mask(&mut self, value: Value) -> Held {
+    pub fn mask(&mut self, value: Value) -> LaneValues {
         let held = self.get(value);
         match self.form(value) {
-            Form::Mask => held,
-            Form::Base(_) if self.stride(value) == 0 => {
+            LaneLayout::Mask => held,
+            LaneLayout::Base(_) if self.stride(value) == 0 => {
                 let bits = self.all_bits(held[0]);
                 let all = self.builder.ins().splat(types::I32X4, bits);
                 std::iter::repeat_n(all, self.width() / 4).collect()
             }
-            Form::Parts(types::I32X4) => {
+            LaneLayout::Parts(types::I32X4) => {
                 let zero = self.builder.ins().iconst(types::I32, 0);
                 let zeros = self.builder.ins().splat(types::I32X4, zero);
                 held.iter()
@@ -239,8 +239,8 @@ impl Widen<'_> {
     }
 
     /// The mask of each lane's condition.
-    pub fn mask_of(&mut self, lanes: &[Value]) -> Held {
-        let bits: Held = lanes.iter().map(|lane| self.all_bits(*lane)).collect();
+    pub fn mask_of(&mut self, lanes: &[Value]) -> LaneValues {
+        let bits: LaneValues = lanes.iter().map(|lane| self.all_bits(*lane)).collect();
         self.pack(types::I32X4, &bits)
     }
 
@@ -252,11 +252,11 @@ impl Widen<'_> {
     }
 
     /// A mask as wide as the lanes of a vector type.
-    pub fn mask_for(&mut self, mask: &[Value], ty: Type) -> Held {
+    pub fn mask_for(&mut self, mask: &[Value], ty: Type) -> LaneValues {
         if ty != types::F64X2 {
             return mask.iter().map(|m| self.cast(ty, *m)).collect();
         }
-        let mut wide = Held::new();
+        let mut wide = LaneValues::new();
         for part in mask {
             let low = self.builder.ins().swiden_low(*part);
             let high = self.builder.ins().swiden_high(*part);
@@ -267,7 +267,7 @@ impl Widen<'_> {
     }
 
     /// The mask of comparisons, whose vectors may be of 64 bits a lane.
-    pub fn narrow_mask(&mut self, compared: &[Value]) -> Held {
+    pub fn narrow_mask(&mut self, compared: &[Value]) -> LaneValues {
         let is_wide = |v: &Value| self.builder.func.dfg.value_type(*v) == types::I64X2;
         if !compared.iter().any(is_wide) {
             return compared.into();
@@ -295,12 +295,12 @@ impl Widen<'_> {
     }
 
     /// Scalars of all lanes in the form of a value.
-    pub fn gathered(&mut self, value: Value, lanes: &[Value]) -> Held {
+    pub fn gathered(&mut self, value: Value, lanes: &[Value]) -> LaneValues {
         match self.form(value) {
-            Form::Base(_) => lanes[..1].into(),
-            Form::Parts(ty) => self.pack(ty, lanes),
-            Form::Mask => self.mask_of(lanes),
-            Form::Lanes(_) => lanes.into(),
+            LaneLayout::Base(_) => lanes[..1].into(),
+            LaneLayout::Parts(ty) => self.pack(ty, lanes),
+            LaneLayout::Mask => self.mask_of(lanes),
+            LaneLayout::Lanes(_) => lanes.into(),
         }
     }
 }

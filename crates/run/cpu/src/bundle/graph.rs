@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{Block, Function, Inst};
 const NONE: u32 = u32::MAX;
 
 /// The reachable blocks, by their position in reverse post-order.
-pub(super) struct Graph {
+pub(super) struct ClifFlowGraph {
     pub blocks: Vec<Block>,
     /// By block number: its position.
     position: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct Graph {
 }
 
 /// What lies between a branch and the block where its ways meet.
-pub(super) struct Region {
+pub(super) struct BranchRegion {
     /// Where the ways meet; not part of the region.
     pub join: u32,
     /// Positions in order.
@@ -30,16 +30,16 @@ pub(super) struct Region {
     pub is_loop: bool,
 }
 
-impl Region {
+impl BranchRegion {
     /// Whether a block belongs to it.
     pub fn contains(&self, at: u32) -> bool {
         self.blocks.binary_search(&at).is_ok()
     }
 }
 
-impl Graph {
+impl ClifFlowGraph {
     /// Linear in practice: the iteration over post-dominators ends after a few rounds.
-    pub fn compute(func: &Function) -> Graph {
+    pub fn compute(func: &Function) -> ClifFlowGraph {
         let cfg = ControlFlowGraph::with_function(func);
         let tree = DominatorTree::with_function(func, &cfg);
         let blocks: Vec<Block> = tree.cfg_rpo().copied().collect();
@@ -62,7 +62,7 @@ impl Graph {
             successors[n] = next;
         }
         let meets = post_dominators(&successors, &predecessors);
-        Graph {
+        ClifFlowGraph {
             blocks,
             position,
             successors,
@@ -85,7 +85,7 @@ impl Graph {
     }
 
     /// What lies between the end of a block and where its ways meet; none where they need not meet.
-    pub fn region(&self, from: u32) -> Option<Region> {
+    pub fn region(&self, from: u32) -> Option<BranchRegion> {
         let join = self.meets[from as usize];
         if join as usize >= self.blocks.len() {
             return None;
@@ -97,7 +97,7 @@ impl Graph {
         blocks.sort_unstable();
         blocks.dedup();
         let is_loop = blocks.binary_search(&from).is_ok();
-        Some(Region {
+        Some(BranchRegion {
             join,
             blocks,
             is_loop,
@@ -127,7 +127,7 @@ impl Graph {
 }
 
 /// By value: the positions of the blocks that use it.
-pub(super) fn uses(func: &Function, graph: &Graph) -> Vec<Vec<u32>> {
+pub(super) fn uses(func: &Function, graph: &ClifFlowGraph) -> Vec<Vec<u32>> {
     let mut uses: Vec<Vec<u32>> = vec![Vec::new(); func.dfg.num_values()];
     for at in 0..graph.blocks.len() as u32 {
         for inst in graph.insts(func, at) {
@@ -144,7 +144,7 @@ pub(super) fn uses(func: &Function, graph: &Graph) -> Vec<Vec<u32>> {
 
 /// By value: whether an instruction defines it and only instructions of the same block use it, its
 /// terminator not among them.
-pub(super) fn locals(func: &Function, graph: &Graph) -> Vec<bool> {
+pub(super) fn locals(func: &Function, graph: &ClifFlowGraph) -> Vec<bool> {
     let mut locals = vec![false; func.dfg.num_values()];
     let mut defined = vec![NONE; func.dfg.num_values()];
     // In this order definitions come before uses.

@@ -6,18 +6,18 @@
 //! region gives is chosen by the condition. So Allen and others: Conversion of Control Dependence to Data
 //! Dependence, in the form of Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming.
 
-use super::Refused;
-use super::forms::{Form, Held};
-use super::graph::Region;
+use super::GangRefusal;
+use super::forms::{LaneLayout, LaneValues};
+use super::graph::BranchRegion;
 use super::shape::{arguments, branches};
-use super::widen::Widen;
+use super::widen::GangVectoriser;
 use cranelift_codegen::ir::immediates::Ieee16;
 use cranelift_codegen::ir::{Block, BlockCall, Inst, InstBuilder, Opcode, Type, Value, types};
 use cranelift_frontend::Variable;
 
 /// A region that is being copied.
-struct Masked<'r> {
-    region: &'r Region,
+struct PredicatedRegion<'r> {
+    region: &'r BranchRegion,
     /// The copies of the region's blocks, in its order.
     copies: Vec<Block>,
     /// The invocations that are in it, as a mask.
@@ -29,35 +29,40 @@ struct Masked<'r> {
 }
 
 /// How a region is gone through.
-enum Way {
+enum PredicationPlan {
     /// Round by round.
     Loop,
     /// One way of the branch after the other: the blocks of each.
     Both([Vec<u32>; 2]),
 }
 
-impl Widen<'_> {
+impl GangVectoriser<'_> {
     /// Goes through the region of a branch with all invocations at once; false where that cannot be.
-    pub fn go_masked(&mut self, at: u32, inst: Inst, region: &Region) -> Result<bool, Refused> {
+    pub fn go_masked(
+        &mut self,
+        at: u32,
+        inst: Inst,
+        region: &BranchRegion,
+    ) -> Result<bool, GangRefusal> {
         let Some(way) = self.way(inst, region) else {
             return Ok(false);
         };
         let insts = |block: &u32| self.graph.insts(self.old, *block).count();
         let count: usize = region.blocks.iter().map(insts).sum();
-        self.budget = self.budget.checked_sub(count).ok_or(Refused)?;
+        self.budget = self.budget.checked_sub(count).ok_or(GangRefusal)?;
         let end = self.builder.create_block();
         let mut masked = self.masked(at, region, end);
         let condition = self.old.dfg.inst_args(inst)[0];
         let taken = self.mask(condition);
         match way {
-            Way::Loop => {
+            PredicationPlan::Loop => {
                 let all = self.builder.ins().iconst(types::I32, -1);
                 let all = self.builder.ins().splat(types::I32X4, all);
                 self.activate(&masked, &vec![all; taken.len()]);
                 self.leave(&masked, inst);
                 self.copy_blocks(&masked, &region.blocks);
             }
-            Way::Both([first, second]) => {
+            PredicationPlan::Both([first, second]) => {
                 let calls = [0, 1].map(|n| branches(self.old, inst)[n]);
                 let then = self.builder.create_block();
                 masked.after = then;
@@ -66,7 +71,7 @@ impl Widen<'_> {
                 self.copy_blocks(&masked, &first);
                 self.builder.switch_to_block(then);
                 masked.after = end;
-                let other: Held = taken.iter().map(|m| self.builder.ins().bnot(*m)).collect();
+                let other: LaneValues = taken.iter().map(|m| self.builder.ins().bnot(*m)).collect();
                 self.activate(&masked, &other);
                 self.go(&masked, calls[1]);
                 self.copy_blocks(&masked, &second);
@@ -74,7 +79,7 @@ impl Widen<'_> {
         }
         self.builder.switch_to_block(end);
         for (value, kept) in &masked.outs {
-            let held: Held = kept.iter().map(|v| self.builder.use_var(*v)).collect();
+            let held: LaneValues = kept.iter().map(|v| self.builder.use_var(*v)).collect();
             self.set(*value, &held);
         }
         self.meet(at, region);
@@ -82,7 +87,7 @@ impl Widen<'_> {
     }
 
     /// How a region can be gone through by all at once, if it can.
-    fn way(&self, inst: Inst, region: &Region) -> Option<Way> {
+    fn way(&self, inst: Inst, region: &BranchRegion) -> Option<PredicationPlan> {
         let harmless = |block: &u32| {
             let mut insts = self.graph.insts(self.old, *block);
             insts.all(|inst| self.is_harmless(inst))
@@ -97,7 +102,7 @@ impl Widen<'_> {
         if region.is_loop {
             let leaves =
                 |inst| self.opcode(inst) == Opcode::Brif && self.exit(region, inst).is_some();
-            return (leaves(inst) && parting.all(leaves)).then_some(Way::Loop);
+            return (leaves(inst) && parting.all(leaves)).then_some(PredicationPlan::Loop);
         }
         let [first, second] = [0, 1].map(|n| {
             let target = self.target(branches(self.old, inst)[n]);
@@ -106,7 +111,7 @@ impl Widen<'_> {
         let apart = first
             .iter()
             .all(|block| second.binary_search(block).is_err());
-        (apart && parting.next().is_none()).then_some(Way::Both([first, second]))
+        (apart && parting.next().is_none()).then_some(PredicationPlan::Both([first, second]))
     }
 
     /// Whether an instruction does nothing but give a value, whatever its operands are. Divisions are: the
@@ -131,7 +136,7 @@ impl Widen<'_> {
     }
 
     /// Which way out of a conditional branch leaves a region, if one does.
-    fn exit(&self, region: &Region, inst: Inst) -> Option<usize> {
+    fn exit(&self, region: &BranchRegion, inst: Inst) -> Option<usize> {
         let [taken, other] = [0, 1].map(|n| self.target(branches(self.old, inst)[n]));
         match (taken == region.join, other == region.join) {
             (true, false) => Some(0),
@@ -140,10 +145,15 @@ impl Widen<'_> {
         }
     }
 
-    fn masked<'r>(&mut self, at: u32, region: &'r Region, after: Block) -> Masked<'r> {
+    fn masked<'r>(
+        &mut self,
+        at: u32,
+        region: &'r BranchRegion,
+        after: Block,
+    ) -> PredicatedRegion<'r> {
         let copies = region.blocks.iter().map(|_| self.builder.create_block());
         let copies = copies.collect();
-        let masks = self.layout(Form::Mask).0;
+        let masks = self.layout(LaneLayout::Mask).0;
         let active = (0..masks).map(|_| self.builder.declare_var(types::I32X4));
         let active = active.collect();
         let outs = self.outs(at, region).into_iter().map(|value| {
@@ -155,7 +165,7 @@ impl Widen<'_> {
             }
             (value, kept)
         });
-        Masked {
+        PredicatedRegion {
             region,
             copies,
             active,
@@ -178,18 +188,18 @@ impl Widen<'_> {
         }
     }
 
-    fn activate(&mut self, masked: &Masked<'_>, mask: &[Value]) {
+    fn activate(&mut self, masked: &PredicatedRegion<'_>, mask: &[Value]) {
         for (variable, part) in masked.active.iter().zip(mask) {
             self.builder.def_var(*variable, *part);
         }
     }
 
-    fn active(&mut self, masked: &Masked<'_>) -> Held {
+    fn active(&mut self, masked: &PredicatedRegion<'_>) -> LaneValues {
         let active = masked.active.iter();
         active.map(|v| self.builder.use_var(*v)).collect()
     }
 
-    fn copy_blocks(&mut self, masked: &Masked<'_>, blocks: &[u32]) {
+    fn copy_blocks(&mut self, masked: &PredicatedRegion<'_>, blocks: &[u32]) {
         for at in blocks {
             let Ok(n) = masked.region.blocks.binary_search(at) else {
                 continue;
@@ -208,7 +218,7 @@ impl Widen<'_> {
     }
 
     /// A branch that all take alike.
-    fn go_on(&mut self, masked: &Masked<'_>, inst: Inst) {
+    fn go_on(&mut self, masked: &PredicatedRegion<'_>, inst: Inst) {
         let calls = branches(self.old, inst).to_vec();
         if self.opcode(inst) == Opcode::Jump {
             return self.go(masked, calls[0]);
@@ -223,7 +233,7 @@ impl Widen<'_> {
     }
 
     /// All that are in the region go along an edge.
-    fn go(&mut self, masked: &Masked<'_>, call: BlockCall) {
+    fn go(&mut self, masked: &PredicatedRegion<'_>, call: BlockCall) {
         let to = self.target(call);
         match masked.region.blocks.binary_search(&to) {
             Ok(n) => {
@@ -239,13 +249,13 @@ impl Widen<'_> {
     }
 
     /// A branch by which some may leave a loop.
-    fn leave(&mut self, masked: &Masked<'_>, inst: Inst) {
+    fn leave(&mut self, masked: &PredicatedRegion<'_>, inst: Inst) {
         let calls = [0, 1].map(|n| branches(self.old, inst)[n]);
         let exit = self.exit(masked.region, inst).unwrap_or(0);
         let taken = self.mask(self.old.dfg.inst_args(inst)[0]);
         let active = self.active(masked);
         let pairs = active.iter().zip(&taken);
-        let leaving: Held = pairs
+        let leaving: LaneValues = pairs
             .map(|(active, taken)| match exit {
                 0 => self.builder.ins().band(*active, *taken),
                 _ => self.builder.ins().band_not(*active, *taken),
@@ -257,7 +267,7 @@ impl Widen<'_> {
         // In most rounds nobody leaves, and as many stay as there were.
         self.builder.switch_to_block(out);
         let pairs = active.iter().zip(&leaving);
-        let staying: Held = pairs
+        let staying: LaneValues = pairs
             .map(|(active, leaving)| self.builder.ins().band_not(*active, *leaving))
             .collect();
         self.activate(masked, &staying);
@@ -278,7 +288,7 @@ impl Widen<'_> {
     }
 
     /// Keeps what the lanes of a mask leave a region with, along an edge to where its ways meet.
-    fn keep(&mut self, masked: &Masked<'_>, call: BlockCall, lanes: &[Value]) {
+    fn keep(&mut self, masked: &PredicatedRegion<'_>, call: BlockCall, lanes: &[Value]) {
         let join = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(join);
         for (value, kept) in &masked.outs {
@@ -286,7 +296,7 @@ impl Widen<'_> {
             let given = param.and_then(|n| arguments(self.old, call).nth(n));
             let form = self.form(*value);
             let new = self.in_form(given.unwrap_or(*value), form);
-            let old: Held = kept.iter().map(|v| self.builder.use_var(*v)).collect();
+            let old: LaneValues = kept.iter().map(|v| self.builder.use_var(*v)).collect();
             let held = self.blend(form, lanes, &new, &old);
             for (variable, part) in kept.iter().zip(held) {
                 self.builder.def_var(*variable, part);
@@ -295,16 +305,22 @@ impl Widen<'_> {
     }
 
     /// The new value in the lanes of a mask, the old one in the others.
-    fn blend(&mut self, form: Form, lanes: &[Value], new: &[Value], old: &[Value]) -> Held {
-        let choices: Held = match form {
-            Form::Parts(ty) => self.mask_for(lanes, ty),
-            Form::Mask => lanes.into(),
-            Form::Base(_) | Form::Lanes(_) => {
+    fn blend(
+        &mut self,
+        form: LaneLayout,
+        lanes: &[Value],
+        new: &[Value],
+        old: &[Value],
+    ) -> LaneValues {
+        let choices: LaneValues = match form {
+            LaneLayout::Parts(ty) => self.mask_for(lanes, ty),
+            LaneLayout::Mask => lanes.into(),
+            LaneLayout::Base(_) | LaneLayout::Lanes(_) => {
                 let bits = (0..new.len()).map(|n| {
                     let bits = self.builder.ins().extractlane(lanes[n / 4], (n % 4) as u8);
                     self.bool_of(bits)
                 });
-                let bits: Held = bits.collect();
+                let bits: LaneValues = bits.collect();
                 let pairs = bits.iter().zip(new.iter().zip(old));
                 return pairs
                     .map(|(bit, (new, old))| self.builder.ins().select(*bit, *new, *old))

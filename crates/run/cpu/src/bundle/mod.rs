@@ -48,11 +48,11 @@ pub(crate) fn width(size: Option<u32>) -> Option<usize> {
 /// The code cannot be rewritten: the ways out of a branch need not meet, invocations would be
 /// suspended at different points, may wait for each other in a loop, or the code would grow too much.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refused;
+pub(crate) struct GangRefusal;
 
 /// Where invocations enter the code.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Roots {
+pub(crate) struct GangEntry {
     /// Invocations of a bundle, at most [`WIDEST`].
     pub width: usize,
     /// The launch context.
@@ -68,12 +68,12 @@ pub(crate) struct Roots {
 }
 
 /// Functions of one number that there are of several, by their addresses.
-pub(crate) type Several = rustc_hash::FxHashMap<usize, spirula_scalar::wide::Wide>;
+pub(crate) type WideFunctionMap = rustc_hash::FxHashMap<usize, spirula_scalar::wide::Wide>;
 
 /// What the rewritten code may use.
-pub(crate) struct Made<'a> {
-    pub target: Target,
-    pub several: &'a Several,
+pub(crate) struct GangSupport<'a> {
+    pub target: GangTarget,
+    pub several: &'a WideFunctionMap,
     /// What stores two vectors past the caches.
     pub streaming: Option<FuncRef>,
     /// The stores that may pass the caches by.
@@ -82,7 +82,7 @@ pub(crate) struct Made<'a> {
 
 /// What the target can do.
 #[derive(Clone, Copy)]
-pub(crate) struct Target {
+pub(crate) struct GangTarget {
     pub config: TargetFrontendConfig,
     /// Whether there are fused multiplications and additions of vectors.
     pub has_fma: bool,
@@ -91,17 +91,17 @@ pub(crate) struct Target {
 /// Rewrites a function whose loop steps by bundles.
 pub(crate) fn rewrite(
     func: &Function,
-    mut roots: Roots,
-    made: &Made<'_>,
+    mut roots: GangEntry,
+    made: &GangSupport<'_>,
     builders: &mut FunctionBuilderContext,
-) -> Result<Function, Refused> {
+) -> Result<Function, GangRefusal> {
     roots.context = func.dfg.resolve_aliases(roots.context);
     roots.frame = roots.frame.map(|frame| func.dfg.resolve_aliases(frame));
-    let graph = graph::Graph::compute(func);
+    let graph = graph::ClifFlowGraph::compute(func);
     let mut blocks = graph.blocks.iter();
     if blocks.any(|block| func.dfg.block_params(*block).len() > MOST_PARAMETERS) {
-        return Err(Refused);
+        return Err(GangRefusal);
     }
-    let shapes = shape::Shapes::compute(func, &graph, &roots)?;
+    let shapes = shape::VarianceAnalysis::compute(func, &graph, &roots)?;
     widen::rewrite(&graph, &shapes, made, builders)
 }

@@ -5,8 +5,8 @@
 //! Where a branch differs between invocations, what the ways give to the block in which they meet
 //! varies, and so does what a loop that is left at different times leaves behind.
 
-use super::graph::{Graph, Region, uses};
-use super::{Refused, Roots};
+use super::graph::{BranchRegion, ClifFlowGraph, uses};
+use super::{GangEntry, GangRefusal};
 use cranelift_codegen::ir::{
     BlockCall, Function, Inst, InstructionData, Opcode, StackSlot, Type, Value, ValueDef, types,
 };
@@ -16,7 +16,7 @@ const MAX_SWEEPS: u32 = 100;
 
 /// How a value differs between the invocations of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum LaneVariance {
     /// Not reached yet.
     Unknown,
     /// The first invocation's value and a multiple of the lane's number, modulo the type's width;
@@ -27,70 +27,70 @@ pub(super) enum Shape {
     Varying,
 }
 
-impl Shape {
-    const UNIFORM: Shape = Shape::affine(0, false);
+impl LaneVariance {
+    const UNIFORM: LaneVariance = LaneVariance::affine(0, false);
 
-    const fn affine(stride: i64, whole: bool) -> Shape {
-        Shape::Affine { stride, whole }
+    const fn affine(stride: i64, whole: bool) -> LaneVariance {
+        LaneVariance::Affine { stride, whole }
     }
 
     /// Whether it is the same for all invocations.
     pub fn is_uniform(self) -> bool {
-        matches!(self, Shape::Affine { stride: 0, .. })
+        matches!(self, LaneVariance::Affine { stride: 0, .. })
     }
 
-    fn join(self, other: Shape) -> Shape {
+    fn join(self, other: LaneVariance) -> LaneVariance {
         match (self, other) {
-            (Shape::Unknown, shape) | (shape, Shape::Unknown) => shape,
+            (LaneVariance::Unknown, shape) | (shape, LaneVariance::Unknown) => shape,
             (
-                Shape::Affine { stride, whole },
-                Shape::Affine {
+                LaneVariance::Affine { stride, whole },
+                LaneVariance::Affine {
                     stride: s,
                     whole: w,
                 },
-            ) if stride == s => Shape::affine(stride, whole && w),
-            _ => Shape::Varying,
+            ) if stride == s => LaneVariance::affine(stride, whole && w),
+            _ => LaneVariance::Varying,
         }
     }
 }
 
 /// What is kept over barriers at an offset from the frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct FrameSlot {
     pub offset: i32,
-    pub shape: Shape,
+    pub shape: LaneVariance,
     /// Whether only booleans are kept there.
     pub is_bool: bool,
 }
 
 /// What is known of a function's values.
-pub(super) struct Shapes<'a> {
+pub(super) struct VarianceAnalysis<'a> {
     pub func: &'a Function,
-    pub roots: &'a Roots,
+    pub roots: &'a GangEntry,
     /// By value.
-    shapes: Vec<Shape>,
+    shapes: Vec<LaneVariance>,
     /// By value: bytes that are zero or one.
     bools: Vec<bool>,
     /// By value: numbers of which nothing but addresses is made.
     addresses: Vec<bool>,
-    slots: Vec<Slot>,
+    slots: Vec<FrameSlot>,
 }
 
-impl<'a> Shapes<'a> {
+impl<'a> VarianceAnalysis<'a> {
     /// Analyses a function.
     ///
     /// # Errors
     /// When bundles cannot run it.
     pub fn compute(
         func: &'a Function,
-        graph: &Graph,
-        roots: &'a Roots,
-    ) -> Result<Shapes<'a>, Refused> {
+        graph: &ClifFlowGraph,
+        roots: &'a GangEntry,
+    ) -> Result<VarianceAnalysis<'a>, GangRefusal> {
         let count = func.dfg.num_values();
-        let mut shapes = Shapes {
+        let mut shapes = VarianceAnalysis {
             func,
             roots,
-            shapes: vec![Shape::Unknown; count],
+            shapes: vec![LaneVariance::Unknown; count],
             bools: Vec::new(),
             addresses: vec![true; count],
             slots: Vec::new(),
@@ -100,10 +100,10 @@ impl<'a> Shapes<'a> {
         shapes.find_addresses(graph);
         let entry = func.dfg.block_params(graph.blocks[0]);
         for param in entry {
-            shapes.raise(*param, Shape::UNIFORM);
+            shapes.raise(*param, LaneVariance::UNIFORM);
         }
         for param in func.dfg.block_params(roots.lanes) {
-            shapes.raise(*param, Shape::affine(1, true));
+            shapes.raise(*param, LaneVariance::affine(1, true));
         }
         let uses = uses(func, graph);
         for _ in 0..MAX_SWEEPS {
@@ -113,11 +113,11 @@ impl<'a> Shapes<'a> {
                 return Ok(shapes);
             }
         }
-        Err(Refused)
+        Err(GangRefusal)
     }
 
     /// The shape of a value.
-    pub fn of(&self, value: Value) -> Shape {
+    pub fn of(&self, value: Value) -> LaneVariance {
         self.shapes[self.func.dfg.resolve_aliases(value).as_u32() as usize]
     }
 
@@ -127,36 +127,38 @@ impl<'a> Shapes<'a> {
     }
 
     /// The slot that an access to the frame names.
-    pub fn slot(&self, inst: Inst) -> Option<Slot> {
+    pub fn slot(&self, inst: Inst) -> Option<FrameSlot> {
         let offset = slot_offset(self.func, self.roots, inst)?;
         let at = self.slots.binary_search_by_key(&offset, |s| s.offset);
         at.ok().map(|n| self.slots[n])
     }
 
     /// The branches of a block that invocations take differently.
-    pub fn divergence(&self, graph: &Graph, at: u32) -> Option<Inst> {
+    pub fn divergence(&self, graph: &ClifFlowGraph, at: u32) -> Option<Inst> {
         let last = self.func.layout.last_inst(graph.blocks[at as usize])?;
         let opcode = self.func.dfg.insts[last].opcode();
         let branches = matches!(opcode, Opcode::Brif | Opcode::BrTable);
         let shape = branches.then(|| self.of(self.func.dfg.inst_args(last)[0]))?;
-        (shape != Shape::Unknown && !shape.is_uniform()).then_some(last)
+        (shape != LaneVariance::Unknown && !shape.is_uniform()).then_some(last)
     }
 
-    fn raise(&mut self, value: Value, shape: Shape) -> bool {
+    fn raise(&mut self, value: Value, shape: LaneVariance) -> bool {
         let at = self.func.dfg.resolve_aliases(value).as_u32() as usize;
         let joined = self.shapes[at].join(shape);
         std::mem::replace(&mut self.shapes[at], joined) != joined
     }
 
-    fn find_slots(&mut self, graph: &Graph) {
+    fn find_slots(&mut self, graph: &ClifFlowGraph) {
         for at in 0..graph.blocks.len() as u32 {
             for inst in graph.insts(self.func, at) {
                 self.slots
-                    .extend(slot_offset(self.func, self.roots, inst).map(|offset| Slot {
-                        offset,
-                        shape: Shape::Unknown,
-                        is_bool: true,
-                    }));
+                    .extend(
+                        slot_offset(self.func, self.roots, inst).map(|offset| FrameSlot {
+                            offset,
+                            shape: LaneVariance::Unknown,
+                            is_bool: true,
+                        }),
+                    );
             }
         }
         self.slots.sort_unstable_by_key(|s| s.offset);
@@ -164,7 +166,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// Bytes count as booleans until something else is seen.
-    fn find_bools(&mut self, graph: &Graph) {
+    fn find_bools(&mut self, graph: &ClifFlowGraph) {
         let dfg = &self.func.dfg;
         let is_byte = |n| dfg.value_type(Value::from_u32(n as u32)) == types::I8;
         self.bools = (0..dfg.num_values()).map(is_byte).collect();
@@ -222,14 +224,14 @@ impl<'a> Shapes<'a> {
         !demoted.is_empty()
     }
 
-    fn change_slot(&mut self, offset: i32, change: impl FnOnce(&mut Slot)) {
+    fn change_slot(&mut self, offset: i32, change: impl FnOnce(&mut FrameSlot)) {
         if let Ok(n) = self.slots.binary_search_by_key(&offset, |s| s.offset) {
             change(&mut self.slots[n]);
         }
     }
 
     /// Uses stand behind definitions in the order, so that one walk backwards is enough.
-    fn find_addresses(&mut self, graph: &Graph) {
+    fn find_addresses(&mut self, graph: &ClifFlowGraph) {
         for at in (0..graph.blocks.len() as u32).rev() {
             let insts: Vec<Inst> = graph.insts(self.func, at).collect();
             for inst in insts.into_iter().rev() {
@@ -265,7 +267,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// One walk over the instructions.
-    fn sweep(&mut self, graph: &Graph) -> bool {
+    fn sweep(&mut self, graph: &ClifFlowGraph) -> bool {
         let mut changed = false;
         for at in 0..graph.blocks.len() as u32 {
             for inst in graph.insts(self.func, at) {
@@ -309,44 +311,44 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    fn result(&self, inst: Inst) -> Shape {
+    fn result(&self, inst: Inst) -> LaneVariance {
         let dfg = &self.func.dfg;
         let opcode = dfg.insts[inst].opcode();
         let args = dfg.inst_args(inst);
-        let shapes: Vec<Shape> = args.iter().map(|arg| self.of(*arg)).collect();
-        if shapes.contains(&Shape::Unknown) {
-            return Shape::Unknown;
+        let shapes: Vec<LaneVariance> = args.iter().map(|arg| self.of(*arg)).collect();
+        if shapes.contains(&LaneVariance::Unknown) {
+            return LaneVariance::Unknown;
         }
         let Some(result) = dfg.inst_results(inst).first() else {
-            return Shape::Unknown;
+            return LaneVariance::Unknown;
         };
         match opcode {
             Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCas | Opcode::Call => {
-                return Shape::Varying;
+                return LaneVariance::Varying;
             }
             Opcode::StackAddr => {
                 let stride = dfg.insts[inst].stack_slot().map(|s| self.slot_stride(s));
-                return Shape::affine(stride.unwrap_or(0), false);
+                return LaneVariance::affine(stride.unwrap_or(0), false);
             }
             Opcode::Load => {
                 if let Some(slot) = self.slot(inst) {
                     return slot.shape;
                 }
                 if !shapes[0].is_uniform() {
-                    return Shape::Varying;
+                    return LaneVariance::Varying;
                 }
                 let first = dfg.insts[inst].load_store_offset() == Some(self.roots.base_offset);
                 let base = dfg.resolve_aliases(args[0]) == self.roots.context && first;
-                return Shape::affine(0, base);
+                return LaneVariance::affine(0, base);
             }
             _ => {}
         }
         if shapes.iter().all(|s| s.is_uniform()) {
-            return Shape::affine(0, self.is_whole(inst, opcode, args, *result));
+            return LaneVariance::affine(0, self.is_whole(inst, opcode, args, *result));
         }
         let ty = dfg.value_type(*result);
         if ty != types::I32 && ty != types::I64 {
-            return Shape::Varying;
+            return LaneVariance::Varying;
         }
         self.affine(opcode, args, &shapes, *result, ty)
     }
@@ -359,7 +361,7 @@ impl<'a> Shapes<'a> {
     /// Whether a uniform result is a multiple of the number of lanes.
     fn is_whole(&self, inst: Inst, opcode: Opcode, args: &[Value], result: Value) -> bool {
         let lanes = self.roots.width as i64;
-        let whole = |n: usize| matches!(self.of(args[n]), Shape::Affine { whole: true, .. });
+        let whole = |n: usize| matches!(self.of(args[n]), LaneVariance::Affine { whole: true, .. });
         match opcode {
             Opcode::Iconst => self.constant(result).is_some_and(|c| c % lanes == 0),
             Opcode::Iadd | Opcode::Isub | Opcode::Bor | Opcode::Bxor => whole(0) && whole(1),
@@ -385,15 +387,15 @@ impl<'a> Shapes<'a> {
         &self,
         opcode: Opcode,
         args: &[Value],
-        shapes: &[Shape],
+        shapes: &[LaneVariance],
         result: Value,
         ty: Type,
-    ) -> Shape {
+    ) -> LaneVariance {
         let mut operands = [(0i64, false); 3];
         for (to, shape) in operands.iter_mut().zip(shapes) {
             match *shape {
-                Shape::Affine { stride, whole } => *to = (stride, whole),
-                _ => return Shape::Varying,
+                LaneVariance::Affine { stride, whole } => *to = (stride, whole),
+                _ => return LaneVariance::Varying,
             }
         }
         let [(a, a_whole), (b, b_whole), (c, c_whole)] = operands;
@@ -403,60 +405,62 @@ impl<'a> Shapes<'a> {
         let known = args.get(1).and_then(|arg| self.constant(*arg));
         let lanes = self.roots.width as i64;
         match (opcode, known) {
-            (Opcode::Iadd, _) => Shape::affine(fit(a.wrapping_add(b)), a_whole && b_whole),
-            (Opcode::Isub, _) => Shape::affine(fit(a.wrapping_sub(b)), a_whole && b_whole),
-            (Opcode::Ineg, _) => Shape::affine(fit(a.wrapping_neg()), a_whole),
-            (Opcode::Imul, Some(k)) => Shape::affine(fit(a.wrapping_mul(k)), a_whole),
+            (Opcode::Iadd, _) => LaneVariance::affine(fit(a.wrapping_add(b)), a_whole && b_whole),
+            (Opcode::Isub, _) => LaneVariance::affine(fit(a.wrapping_sub(b)), a_whole && b_whole),
+            (Opcode::Ineg, _) => LaneVariance::affine(fit(a.wrapping_neg()), a_whole),
+            (Opcode::Imul, Some(k)) => LaneVariance::affine(fit(a.wrapping_mul(k)), a_whole),
             (Opcode::Imul, None) => match self.constant(args[0]) {
-                Some(k) => Shape::affine(fit(b.wrapping_mul(k)), b_whole),
-                None => Shape::Varying,
+                Some(k) => LaneVariance::affine(fit(b.wrapping_mul(k)), b_whole),
+                None => LaneVariance::Varying,
             },
             (Opcode::Ishl, Some(_)) => match self.amount(args[1], ty) {
-                Some(n) => Shape::affine(fit(a.wrapping_shl(n)), a_whole),
-                None => Shape::Varying,
+                Some(n) => LaneVariance::affine(fit(a.wrapping_shl(n)), a_whole),
+                None => LaneVariance::Varying,
             },
-            (Opcode::Select, _) if a == 0 && b == c => Shape::affine(b, b_whole && c_whole),
-            (Opcode::Ireduce, _) => Shape::affine(fit(a), a_whole),
+            (Opcode::Select, _) if a == 0 && b == c => LaneVariance::affine(b, b_whole && c_whole),
+            (Opcode::Ireduce, _) => LaneVariance::affine(fit(a), a_whole),
             (Opcode::Uextend | Opcode::Sextend, _) => {
                 // An index that wraps between two neighbours would be out of any object's bounds.
                 let address = self.func.dfg.resolve_aliases(result).as_u32() as usize;
                 let from = self.func.dfg.value_type(args[0]);
                 let is_number = from == types::I32;
                 if is_number && (!carries || self.addresses[address]) {
-                    Shape::affine(a, a_whole)
+                    LaneVariance::affine(a, a_whole)
                 } else {
-                    Shape::Varying
+                    LaneVariance::Varying
                 }
             }
-            _ if carries => Shape::Varying,
-            (Opcode::Bor | Opcode::Bxor, _) if b == 0 && b_whole => Shape::affine(1, true),
-            (Opcode::Band, Some(k)) if k & (lanes - 1) == lanes - 1 => Shape::affine(1, true),
-            (Opcode::Band, Some(k)) if k & (lanes - 1) == 0 => Shape::affine(0, true),
-            (Opcode::Urem, Some(k)) if k > 0 && k % lanes == 0 => Shape::affine(1, true),
-            (Opcode::Udiv, Some(k)) if k > 0 && k % lanes == 0 => Shape::UNIFORM,
+            _ if carries => LaneVariance::Varying,
+            (Opcode::Bor | Opcode::Bxor, _) if b == 0 && b_whole => LaneVariance::affine(1, true),
+            (Opcode::Band, Some(k)) if k & (lanes - 1) == lanes - 1 => {
+                LaneVariance::affine(1, true)
+            }
+            (Opcode::Band, Some(k)) if k & (lanes - 1) == 0 => LaneVariance::affine(0, true),
+            (Opcode::Urem, Some(k)) if k > 0 && k % lanes == 0 => LaneVariance::affine(1, true),
+            (Opcode::Udiv, Some(k)) if k > 0 && k % lanes == 0 => LaneVariance::UNIFORM,
             (Opcode::Ushr | Opcode::Sshr, Some(_))
                 if self.amount(args[1], ty).is_some_and(|n| 1 << n >= lanes) =>
             {
-                Shape::UNIFORM
+                LaneVariance::UNIFORM
             }
-            _ => Shape::Varying,
+            _ => LaneVariance::Varying,
         }
     }
 
     /// What differs because branches do.
-    fn diverge(&mut self, graph: &Graph, uses: &[Vec<u32>]) -> Result<bool, Refused> {
+    fn diverge(&mut self, graph: &ClifFlowGraph, uses: &[Vec<u32>]) -> Result<bool, GangRefusal> {
         let mut changed = false;
         let mut left = 16 * graph.blocks.len() + 64;
         for at in 0..graph.blocks.len() as u32 {
             if self.divergence(graph, at).is_none() {
                 continue;
             }
-            let region = graph.region(at).ok_or(Refused)?;
-            left = left.checked_sub(region.blocks.len()).ok_or(Refused)?;
+            let region = graph.region(at).ok_or(GangRefusal)?;
+            left = left.checked_sub(region.blocks.len()).ok_or(GangRefusal)?;
             let is_barrier = |inst| self.func.dfg.insts[inst].opcode() == Opcode::Nop;
             let mut blocks = region.blocks.iter();
             if blocks.any(|block| graph.insts(self.func, *block).any(is_barrier)) {
-                return Err(Refused);
+                return Err(GangRefusal);
             }
             changed |= self.vary_join(graph, at, &region);
             for block in &region.blocks {
@@ -467,7 +471,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// The parameters of the block where ways meet vary, but for those that get the same from all.
-    fn vary_join(&mut self, graph: &Graph, from: u32, region: &Region) -> bool {
+    fn vary_join(&mut self, graph: &ClifFlowGraph, from: u32, region: &BranchRegion) -> bool {
         let params = self
             .func
             .dfg
@@ -475,7 +479,7 @@ impl<'a> Shapes<'a> {
         let mut changed = false;
         for (n, param) in params.iter().enumerate() {
             if self.same_argument(graph, from, region, n).is_none() {
-                changed |= self.raise(*param, Shape::Varying);
+                changed |= self.raise(*param, LaneVariance::Varying);
             }
         }
         changed
@@ -485,9 +489,9 @@ impl<'a> Shapes<'a> {
     /// all ways give the same, from before the region.
     pub fn same_argument(
         &self,
-        graph: &Graph,
+        graph: &ClifFlowGraph,
         from: u32,
-        region: &Region,
+        region: &BranchRegion,
         n: usize,
     ) -> Option<Value> {
         let dfg = &self.func.dfg;
@@ -516,7 +520,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// The block that defines a value.
-    pub fn block_of(&self, graph: &Graph, value: Value) -> Option<u32> {
+    pub fn block_of(&self, graph: &ClifFlowGraph, value: Value) -> Option<u32> {
         let block = match self.func.dfg.value_def(value) {
             ValueDef::Result(inst, _) => self.func.layout.inst_block(inst)?,
             ValueDef::Param(block, _) => block,
@@ -528,11 +532,11 @@ impl<'a> Shapes<'a> {
     /// What a block of a region leaves behind.
     fn vary_block(
         &mut self,
-        graph: &Graph,
+        graph: &ClifFlowGraph,
         at: u32,
-        region: &Region,
+        region: &BranchRegion,
         uses: &[Vec<u32>],
-    ) -> Result<bool, Refused> {
+    ) -> Result<bool, GangRefusal> {
         let mut changed = false;
         let func = self.func;
         let mut defined: Vec<Value> = Vec::new();
@@ -542,13 +546,13 @@ impl<'a> Shapes<'a> {
         for inst in graph.insts(func, at) {
             let opcode = func.dfg.insts[inst].opcode();
             if let (Some(slot), Opcode::Store) = (self.slot(inst), opcode) {
-                changed |= slot.shape != Shape::Varying;
-                self.change_slot(slot.offset, |slot| slot.shape = Shape::Varying);
+                changed |= slot.shape != LaneVariance::Varying;
+                self.change_slot(slot.offset, |slot| slot.shape = LaneVariance::Varying);
             }
             // Invocations that wait for each other do so forever when one of them has to go on
             // alone, so that such loops are left to the code for single invocations.
             if region.is_loop && is_shared(opcode) {
-                return Err(Refused);
+                return Err(GangRefusal);
             }
             if region.is_loop {
                 defined.extend(func.dfg.inst_results(inst));
@@ -557,7 +561,7 @@ impl<'a> Shapes<'a> {
         for value in defined {
             let outside = uses[value.as_u32() as usize].iter();
             if outside.into_iter().any(|at| !region.contains(*at)) {
-                changed |= self.raise(value, Shape::Varying);
+                changed |= self.raise(value, LaneVariance::Varying);
             }
         }
         Ok(changed)
@@ -589,7 +593,7 @@ pub(super) fn arguments(func: &Function, call: BlockCall) -> impl Iterator<Item 
 }
 
 /// The offset of an access to what is kept in the frame.
-fn slot_offset(func: &Function, roots: &Roots, inst: Inst) -> Option<i32> {
+fn slot_offset(func: &Function, roots: &GangEntry, inst: Inst) -> Option<i32> {
     let data = &func.dfg.insts[inst];
     let args = func.dfg.inst_args(inst);
     let address = match data.opcode() {

@@ -1,9 +1,9 @@
 //! From the code of one invocation to that of a bundle, instruction by instruction.
 
-use super::forms::{Form, Held, vector_of};
-use super::graph::Graph;
-use super::shape::{Shape, Shapes, arguments, branches};
-use super::{Made, Refused, Several, Target};
+use super::forms::{LaneLayout, LaneValues, vector_of};
+use super::graph::ClifFlowGraph;
+use super::shape::{LaneVariance, VarianceAnalysis, arguments, branches};
+use super::{GangRefusal, GangSupport, GangTarget, WideFunctionMap};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockCall, FuncRef, Function, Inst, InstBuilder, JumpTableData, MemFlagsData,
@@ -20,14 +20,14 @@ const MAX_GROWTH: usize = 6;
 const MAX_PAIRS: usize = 1 << 23;
 
 /// The rewriting of a function.
-pub(super) struct Widen<'a> {
+pub(super) struct GangVectoriser<'a> {
     pub old: &'a Function,
-    pub graph: &'a Graph,
-    pub shapes: &'a Shapes<'a>,
+    pub graph: &'a ClifFlowGraph,
+    pub shapes: &'a VarianceAnalysis<'a>,
     pub builder: FunctionBuilder<'a>,
-    pub target: Target,
+    pub target: GangTarget,
     /// Functions that are called for all lanes at once.
-    pub several: &'a Several,
+    pub several: &'a WideFunctionMap,
     /// What stores past the caches, and which stores may.
     pub streaming: Option<(FuncRef, &'a FxHashSet<Inst>)>,
     /// Room for their numbers.
@@ -38,7 +38,7 @@ pub(super) struct Widen<'a> {
     /// each block before its last definition, which such values need not have.
     pub locals: Vec<bool>,
     /// By value that lives within its block: what holds it.
-    pub held: Vec<Held>,
+    pub held: Vec<LaneValues>,
     /// By other value: the first variable that holds it.
     pub variables: Vec<Option<u32>>,
     /// By value: the variable, or for one that lives within its block the value, that holds it for an
@@ -56,11 +56,11 @@ pub(super) struct Widen<'a> {
 
 /// Rewrites a function.
 pub(super) fn rewrite(
-    graph: &Graph,
-    shapes: &Shapes<'_>,
-    made: &Made<'_>,
+    graph: &ClifFlowGraph,
+    shapes: &VarianceAnalysis<'_>,
+    made: &GangSupport<'_>,
     builders: &mut FunctionBuilderContext,
-) -> Result<Function, Refused> {
+) -> Result<Function, GangRefusal> {
     let old = shapes.func;
     let mut new = Function::with_name_signature(old.name.clone(), old.signature.clone());
     // What instructions refer to keeps its numbers.
@@ -74,7 +74,7 @@ pub(super) fn rewrite(
     new.sized_stack_slots = old.sized_stack_slots.clone();
     for (slot, data) in new.sized_stack_slots.iter_mut() {
         let size = shapes.slot_stride(slot) as usize * shapes.roots.width;
-        data.size = u32::try_from(size).map_err(|_| Refused)?;
+        data.size = u32::try_from(size).map_err(|_| GangRefusal)?;
         data.align_shift = 4;
     }
     let mut builder = FunctionBuilder::new(&mut new, builders);
@@ -83,7 +83,7 @@ pub(super) fn rewrite(
         .iter()
         .map(|_| builder.create_block())
         .collect();
-    let mut widen = Widen {
+    let mut widen = GangVectoriser {
         old,
         graph,
         shapes,
@@ -94,7 +94,7 @@ pub(super) fn rewrite(
         called: None,
         blocks,
         locals: super::graph::locals(old, graph),
-        held: vec![Held::new(); old.dfg.num_values()],
+        held: vec![LaneValues::new(); old.dfg.num_values()],
         variables: vec![None; old.dfg.num_values()],
         alone: vec![(0, 0); old.dfg.num_values()],
         regions: 0,
@@ -103,7 +103,7 @@ pub(super) fn rewrite(
         budget: MAX_GROWTH * old.dfg.num_insts() + 1000,
     };
     if widen.variables_of_all() * graph.blocks.len() > MAX_PAIRS {
-        return Err(Refused);
+        return Err(GangRefusal);
     }
     widen.function()?;
     let mut builder = widen.builder;
@@ -112,7 +112,7 @@ pub(super) fn rewrite(
     Ok(new)
 }
 
-impl Widen<'_> {
+impl GangVectoriser<'_> {
     /// How many variables there will be, but for those of invocations that go alone.
     fn variables_of_all(&self) -> usize {
         let dfg = &self.old.dfg;
@@ -125,13 +125,13 @@ impl Widen<'_> {
         crossing.map(|value| self.layout(self.form(*value)).0).sum()
     }
 
-    fn function(&mut self) -> Result<(), Refused> {
+    fn function(&mut self) -> Result<(), GangRefusal> {
         let entry = self.blocks[0];
         self.builder.append_block_params_for_function_params(entry);
         for at in 0..self.graph.blocks.len() as u32 {
             self.builder.switch_to_block(self.blocks[at as usize]);
             if at == 0 {
-                let given: Held = self.builder.block_params(entry).into();
+                let given: LaneValues = self.builder.block_params(entry).into();
                 let params = self.old.dfg.block_params(self.graph.blocks[0]);
                 for (param, value) in params.iter().zip(given) {
                     self.set(*param, &[value]);
@@ -156,7 +156,7 @@ impl Widen<'_> {
     pub fn inst(&mut self, inst: Inst) {
         let dfg = &self.old.dfg;
         let opcode = self.opcode(inst);
-        let is_base = |v: &Value| matches!(self.shapes.of(*v), Shape::Affine { .. });
+        let is_base = |v: &Value| matches!(self.shapes.of(*v), LaneVariance::Affine { .. });
         let is_uniform = |v: &Value| self.shapes.of(*v).is_uniform();
         let (args, results) = (dfg.inst_args(inst), dfg.inst_results(inst));
         let by_lane = matches!(
@@ -198,8 +198,8 @@ impl Widen<'_> {
             return None;
         }
         match self.shapes.of(self.old.dfg.inst_args(inst)[0]) {
-            Shape::Affine { stride: 1, whole } if whole => None,
-            Shape::Affine { stride, .. } => (stride > 0).then_some(stride),
+            LaneVariance::Affine { stride: 1, whole } if whole => None,
+            LaneVariance::Affine { stride, .. } => (stride > 0).then_some(stride),
             _ => None,
         }
     }
@@ -223,7 +223,7 @@ impl Widen<'_> {
     /// The instruction on the first lane's values.
     fn on_bases(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
-        let bases: Held = args.iter().map(|arg| self.get(*arg)[0]).collect();
+        let bases: LaneValues = args.iter().map(|arg| self.get(*arg)[0]).collect();
         let made = self.copy(inst, &bases);
         let stride = match self.old.dfg.insts[inst].stack_slot() {
             Some(slot) => self.shapes.slot_stride(slot),
@@ -236,12 +236,12 @@ impl Widen<'_> {
 
     /// Sets a value from the first lane's and the distance to the next, unless it is held by those.
     pub fn set_from_first(&mut self, result: Value, first: Value, stride: i64) {
-        if let Form::Base(_) = self.form(result) {
+        if let LaneLayout::Base(_) = self.form(result) {
             self.set(result, &[first]);
             return;
         }
         let ty = self.old.dfg.value_type(result);
-        let lanes: Held = (0..self.width())
+        let lanes: LaneValues = (0..self.width())
             .map(|n| self.plus(first, ty, (n as i64).wrapping_mul(stride)))
             .collect();
         let held = self.gathered(result, &lanes);
@@ -259,7 +259,7 @@ impl Widen<'_> {
         let Some(function) = address.and_then(|address| self.several.get(&address)) else {
             return false;
         };
-        let form = Form::Parts(types::F32X4);
+        let form = LaneLayout::Parts(types::F32X4);
         if self.form(result) != form {
             return false;
         }
@@ -280,7 +280,7 @@ impl Widen<'_> {
         let address = crate::wide::address(*function) as i64;
         let callee = self.builder.ins().iconst(types::I64, address);
         self.builder.ins().call_indirect(signature, callee, &[room]);
-        let held: Held = (0..parts.len() as i32)
+        let held: LaneValues = (0..parts.len() as i32)
             .map(|part| {
                 self.builder
                     .ins()
@@ -293,14 +293,14 @@ impl Widen<'_> {
 
     fn lane_by_lane(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
-        let columns: Vec<Held> = args.iter().map(|arg| self.lanes(*arg)).collect();
-        let mut made: Vec<Held> = Vec::with_capacity(self.width());
+        let columns: Vec<LaneValues> = args.iter().map(|arg| self.lanes(*arg)).collect();
+        let mut made: Vec<LaneValues> = Vec::with_capacity(self.width());
         for lane in 0..self.width() {
-            let operands: Held = columns.iter().map(|column| column[lane]).collect();
+            let operands: LaneValues = columns.iter().map(|column| column[lane]).collect();
             made.push(self.copy(inst, &operands));
         }
         for (n, result) in self.old.dfg.inst_results(inst).iter().enumerate() {
-            let lanes: Held = made.iter().map(|results| results[n]).collect();
+            let lanes: LaneValues = made.iter().map(|results| results[n]).collect();
             let held = self.gathered(*result, &lanes);
             self.set(*result, &held);
         }
@@ -313,13 +313,13 @@ impl Widen<'_> {
         let [result] = results else { return false };
         let opcode = self.opcode(inst);
         match self.form(*result) {
-            Form::Parts(ty) => match opcode {
+            LaneLayout::Parts(ty) => match opcode {
                 Opcode::Select => self.select(*result, args, ty),
                 Opcode::Uextend | Opcode::Sextend if self.shapes.is_bool(args[0]) => {
                     let mask = self.mask(args[0]);
                     let one = self.builder.ins().iconst(types::I32, 1);
                     let ones = self.builder.ins().splat(types::I32X4, one);
-                    let bits: Held = mask
+                    let bits: LaneValues = mask
                         .iter()
                         .map(|m| self.builder.ins().band(*m, ones))
                         .collect();
@@ -330,12 +330,12 @@ impl Widen<'_> {
                 }
                 _ => self.elementwise(inst, *result, args, ty),
             },
-            Form::Mask => match opcode {
+            LaneLayout::Mask => match opcode {
                 Opcode::Icmp | Opcode::Fcmp => self.compare(inst, *result, args),
                 Opcode::Band | Opcode::Bor | Opcode::Bxor => {
                     let (a, b) = (self.mask(args[0]), self.mask(args[1]));
                     let data = self.old.dfg.insts[inst];
-                    let held: Held = (a.iter().zip(&b))
+                    let held: LaneValues = (a.iter().zip(&b))
                         .map(|(a, b)| self.build(data, &[*a, *b], types::I32X4)[0])
                         .collect();
                     self.set(*result, &held);
@@ -344,7 +344,9 @@ impl Widen<'_> {
                 Opcode::Select => self.select(*result, args, types::I32X4),
                 _ => false,
             },
-            Form::Lanes(types::I64) if self.form(args[0]) == Form::Parts(types::I32X4) => {
+            LaneLayout::Lanes(types::I64)
+                if self.form(args[0]) == LaneLayout::Parts(types::I32X4) =>
+            {
                 match opcode {
                     Opcode::Uextend => self.extend_pairs(*result, args[0], false),
                     Opcode::Sextend => self.extend_pairs(*result, args[0], true),
@@ -358,7 +360,7 @@ impl Widen<'_> {
     /// Numbers of 32 bits in vectors as scalars of 64, such as indices: two are taken from a vector at once, which is what
     /// takes time.
     fn extend_pairs(&mut self, result: Value, narrow: Value, signed: bool) -> bool {
-        let mut lanes = Held::new();
+        let mut lanes = LaneValues::new();
         for part in self.get(narrow) {
             let pairs = self.cast(types::I64X2, part);
             for n in 0..2 {
@@ -383,7 +385,7 @@ impl Widen<'_> {
     fn select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
         let form = self.form(result);
         let (a, b) = (self.in_form(args[1], form), self.in_form(args[2], form));
-        let held: Held = if self.shapes.of(args[0]).is_uniform() {
+        let held: LaneValues = if self.shapes.of(args[0]).is_uniform() {
             let condition = self.get(args[0])[0];
             (a.iter().zip(&b))
                 .map(|(a, b)| self.builder.ins().select(condition, *a, *b))
@@ -405,7 +407,7 @@ impl Widen<'_> {
         };
         let data = self.old.dfg.insts[inst];
         let (a, b) = (self.parts(args[0], ty), self.parts(args[1], ty));
-        let mut compared = Held::new();
+        let mut compared = LaneValues::new();
         for (a, b) in a.iter().zip(&b) {
             // These two conditions have no instruction for vectors.
             let pair = match data.fp_cond_code() {
@@ -484,10 +486,10 @@ impl Widen<'_> {
         if opcode == Opcode::Bitcast {
             return self.bitcast(result, args[0], operand, ty);
         }
-        let columns: Vec<Held> = args.iter().map(|arg| self.parts(*arg, operand)).collect();
-        let held: Held = (0..self.layout(self.form(result)).0)
+        let columns: Vec<LaneValues> = args.iter().map(|arg| self.parts(*arg, operand)).collect();
+        let held: LaneValues = (0..self.layout(self.form(result)).0)
             .map(|n| {
-                let args: Held = columns.iter().map(|column| column[n]).collect();
+                let args: LaneValues = columns.iter().map(|column| column[n]).collect();
                 self.build(data, &args, ty)[0]
             })
             .collect();
@@ -497,7 +499,7 @@ impl Widen<'_> {
 
     fn bitcast(&mut self, result: Value, arg: Value, from: Type, to: Type) -> bool {
         let parts = self.parts(arg, from);
-        let held: Held = parts.iter().map(|part| self.cast(to, *part)).collect();
+        let held: LaneValues = parts.iter().map(|part| self.cast(to, *part)).collect();
         self.set(result, &held);
         true
     }
@@ -506,7 +508,7 @@ impl Widen<'_> {
         let amount = self.get(args[1])[0];
         let data = self.old.dfg.insts[inst];
         let parts = self.parts(args[0], types::I32X4);
-        let held: Held = parts
+        let held: LaneValues = parts
             .iter()
             .map(|part| self.build(data, &[*part, amount], types::I32X4)[0])
             .collect();
@@ -514,7 +516,7 @@ impl Widen<'_> {
         true
     }
 
-    fn terminator(&mut self, at: u32, inst: Inst) -> Result<(), Refused> {
+    fn terminator(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
         match self.opcode(inst) {
             _ if self.shapes.divergence(self.graph, at).is_some() => self.part(at, inst),
             Opcode::Jump => {
@@ -530,7 +532,7 @@ impl Widen<'_> {
             _ => {
                 let args = self.old.dfg.inst_args(inst);
                 if !args.iter().all(|arg| self.shapes.of(*arg).is_uniform()) {
-                    return Err(Refused);
+                    return Err(GangRefusal);
                 }
                 self.on_bases(inst);
                 Ok(())
@@ -601,7 +603,7 @@ impl Widen<'_> {
         let target = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(target);
         // All arguments are read before the first parameter changes.
-        let held: Vec<Held> = arguments(self.old, call)
+        let held: Vec<LaneValues> = arguments(self.old, call)
             .zip(params)
             .map(|(arg, param)| {
                 let form = self.form(*param);

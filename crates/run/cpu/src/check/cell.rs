@@ -47,7 +47,7 @@ fn with_site_of(cell: u64, other: u64) -> u64 {
 
 /// An access that is being made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
+pub(crate) struct CellAccess {
     /// Phase and invocation, in the cell's place.
     pub owner: u64,
     pub site: u16,
@@ -61,7 +61,7 @@ pub(crate) struct Access {
 /// earlier phase or by the invocation itself, or of what others have only read since. `owner` is phase and invocation, `what`
 /// what the read is, as generated code passes it.
 #[inline]
-pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: Phases) -> Option<u64> {
+pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: ShadowPhases) -> Option<u64> {
     if cell >= phases.now {
         let is_own = (cell ^ owner) & !OWN == 0;
         let is_read = cell & (WRITTEN | ATOMIC) == 0;
@@ -75,7 +75,7 @@ pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: Phases) -> 
 
 /// The phases that matter, in the cell's place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Phases {
+pub(crate) struct ShadowPhases {
     /// First of the launch.
     pub launch: u64,
     /// First of the workgroup.
@@ -89,7 +89,7 @@ pub(crate) struct Phases {
     pub lanes: u32,
 }
 
-impl Phases {
+impl ShadowPhases {
     /// Whether an access that is not of the current phase is ordered before what an invocation does.
     fn orders(self, old: u64, owner: u64) -> bool {
         let subgroup = |cell: u64| (cell & INVOCATION) >> self.lanes;
@@ -99,7 +99,7 @@ impl Phases {
 
 /// What an access found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum CellConflict {
     /// Nothing that is not ordered before it.
     Ordered,
     /// An access of the same phase; the cell that has it.
@@ -108,7 +108,7 @@ pub(crate) enum Found {
     Other(u64),
 }
 
-impl Access {
+impl CellAccess {
     fn record(&self, flags: u64) -> u64 {
         let writes = if self.writes { WRITTEN } else { 0 };
         let atomic = if self.atomic { ATOMIC } else { 0 };
@@ -122,7 +122,7 @@ impl Access {
     }
 
     /// Makes an access to workgroup memory.
-    pub fn on_workgroup(&self, cell: &mut u64, phases: Phases) -> Found {
+    pub fn on_workgroup(&self, cell: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
         let kept = match old >= phases.group {
             true => old & KEPT,
@@ -132,19 +132,19 @@ impl Access {
         if old < phases.now {
             *cell = self.record(kept);
             return match !phases.orders(old, self.owner) && self.conflicts(old) {
-                true => Found::Same(old),
-                false => Found::Ordered,
+                true => CellConflict::Same(old),
+                false => CellConflict::Ordered,
             };
         }
         self.in_phase(cell, kept)
     }
 
     /// Makes an access to other memory; `prior` keeps what the cell has no room for.
-    pub fn on_global(&self, cell: &mut u64, prior: &mut u64, phases: Phases) -> Found {
+    pub fn on_global(&self, cell: &mut u64, prior: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
         if old < phases.launch {
             *cell = self.record(0);
-            return Found::Ordered;
+            return CellConflict::Ordered;
         }
         if old >= phases.now {
             return self.in_phase(cell, old & KEPT);
@@ -163,13 +163,13 @@ impl Access {
         let beside = |c: u64| c >= phases.group && !phases.orders(c, self.owner);
         let conflict = |c: &u64| (elsewhere(*c) || beside(*c)) && self.conflicts(*c);
         let found = std::iter::once(old).chain(earlier).find(conflict);
-        found.map_or(Found::Ordered, |c| match elsewhere(c) {
-            true => Found::Other(c),
-            false => Found::Same(c),
+        found.map_or(CellConflict::Ordered, |c| match elsewhere(c) {
+            true => CellConflict::Other(c),
+            false => CellConflict::Same(c),
         })
     }
 
-    fn in_phase(&self, cell: &mut u64, kept: u64) -> Found {
+    fn in_phase(&self, cell: &mut u64, kept: u64) -> CellConflict {
         let old = *cell;
         let own = (old ^ self.owner) & OWNER == 0;
         let alone = own && old & MANY == 0;
@@ -201,9 +201,9 @@ impl Access {
             record | many | if atomic { ATOMIC } else { 0 }
         };
         if conflict {
-            Found::Same(old)
+            CellConflict::Same(old)
         } else {
-            Found::Ordered
+            CellConflict::Ordered
         }
     }
 }
@@ -212,7 +212,7 @@ impl Access {
 mod tests {
     use super::*;
 
-    const PHASES: Phases = Phases {
+    const PHASES: ShadowPhases = ShadowPhases {
         launch: 2 << PHASE_SHIFT,
         group: 5 << PHASE_SHIFT,
         wide: 7 << PHASE_SHIFT,
@@ -220,8 +220,8 @@ mod tests {
         lanes: 2,
     };
 
-    fn access(phase: u64, invocation: u64, writes: bool) -> Access {
-        Access {
+    fn access(phase: u64, invocation: u64, writes: bool) -> CellAccess {
+        CellAccess {
             owner: phase << PHASE_SHIFT | invocation,
             site: 9,
             writes,
@@ -235,29 +235,29 @@ mod tests {
         let mut cell = 0;
         assert_eq!(
             access(7, 1, true).on_workgroup(&mut cell, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
         assert_eq!(
             access(7, 1, false).on_workgroup(&mut cell, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
         let written = cell;
         assert_eq!(
             access(7, 2, false).on_workgroup(&mut cell, PHASES),
-            Found::Same(written)
+            CellConflict::Same(written)
         );
         let mut cell = 0;
         assert_eq!(
             access(7, 1, false).on_workgroup(&mut cell, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
         assert_eq!(
             access(7, 2, false).on_workgroup(&mut cell, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
         assert!(matches!(
             access(7, 1, true).on_workgroup(&mut cell, PHASES),
-            Found::Same(_)
+            CellConflict::Same(_)
         ));
     }
 
@@ -267,7 +267,7 @@ mod tests {
         access(6, 1, true).on_workgroup(&mut cell, PHASES);
         assert_eq!(
             access(7, 2, true).on_workgroup(&mut cell, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
         assert_ne!(cell & KEPT, 0);
         let mut old = 4 << PHASE_SHIFT | KEPT;
@@ -279,7 +279,7 @@ mod tests {
     fn workgroups_are_not_ordered() {
         let (mut cell, mut prior) = (0, 0);
         access(3, 1, true).on_global(&mut cell, &mut prior, PHASES);
-        let before = Phases {
+        let before = ShadowPhases {
             group: 3 << PHASE_SHIFT,
             wide: 4 << PHASE_SHIFT,
             now: 4 << PHASE_SHIFT,
@@ -288,15 +288,15 @@ mod tests {
         // The same workgroup reads after a barrier, which must not hide the write.
         assert_eq!(
             access(4, 1, false).on_global(&mut cell, &mut prior, before),
-            Found::Ordered
+            CellConflict::Ordered
         );
         let found = access(7, 1, false).on_global(&mut cell, &mut prior, PHASES);
-        assert!(matches!(found, Found::Other(c) if c & WRITTEN != 0));
+        assert!(matches!(found, CellConflict::Other(c) if c & WRITTEN != 0));
     }
 
     #[test]
     fn a_subgroup_waits_for_itself_alone() {
-        let within = Phases {
+        let within = ShadowPhases {
             wide: 6 << PHASE_SHIFT,
             ..PHASES
         };
@@ -305,19 +305,19 @@ mod tests {
         access(6, 1, true).on_global(&mut global, &mut prior, within);
         let (mut again, mut global_again) = (cell, global);
         let same = access(7, 2, false);
-        assert_eq!(same.on_workgroup(&mut cell, within), Found::Ordered);
+        assert_eq!(same.on_workgroup(&mut cell, within), CellConflict::Ordered);
         assert_eq!(
             same.on_global(&mut global, &mut prior, within),
-            Found::Ordered
+            CellConflict::Ordered
         );
         let other = access(7, 5, false);
         assert!(matches!(
             other.on_workgroup(&mut again, within),
-            Found::Same(_)
+            CellConflict::Same(_)
         ));
         assert!(matches!(
             other.on_global(&mut global_again, &mut prior, within),
-            Found::Same(_)
+            CellConflict::Same(_)
         ));
     }
 
@@ -328,19 +328,19 @@ mod tests {
         atomic.atomic = true;
         assert_eq!(
             atomic.on_global(&mut cell, &mut prior, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
-        let other = Access {
+        let other = CellAccess {
             owner: 7 << PHASE_SHIFT | 2,
             ..atomic
         };
         assert_eq!(
             other.on_global(&mut cell, &mut prior, PHASES),
-            Found::Ordered
+            CellConflict::Ordered
         );
         assert!(matches!(
             access(7, 3, false).on_global(&mut cell, &mut prior, PHASES),
-            Found::Same(_)
+            CellConflict::Same(_)
         ));
     }
 }

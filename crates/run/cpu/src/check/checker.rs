@@ -1,8 +1,8 @@
 //! What lasts over launches: memory, options and reports.
 
-use super::report::{Kind, Report};
-use super::shadow::Regions;
-use crate::launch::Memory;
+use super::report::{FaultKind, FaultReport};
+use super::shadow::ShadowMemory;
+use crate::launch::MemorySpan;
 use rustc_hash::FxHashMap;
 
 /// Most different faults that are told.
@@ -38,35 +38,35 @@ impl Default for CheckOptions {
 
 /// What checking has to know between launches, and what it found.
 #[derive(Default)]
-pub struct Checker {
+pub struct KernelSanitizer {
     pub(super) options: CheckOptions,
-    pub(super) regions: Regions,
-    reports: Vec<Report>,
+    pub(super) regions: ShadowMemory,
+    reports: Vec<FaultReport>,
     /// Reports by kernel, kind and sites.
-    known: FxHashMap<Fault, Option<usize>>,
+    known: FxHashMap<FaultKey, Option<usize>>,
 }
 
 /// What makes two faults the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Fault {
+pub(super) struct FaultKey {
     /// The kernel's number.
     pub kernel: u64,
-    pub kind: Kind,
+    pub kind: FaultKind,
     pub site: u16,
     pub other: u16,
 }
 
-impl Checker {
+impl KernelSanitizer {
     /// One that has seen nothing.
-    pub fn new(options: CheckOptions) -> Checker {
-        Checker {
+    pub fn new(options: CheckOptions) -> KernelSanitizer {
+        KernelSanitizer {
             options,
-            ..Checker::default()
+            ..KernelSanitizer::default()
         }
     }
 
     /// Says that kernels may use memory, also by addresses that they compute.
-    pub fn allocate(&mut self, memory: Memory) {
+    pub fn allocate(&mut self, memory: MemorySpan) {
         self.regions.add(memory.address as u64, memory.length);
     }
 
@@ -76,17 +76,17 @@ impl Checker {
     }
 
     /// All faults so far, in the order in which they were found.
-    pub fn reports(&self) -> &[Report] {
+    pub fn reports(&self) -> &[FaultReport] {
         &self.reports
     }
 
     /// Takes the reports out.
-    pub fn take_reports(&mut self) -> Vec<Report> {
+    pub fn take_reports(&mut self) -> Vec<FaultReport> {
         self.known.clear();
         std::mem::take(&mut self.reports)
     }
 
-    pub(super) fn report(&mut self, fault: Fault, make: impl FnOnce() -> Report) {
+    pub(super) fn report(&mut self, fault: FaultKey, make: impl FnOnce() -> FaultReport) {
         if let Some(known) = self.known.get(&fault) {
             if let Some(at) = *known {
                 self.reports[at].times += 1;
@@ -102,7 +102,7 @@ impl Checker {
         }
     }
 
-    fn is_suppressed(&self, report: &Report) -> bool {
+    fn is_suppressed(&self, report: &FaultReport) -> bool {
         let has = |text: &str| {
             let other = report.other.as_ref().map(|o| o.0.to_string());
             report.kernel.contains(text)

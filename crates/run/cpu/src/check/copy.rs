@@ -5,19 +5,19 @@
 #![allow(unsafe_code)]
 
 use super::cell::KEPT;
-use super::live::Live;
+use super::live::WorkgroupState;
 use super::runtime::info;
-use super::touch::Touch;
-use crate::context::Context;
-use crate::memory::Elements;
+use super::touch::AccessRecord;
+use crate::context::LaunchContext;
+use crate::memory::AsyncCopyRequest;
 
 /// Who makes the copies of a workgroup, in an invocation's place. They run beside all invocations until these have
 /// waited for them.
 pub(super) const COPIER: u32 = 0xffff;
 
-impl Live {
+impl WorkgroupState {
     /// Copies elements for all invocations together, one side's `stride` elements apart.
-    pub fn copy_elements(&mut self, context: &Context, site: u16, copy: Elements) {
+    pub fn copy_elements(&mut self, context: &LaunchContext, site: u16, copy: AsyncCopyRequest) {
         for n in 0..copy.count {
             let step = |stride: u64| n.wrapping_mul(copy.size).wrapping_mul(stride);
             let (to, from) = match copy.strided_source {
@@ -31,7 +31,7 @@ impl Live {
 
     pub(super) fn copy(
         &mut self,
-        context: &Context,
+        context: &LaunchContext,
         linear: u32,
         [to, from, bytes]: [u64; 3],
         site: u16,
@@ -42,8 +42,8 @@ impl Live {
         }
         let what = u64::from(site) | bytes << info::BYTES_SHIFT;
         let [read, write] = [
-            Touch::new(from, what, 0),
-            Touch::new(to, what | info::WRITE, 0),
+            AccessRecord::new(from, what, 0),
+            AccessRecord::new(to, what | info::WRITE, 0),
         ];
         let known = match self.is_group(&read) {
             true => Some(self.written(&read)),
@@ -67,7 +67,10 @@ impl Live {
     }
 
     /// The cells of an access to workgroup memory, each with its bytes by their numbers within the access.
-    fn cells_of(&self, access: &Touch) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+    fn cells_of(
+        &self,
+        access: &AccessRecord,
+    ) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
         let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
         let (offset, bytes) = (access.address - self.group_base, access.bytes);
         let last = (offset + bytes.max(1) - 1) >> granule;
@@ -79,7 +82,7 @@ impl Live {
     }
 
     /// Of bytes of workgroup memory: all bits where the workgroup wrote them.
-    fn written(&self, access: &Touch) -> Vec<u8> {
+    fn written(&self, access: &AccessRecord) -> Vec<u8> {
         let group = self.phases().group;
         let mut known = vec![0; access.bytes as usize];
         for (cell, bytes) in self.cells_of(access) {
@@ -92,7 +95,7 @@ impl Live {
     }
 
     /// Notes of workgroup memory that was written which of it is undefined still.
-    fn forget(&mut self, access: &Touch, known: &[u8]) {
+    fn forget(&mut self, access: &AccessRecord, known: &[u8]) {
         let cells: Vec<_> = self.cells_of(access).collect();
         for (cell, bytes) in cells {
             if let Some(cell) = self.cells.get_mut(cell)

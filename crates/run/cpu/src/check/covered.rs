@@ -2,7 +2,7 @@
 //!
 //! Whoever races with such a load races with the store, too, so that the store alone need be looked at.
 
-use crate::program::Program;
+use crate::program::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -11,7 +11,7 @@ use spirula_spirv::{Id, IdMap};
 
 /// The results of loads behind which, in the same block and before anything that could order invocations, a
 /// plain store of a value of the same type goes through the same pointer.
-pub(crate) fn covered_loads(program: &Program<'_>) -> IdMap<bool> {
+pub(crate) fn covered_loads(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut covered = IdMap::new(program.module.bound(), false);
     for func in &program.functions.bottom_up {
         let info = program.functions.get(*func);
@@ -23,7 +23,7 @@ pub(crate) fn covered_loads(program: &Program<'_>) -> IdMap<bool> {
     covered
 }
 
-fn in_block(program: &Program<'_>, body: &[InstRef<'_>], covered: &mut IdMap<bool>) {
+fn in_block(program: &AnalysedModule<'_>, body: &[InstRef<'_>], covered: &mut IdMap<bool>) {
     let mut stored: FxHashMap<Id, Id> = FxHashMap::default();
     for inst in body.iter().rev() {
         match inst.op() {

@@ -1,18 +1,18 @@
 //! Launches that are checked.
 
-use super::checker::Checker;
-use super::runtime::Row;
-use crate::arguments::Shared;
-use crate::compile::Kernel;
-use crate::enqueue::Queue;
-use crate::guard::{Trap, Watch};
-use crate::launch::{Argument, Launch, Memory, RunError};
+use super::checker::KernelSanitizer;
+use super::runtime::ArgumentShadow;
+use crate::arguments::MarshalledArguments;
+use crate::compile::JitKernel;
+use crate::enqueue::LaunchQueue;
+use crate::guard::{CallWatchdog, TrapReason};
+use crate::launch::{JitArgument, JitLaunch, LaunchError, MemorySpan};
 use crate::lower::SlotKind;
 use crate::run::checked_product;
-use crate::worker::Worker;
+use crate::worker::LaunchWorker;
 
-impl Kernel {
-    /// Runs a launch as [`Kernel::run`] does, on one thread, and tells what it does wrong. Accesses
+impl JitKernel {
+    /// Runs a launch as [`JitKernel::run`] does, on one thread, and tells what it does wrong. Accesses
     /// outside of the memory that it is given are not made, so that nothing has to be promised of
     /// the kernel.
     ///
@@ -26,10 +26,10 @@ impl Kernel {
     #[allow(unsafe_code)]
     pub unsafe fn run_checked(
         &self,
-        launch: &Launch<'_>,
-        checker: &mut Checker,
-    ) -> Result<(), RunError> {
-        let queue = Queue::default();
+        launch: &JitLaunch<'_>,
+        checker: &mut KernelSanitizer,
+    ) -> Result<(), LaunchError> {
+        let queue = LaunchQueue::default();
         // What is enqueued may use the memory of the launch, too.
         let lent = checker.lend(launch);
         // SAFETY: the caller's promise.
@@ -47,29 +47,29 @@ impl Kernel {
     #[allow(unsafe_code)]
     pub(crate) unsafe fn run_checked_on(
         &self,
-        launch: &Launch<'_>,
-        checker: &mut Checker,
-        queue: &Queue,
-    ) -> Result<(), RunError> {
+        launch: &JitLaunch<'_>,
+        checker: &mut KernelSanitizer,
+        queue: &LaunchQueue,
+    ) -> Result<(), LaunchError> {
         if self.checks.is_none() {
             let message = format!("{} was not compiled to be checked", self.name);
-            return Err(RunError::Launch(message));
+            return Err(LaunchError::Launch(message));
         }
         let grid = self.grid(&launch.size)?;
         let shared = self.shared(launch)?;
         let total = checked_product(grid.groups)
-            .ok_or_else(|| RunError::Launch("the launch has too many workgroups".to_owned()))?;
+            .ok_or_else(|| LaunchError::Launch("the launch has too many workgroups".to_owned()))?;
         let lent = checker.lend(launch);
         let (phase, _) = checker.regions.next_phase();
-        let watch = Watch::start(launch.timeout);
+        let watch = CallWatchdog::start(launch.timeout);
         watch.join();
-        let mut worker = Worker::new(self, &shared, &grid, queue);
+        let mut worker = LaunchWorker::new(self, &shared, &grid, queue);
         let rows = self.rows(launch, &shared, worker.workgroup_memory(), checker);
         worker.check(checker, rows, phase);
         let mut result = Ok(());
         for ticket in 0..total {
             result = match watch.is_late() {
-                true => Err(RunError::of(Trap::Late, &self.name)),
+                true => Err(LaunchError::of(TrapReason::Late, &self.name)),
                 // SAFETY: the caller's promise.
                 false => unsafe { worker.run(ticket) },
             };
@@ -90,51 +90,51 @@ impl Kernel {
     /// The rows of arguments and bindings.
     fn rows(
         &self,
-        launch: &Launch<'_>,
-        shared: &Shared,
+        launch: &JitLaunch<'_>,
+        shared: &MarshalledArguments,
         workgroup: u64,
-        checker: &mut Checker,
-    ) -> Vec<Row> {
+        checker: &mut KernelSanitizer,
+    ) -> Vec<ArgumentShadow> {
         let granules = self.checks.as_ref().map_or(&[][..], |c| &c.granules);
         let mut rows = Vec::new();
         for (n, slot) in self.slots.iter().enumerate() {
             let at = slot.offset as usize / 8;
             let granule = granules.get(n).copied().unwrap_or(2);
             rows.push(match (slot.kind, &launch.arguments[n]) {
-                (SlotKind::Local, Argument::Local(bytes)) => {
+                (SlotKind::Local, JitArgument::Local(bytes)) => {
                     let local = shared.locals.iter().find(|l| l.0 == at);
                     let offset = local.map_or(0, |l| l.1);
                     // Cells are counted from the beginning of the workgroup's memory.
-                    Row::new(workgroup + offset, *bytes, [offset, 0])
+                    ArgumentShadow::new(workgroup + offset, *bytes, [offset, 0])
                 }
-                (SlotKind::Buffer, Argument::Memory(memory)) => checker.row(*memory, granule),
+                (SlotKind::Buffer, JitArgument::Memory(memory)) => checker.row(*memory, granule),
                 (SlotKind::Buffer, _) => checker.row_at(shared.args[at], granule),
-                _ => Row::default(),
+                _ => ArgumentShadow::default(),
             });
         }
         for (n, [address, length]) in shared.bindings.iter().enumerate() {
             let granule = granules.get(self.slots.len() + n).copied().unwrap_or(2);
             rows.push(match self.bindings[n].count {
                 None => {
-                    let memory = Memory {
+                    let memory = MemorySpan {
                         address: *address as *mut u8,
                         length: *length,
                     };
                     checker.row(memory, granule)
                 }
-                Some(_) => Row::default(),
+                Some(_) => ArgumentShadow::default(),
             });
         }
         rows
     }
 }
 
-impl Checker {
+impl KernelSanitizer {
     /// Adds the memory of a launch that is not known; what was added.
-    fn lend(&mut self, launch: &Launch<'_>) -> Vec<u64> {
+    fn lend(&mut self, launch: &JitLaunch<'_>) -> Vec<u64> {
         let arguments = launch.arguments.iter().filter_map(|a| match a {
-            Argument::Memory(memory) => Some(*memory),
-            Argument::Image(image) => Some(image.memory),
+            JitArgument::Memory(memory) => Some(*memory),
+            JitArgument::Image(image) => Some(image.memory),
             _ => None,
         });
         let bound = launch.bindings.iter().filter_map(|b| b.resource.memory());
@@ -150,22 +150,22 @@ impl Checker {
         lent
     }
 
-    fn row(&mut self, memory: Memory, granule: u32) -> Row {
+    fn row(&mut self, memory: MemorySpan, granule: u32) -> ArgumentShadow {
         let base = memory.address as u64;
         let Some(region) = self.regions.find(base) else {
-            return Row::new(base, 0, [0; 2]);
+            return ArgumentShadow::new(base, 0, [0; 2]);
         };
         let first = (base - region.base) >> granule << 3;
         let cells = region.cells(granule).map(|at| at + first);
-        Row::new(base, memory.length, cells)
+        ArgumentShadow::new(base, memory.length, cells)
     }
 
     /// The row of a pointer that is given as a number: it may be into the middle of memory.
-    fn row_at(&mut self, address: u64, granule: u32) -> Row {
+    fn row_at(&mut self, address: u64, granule: u32) -> ArgumentShadow {
         let Some(region) = self.regions.find(address) else {
-            return Row::new(address, 0, [0; 2]);
+            return ArgumentShadow::new(address, 0, [0; 2]);
         };
         let (base, length) = (region.base, region.length);
-        Row::new(base, length, region.cells(granule)).within(address, granule)
+        ArgumentShadow::new(base, length, region.cells(granule)).within(address, granule)
     }
 }

@@ -7,18 +7,18 @@
 #![allow(unsafe_code)]
 
 use super::cell::{
-    self, ATOMIC, Access, FLAGS, Found, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
-    site_of,
+    self, ATOMIC, CellAccess, CellConflict, FLAGS, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT,
+    ShadowPhases, WRITTEN, site_of,
 };
-use super::checker::{Checker, Fault};
+use super::checker::{FaultKey, KernelSanitizer};
 use super::copy::COPIER;
-use super::order::Order;
-use super::report::{Invocation, Kind, Report};
-use super::runtime::Row;
+use super::order::HappensBefore;
+use super::report::{FaultKind, FaultReport, InvocationId};
+use super::runtime::ArgumentShadow;
 use super::shadow::CellGranules;
-use super::touch::{Touch, invocation, local_id};
-use crate::compile::Kernel;
-use crate::context::Context;
+use super::touch::{AccessRecord, invocation, local_id};
+use crate::compile::JitKernel;
+use crate::context::LaunchContext;
 use crate::lower::SlotKind;
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const SCRATCH: usize = 1 << 16;
 /// What is known of a thread's workgroup while it is checked. The first fields are read by generated
 /// code.
 #[repr(C)]
-pub(crate) struct Live {
+pub(crate) struct WorkgroupState {
     /// The phases, in a cell's place.
     pub(super) now: u64,
     /// The same with each combination of flags, in the order of their bits.
@@ -42,7 +42,7 @@ pub(crate) struct Live {
     /// Rounds of loops that the invocation has left, and that each has.
     pub(super) budget: u64,
     pub(super) budget_full: u64,
-    pub(super) rows: *const Row,
+    pub(super) rows: *const ArgumentShadow,
     pub(super) group_cells: *mut u64,
     /// Not zero while relaxed atomics on workgroup memory order nothing.
     pub(super) quiet: u64,
@@ -52,13 +52,13 @@ pub(crate) struct Live {
     pub(super) changed: u32,
     /// What the last function called for a check gave.
     pub(super) result: u64,
-    pub(super) order: Order,
-    checker: *mut Checker,
-    kernel: *const Kernel,
+    pub(super) order: HappensBefore,
+    checker: *mut KernelSanitizer,
+    kernel: *const JitKernel,
     pub(super) cells: Vec<u64>,
-    kept_rows: Vec<Row>,
+    kept_rows: Vec<ArgumentShadow>,
     pub(super) group_base: u64,
-    pub(super) private: BTreeMap<u64, Private>,
+    pub(super) private: BTreeMap<u64, PrivateShadow>,
     pub(super) scratch: Box<[u128]>,
     /// First phase of each workgroup.
     groups: Vec<(u64, [u64; 3])>,
@@ -69,20 +69,20 @@ pub(crate) struct Live {
 }
 
 /// Private memory of invocations, with where its definedness stands.
-pub(super) struct Private {
+pub(super) struct PrivateShadow {
     pub length: u64,
     pub defined: u64,
 }
 
-impl Live {
+impl WorkgroupState {
     /// For a thread that runs workgroups of a kernel; checker and kernel outlive it.
     pub fn new(
-        checker: *mut Checker,
-        kernel: &Kernel,
-        mut rows: Vec<Row>,
+        checker: *mut KernelSanitizer,
+        kernel: &JitKernel,
+        mut rows: Vec<ArgumentShadow>,
         launch_phase: u64,
         group: (u64, u64),
-    ) -> Box<Live> {
+    ) -> Box<WorkgroupState> {
         let (group_base, group_bytes) = group;
         let checks = kernel.checks.as_ref();
         let granule = checks.map_or(2, |c| c.group_granule);
@@ -90,7 +90,7 @@ impl Live {
         // SAFETY: the checker lives as long as the launch.
         let options = unsafe { &(*checker).options };
         let launch = launch_phase << PHASE_SHIFT;
-        let mut live = Box::new(Live {
+        let mut live = Box::new(WorkgroupState {
             now: launch,
             now_with: [0; FLAGS],
             wide: launch,
@@ -111,7 +111,7 @@ impl Live {
             group_base,
             private: BTreeMap::new(),
             scratch: vec![0; (largest as usize).div_ceil(16).max(SCRATCH / 16)].into_boxed_slice(),
-            order: Order::default(),
+            order: HappensBefore::default(),
             groups: Vec::new(),
             stopped: false,
             random: options.seed,
@@ -194,12 +194,12 @@ impl Live {
     }
 
     /// Notes that invocations have waited at a point; the launch has to end if they do for ever.
-    pub fn count_wait(&mut self, context: &Context, linear: u32, site: u16) {
+    pub fn count_wait(&mut self, context: &LaunchContext, linear: u32, site: u16) {
         self.waits = self.waits.saturating_sub(1);
         if self.waits == 0 && !self.stopped {
             self.stopped = true;
             let by = (invocation(context, linear), site);
-            self.tell(Kind::EndlessLoop, by, None, |_| {
+            self.tell(FaultKind::EndlessLoop, by, None, |_| {
                 "waits for the other invocations again and again".to_owned()
             });
         }
@@ -211,12 +211,12 @@ impl Live {
     }
 
     /// A row of the table of arguments and bindings.
-    pub(super) fn row(&self, n: usize) -> Row {
+    pub(super) fn row(&self, n: usize) -> ArgumentShadow {
         self.kept_rows.get(n).copied().unwrap_or_default()
     }
 
-    pub(super) fn phases(&self) -> Phases {
-        Phases {
+    pub(super) fn phases(&self) -> ShadowPhases {
+        ShadowPhases {
             launch: self.launch,
             group: self.group,
             wide: self.wide,
@@ -225,7 +225,7 @@ impl Live {
         }
     }
 
-    pub(super) fn kernel(&self) -> &Kernel {
+    pub(super) fn kernel(&self) -> &JitKernel {
         // SAFETY: the kernel outlives its launches.
         unsafe { &*self.kernel }
     }
@@ -233,20 +233,20 @@ impl Live {
     /// Adds a report.
     pub(super) fn tell(
         &mut self,
-        kind: Kind,
-        (invocation, site): (Invocation, u16),
-        other: Option<(u16, Option<Invocation>)>,
-        message: impl FnOnce(&Live) -> String,
+        kind: FaultKind,
+        (invocation, site): (InvocationId, u16),
+        other: Option<(u16, Option<InvocationId>)>,
+        message: impl FnOnce(&WorkgroupState) -> String,
     ) {
         let kernel = self.kernel();
         let Some(checks) = &kernel.checks else { return };
-        let fault = Fault {
+        let fault = FaultKey {
             kernel: checks.number,
             kind,
             site,
             other: other.map_or(0, |o| o.0),
         };
-        let make = || Report {
+        let make = || FaultReport {
             kind,
             message: message(self),
             kernel: kernel.name.clone(),
@@ -260,9 +260,9 @@ impl Live {
     }
 
     /// Tells of a read of what nothing was written to.
-    fn tell_uninitialised(&mut self, context: &Context, linear: u32, access: Touch) {
+    fn tell_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
         let by = (invocation(context, linear), access.site);
-        self.tell(Kind::Uninitialised, by, None, |live| {
+        self.tell(FaultKind::Uninitialised, by, None, |live| {
             let object = live.object(access.site);
             let bytes = access.bytes;
             format!("reads {bytes} bytes of {object} that nothing was written to")
@@ -270,13 +270,19 @@ impl Live {
     }
 
     /// Tells of invocations that do not all arrive.
-    pub fn tell_divergence(&mut self, context: &Context, linear: u32, site: u16, message: String) {
+    pub fn tell_divergence(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        site: u16,
+        message: String,
+    ) {
         let by = invocation(context, linear);
-        self.tell(Kind::Divergence, (by, site), None, |_| message);
+        self.tell(FaultKind::Divergence, (by, site), None, |_| message);
     }
 
     /// An access to workgroup memory that is not of the usual kind.
-    fn touch_group(&mut self, context: &Context, linear: u32, access: Touch) {
+    fn touch_group(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
         let Some(checks) = &self.kernel().checks else {
             return;
         };
@@ -290,7 +296,7 @@ impl Live {
         let mut made = access.made(phases, linear, true);
         made.atomic |= !access.writes && self.is_trial(access.site);
         let mut empty = access.reads && !access.cleared;
-        let mut found = Found::Ordered;
+        let mut found = CellConflict::Ordered;
         for n in first..=last {
             let old = self.cells.get(n as usize).copied().unwrap_or(0);
             let tried = old & WRITTEN == 0 && self.is_trial(site_of(old));
@@ -303,7 +309,7 @@ impl Live {
             if access.reads {
                 *cell |= KEPT;
             }
-            if what != Found::Ordered {
+            if what != CellConflict::Ordered {
                 found = what;
             }
         }
@@ -317,7 +323,7 @@ impl Live {
     /// what they are.
     pub(super) fn read_series(
         &mut self,
-        context: &Context,
+        context: &LaunchContext,
         linear: u32,
         address: u64,
         series: &[[u64; 2]],
@@ -332,7 +338,7 @@ impl Live {
             match cell::read_usually(cell, owner, *what, phases) {
                 Some(next) => self.cells[at] = next,
                 None => {
-                    let access = Touch::new(address.wrapping_add(*distance), *what, 0);
+                    let access = AccessRecord::new(address.wrapping_add(*distance), *what, 0);
                     self.touch(context, linear, access);
                 }
             }
@@ -340,7 +346,7 @@ impl Live {
     }
 
     /// The same of memory that all workgroups share; false where there is no such memory.
-    fn touch_global(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
+    fn touch_global(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> bool {
         let phases = self.phases();
         let made = access.made(phases, linear, self.is_strict());
         let checks = self.kernel().checks.as_ref();
@@ -353,14 +359,14 @@ impl Live {
         if access.address - region.base + access.bytes > region.length {
             return false;
         }
-        let mut found = Found::Ordered;
+        let mut found = CellConflict::Ordered;
         let granules = match access.granule {
             Some(granule) => CellGranules::One(granule),
             None => CellGranules::UpTo(unknown_granule),
         };
         region.each_cell(access.address, access.bytes, granules, |_, cell, prior| {
             let what = made.on_global(cell, prior, phases);
-            if what != Found::Ordered {
+            if what != CellConflict::Ordered {
                 found = what;
             }
         });
@@ -371,17 +377,17 @@ impl Live {
     /// Decides whether a conflict is a race, and tells.
     fn settle(
         &mut self,
-        context: &Context,
+        context: &LaunchContext,
         linear: u32,
-        access: Touch,
-        made: Access,
-        found: Found,
+        access: AccessRecord,
+        made: CellAccess,
+        found: CellConflict,
     ) {
         let other = match found {
-            Found::Ordered => return,
-            Found::Same(_) if self.order.invocation == made.owner => return,
-            Found::Other(other) if other < self.order.acquired => return,
-            Found::Same(other) | Found::Other(other) => other,
+            CellConflict::Ordered => return,
+            CellConflict::Same(_) if self.order.invocation == made.owner => return,
+            CellConflict::Other(other) if other < self.order.acquired => return,
+            CellConflict::Same(other) | CellConflict::Other(other) => other,
         };
         if other & WRITTEN != 0 && access.writes && access.writes_what_is_there() {
             return;
@@ -391,7 +397,7 @@ impl Live {
         }
         let local = (other & INVOCATION) as u32;
         let by = match found {
-            Found::Other(_) => self.group_of(other).map(|group| Invocation {
+            CellConflict::Other(_) => self.group_of(other).map(|group| InvocationId {
                 group,
                 local: local_id(context, local),
             }),
@@ -405,11 +411,11 @@ impl Live {
             false => "reads",
         };
         let whose = match found {
-            Found::Other(_) => "an invocation of another workgroup",
+            CellConflict::Other(_) => "an invocation of another workgroup",
             _ => "another invocation",
         };
         let at = (invocation(context, linear), access.site);
-        self.tell(Kind::Race, at, Some((site_of(other), by)), |live| {
+        self.tell(FaultKind::Race, at, Some((site_of(other), by)), |live| {
             format!(
                 "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
                 access.verb(),
@@ -427,7 +433,7 @@ impl Live {
     }
 
     /// Whether a conflict is of a kind that algorithms are often meant to have.
-    fn is_meant(&self, access: Touch, other: u64) -> bool {
+    fn is_meant(&self, access: AccessRecord, other: u64) -> bool {
         if self.is_strict() {
             return false;
         }
@@ -468,7 +474,7 @@ impl Live {
     }
 
     /// What atomics order.
-    fn synchronise(&mut self, access: Touch, linear: u32) {
+    fn synchronise(&mut self, access: AccessRecord, linear: u32) {
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
         let within = self.is_group(&access);
@@ -503,7 +509,7 @@ impl Live {
     }
 
     /// The same of memory that all workgroups share.
-    fn release_global(&mut self, access: Touch, owner: u64, releases: bool) -> u64 {
+    fn release_global(&mut self, access: AccessRecord, owner: u64, releases: bool) -> u64 {
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
         let Some(region) = checker.regions.find(access.address) else {
@@ -516,7 +522,7 @@ impl Live {
         released
     }
 
-    pub(super) fn is_group(&self, access: &Touch) -> bool {
+    pub(super) fn is_group(&self, access: &AccessRecord) -> bool {
         access.address >= self.group_base
             && access.address.saturating_add(access.bytes) <= self.group_base + self.group_length()
     }
@@ -529,7 +535,12 @@ impl Live {
 
     /// An access to private memory by a pointer of which only the address is known; false where
     /// there is no such memory.
-    fn touch_private(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
+    fn touch_private(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> bool {
         let Some(defined) = self.definedness(access.address, access.bytes) else {
             return false;
         };
@@ -544,7 +555,12 @@ impl Live {
     }
 
     /// Any access: the address to use.
-    pub(super) fn touch(&mut self, context: &Context, linear: u32, access: Touch) -> u64 {
+    pub(super) fn touch(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> u64 {
         let address = self.access(context, linear, access);
         // What an atomic acquires by the access is not ordered before the access itself.
         if access.atomic {
@@ -553,7 +569,7 @@ impl Live {
         address
     }
 
-    fn access(&mut self, context: &Context, linear: u32, access: Touch) -> u64 {
+    fn access(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> u64 {
         if self.is_group(&access) {
             self.touch_group(context, linear, access);
             return access.address;
@@ -572,7 +588,7 @@ impl Live {
             return access.address;
         }
         let by = (invocation(context, linear), access.site);
-        self.tell(Kind::OutOfBounds, by, None, |live| {
+        self.tell(FaultKind::OutOfBounds, by, None, |live| {
             let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
             match live.memory_before(address) {
                 Some((what, [base, length])) => format!(

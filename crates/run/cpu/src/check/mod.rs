@@ -46,24 +46,24 @@ mod undefined;
 mod update;
 mod uses;
 
-pub use checker::{CheckOptions, Checker};
-pub use report::{Invocation, Kind as ReportKind, Report, Site};
+pub use checker::{CheckOptions, KernelSanitizer};
+pub use report::{FaultKind as ReportKind, FaultReport, InstructionSite, InvocationId};
 
 pub(crate) use covered::covered_loads;
-pub(crate) use live::Live;
-pub(crate) use runtime::Row;
-pub(crate) use search::{Purpose, purposes};
+pub(crate) use live::WorkgroupState;
+pub(crate) use runtime::ArgumentShadow;
+pub(crate) use search::{LoadPurpose, purposes};
 pub(crate) use series::AllSeries;
-pub(crate) use sites::Sites;
-pub(crate) use undefined::{Flow, flow, is_followed, undefined_components};
+pub(crate) use sites::SiteTable;
+pub(crate) use undefined::{DefinednessFlow, flow, is_followed, undefined_components};
 pub(crate) use update::{is_update, waits};
 pub(crate) use uses::{only_moved, used_components};
 
 /// What a kernel that is checked keeps for it.
-pub(crate) struct Checks {
+pub(crate) struct SanitizerInfo {
     /// A number of its own.
     pub number: u64,
-    pub sites: Sites,
+    pub sites: SiteTable,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
     pub group_granule: u32,
     /// Of each argument and binding: logarithm of the bytes of a cell.

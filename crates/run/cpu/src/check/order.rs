@@ -1,11 +1,11 @@
 //! What atomics order.
 
-use super::cell::Phases;
+use super::cell::ShadowPhases;
 use rustc_hash::FxHashMap;
 
 /// What atomics have ordered in the workgroup that runs. Flags and phases are read by generated code.
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct HappensBefore {
     /// Releases on the workgroup's own memory, by address, since all its invocations have waited for each other: what was
     /// before is ordered by that. Those on other memory stand beside its cells.
     pub within: FxHashMap<u64, u64>,
@@ -21,7 +21,7 @@ pub(super) struct Order {
     pub invocation: u64,
 }
 
-impl Order {
+impl HappensBefore {
     /// Begins a workgroup of a launch whose first phase is given.
     pub fn begin_group(&mut self, launch: u64) {
         self.begin_phase();
@@ -37,7 +37,7 @@ impl Order {
         self.fenced_within = false;
     }
 
-    pub fn acquire(&mut self, released: u64, phases: Phases, owner: u64) {
+    pub fn acquire(&mut self, released: u64, phases: ShadowPhases, owner: u64) {
         if released < phases.group {
             self.acquired = phases.group;
         } else if released >= phases.now {
@@ -45,7 +45,7 @@ impl Order {
         }
     }
 
-    pub fn fence(&mut self, phases: Phases, owner: u64) {
+    pub fn fence(&mut self, phases: ShadowPhases, owner: u64) {
         self.fenced = 1;
         self.fenced_within = true;
         for released in std::mem::take(&mut self.pending) {

@@ -5,10 +5,10 @@
 //! calls give, results from what functions return, phis and selections from all their operands.
 //! A few rounds over the instructions; what has not settled then counts as unknown.
 
-use crate::constants::Bits;
-use crate::program::Program;
+use crate::constants::ConstantScalar;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, InstRef, Section};
@@ -19,26 +19,26 @@ const ROUNDS: usize = 12;
 
 /// What a pointer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Root {
+enum ProvenanceRoot {
     /// Nothing has been seen yet.
     None,
     One(Id),
     Many,
 }
 
-impl Root {
-    fn meet(self, other: Root) -> Root {
+impl ProvenanceRoot {
+    fn meet(self, other: ProvenanceRoot) -> ProvenanceRoot {
         match (self, other) {
-            (Root::None, x) | (x, Root::None) => x,
-            (Root::One(a), Root::One(b)) if a == b => self,
-            _ => Root::Many,
+            (ProvenanceRoot::None, x) | (x, ProvenanceRoot::None) => x,
+            (ProvenanceRoot::One(a), ProvenanceRoot::One(b)) if a == b => self,
+            _ => ProvenanceRoot::Many,
         }
     }
 }
 
 /// The provenance of the pointers of a program.
-pub(crate) struct Provenance {
-    roots: IdMap<Root>,
+pub(crate) struct PointerProvenance {
+    roots: IdMap<ProvenanceRoot>,
     /// Logarithm of the size of the smallest access, by root.
     granules: IdMap<u32>,
     written: IdMap<bool>,
@@ -50,12 +50,12 @@ pub(crate) struct Provenance {
     direct: IdMap<bool>,
 }
 
-impl Provenance {
+impl PointerProvenance {
     /// Of everything that the entry point reaches.
-    pub fn compute(program: &Program<'_>) -> Provenance {
+    pub fn compute(program: &AnalysedModule<'_>) -> PointerProvenance {
         let bound = program.module.bound();
-        let mut provenance = Provenance {
-            roots: IdMap::new(bound, Root::None),
+        let mut provenance = PointerProvenance {
+            roots: IdMap::new(bound, ProvenanceRoot::None),
             granules: IdMap::new(bound, 3),
             written: IdMap::new(bound, false),
             unknown_granule: 3,
@@ -66,21 +66,21 @@ impl Provenance {
         for inst in program.module.section(Section::Globals) {
             // A variable, or a constant that is an address in one.
             if let Some(id) = inst.result()
-                && let [Bits::Address { variable, .. }] = program.constants.scalars(id)
+                && let [ConstantScalar::Address { variable, .. }] = program.constants.scalars(id)
             {
-                provenance.roots.set(id, Root::One(*variable));
+                provenance.roots.set(id, ProvenanceRoot::One(*variable));
             }
         }
         for param in &program.functions.get(program.entry.func).params {
-            provenance.roots.set(*param, Root::One(*param));
+            provenance.roots.set(*param, ProvenanceRoot::One(*param));
         }
         // A copy that belongs to a function is no other variable.
         let functions = program.functions.bottom_up.iter();
         let params = functions.flat_map(|func| &program.functions.get(*func).params);
         for param in params.filter(|param| program.is_by_value(**param)) {
-            provenance.roots.set(*param, Root::One(*param));
+            provenance.roots.set(*param, ProvenanceRoot::One(*param));
         }
-        let mut contents = IdMap::new(bound, Root::None);
+        let mut contents = IdMap::new(bound, ProvenanceRoot::None);
         let mut settled = false;
         for _ in 0..ROUNDS {
             settled = !provenance.round(program, &mut contents);
@@ -98,7 +98,7 @@ impl Provenance {
     /// The variable or entry point's parameter that a pointer points into, where that is known.
     pub fn root(&self, pointer: Id) -> Option<Id> {
         match self.roots[pointer] {
-            Root::One(root) => Some(root),
+            ProvenanceRoot::One(root) => Some(root),
             _ => None,
         }
     }
@@ -128,7 +128,11 @@ impl Provenance {
         self.direct[value]
     }
 
-    fn round(&mut self, program: &Program<'_>, contents: &mut IdMap<Root>) -> bool {
+    fn round(
+        &mut self,
+        program: &AnalysedModule<'_>,
+        contents: &mut IdMap<ProvenanceRoot>,
+    ) -> bool {
         let mut changed = false;
         for func in &program.functions.bottom_up {
             let function = program.module.function_id(*func);
@@ -151,12 +155,12 @@ impl Provenance {
         changed
     }
 
-    fn join(&mut self, id: Id, with: Root) -> bool {
+    fn join(&mut self, id: Id, with: ProvenanceRoot) -> bool {
         let met = self.roots[id].meet(with);
         std::mem::replace(self.roots.get_mut(id), met) != met
     }
 
-    fn call(&mut self, program: &Program<'_>, inst: InstRef<'_>) -> bool {
+    fn call(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
         let Some(func) = program.functions.by_id(inst.id(0)) else {
             return false;
         };
@@ -170,9 +174,16 @@ impl Provenance {
     }
 
     /// What a pointer comes from by the instruction that makes it.
-    fn of(&self, program: &Program<'_>, inst: InstRef<'_>, contents: &IdMap<Root>) -> Root {
+    fn of(
+        &self,
+        program: &AnalysedModule<'_>,
+        inst: InstRef<'_>,
+        contents: &IdMap<ProvenanceRoot>,
+    ) -> ProvenanceRoot {
         match inst.op() {
-            Op::Variable | Op::UntypedVariableKHR => inst.result().map_or(Root::Many, Root::One),
+            Op::Variable | Op::UntypedVariableKHR => inst
+                .result()
+                .map_or(ProvenanceRoot::Many, ProvenanceRoot::One),
             Op::AccessChain
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
@@ -194,29 +205,29 @@ impl Provenance {
             Op::Phi => inst
                 .ids(0)
                 .step_by(2)
-                .fold(Root::None, |met, id| met.meet(self.roots[id])),
+                .fold(ProvenanceRoot::None, |met, id| met.meet(self.roots[id])),
             Op::Load if program.functions.is_promoted(inst.id(0)) => contents[inst.id(0)],
             Op::FunctionCall => self.roots[inst.id(0)],
             // What the entry point is given was set before, others by calls.
-            Op::FunctionParameter => Root::None,
-            _ => Root::Many,
+            Op::FunctionParameter => ProvenanceRoot::None,
+            _ => ProvenanceRoot::Many,
         }
     }
 
     /// All pointers but variables and parameters of the entry point become unknown.
-    fn give_up(&mut self, program: &Program<'_>) {
+    fn give_up(&mut self, program: &AnalysedModule<'_>) {
         for func in &program.functions.bottom_up {
             for inst in program.module.function_insts(*func) {
                 if let Some(id) = inst.result()
-                    && self.roots[id] != Root::One(id)
+                    && self.roots[id] != ProvenanceRoot::One(id)
                 {
-                    self.roots.set(id, Root::Many);
+                    self.roots.set(id, ProvenanceRoot::Many);
                 }
             }
         }
     }
 
-    fn note_accesses(&mut self, program: &Program<'_>) {
+    fn note_accesses(&mut self, program: &AnalysedModule<'_>) {
         for func in &program.functions.bottom_up {
             for inst in program.module.function_insts(*func) {
                 // What selections and shuffles choose from may be undefined where it is not chosen.
@@ -230,7 +241,7 @@ impl Provenance {
         }
     }
 
-    fn note_access(&mut self, program: &Program<'_>, inst: InstRef<'_>) {
+    fn note_access(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>) {
         let scalar = |id: Id| program.scalar_of(id).map_or(1, |s| s.bytes());
         let of = |ty: Option<Id>| ty.and_then(|ty| program.types.component(ty));
         match inst.op() {
@@ -271,7 +282,9 @@ impl Provenance {
             Op::ExtInst => {
                 for id in inst.ids(2).filter(|id| {
                     let ty = program.type_of(*id);
-                    ty.is_some_and(|ty| matches!(program.types.kind(ty), Kind::Pointer { .. }))
+                    ty.is_some_and(|ty| {
+                        matches!(program.types.kind(ty), LoweredTypeKind::Pointer { .. })
+                    })
                 }) {
                     let bytes = of(program.pointee_of(id)).map_or(1, |s| s.bytes());
                     self.note(id, bytes.min(scalar_result(program, inst)), true);
@@ -289,7 +302,7 @@ impl Provenance {
     }
 
     /// Copies that a call makes of what `ByVal` parameters are given.
-    fn note_copies(&mut self, program: &Program<'_>, func: Func, call: InstRef<'_>) {
+    fn note_copies(&mut self, program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) {
         let params = &program.functions.get(func).params;
         let passed = params.iter().zip(call.ids(1));
         for (param, argument) in passed.filter(|(param, _)| program.is_by_value(**param)) {
@@ -320,25 +333,25 @@ impl Provenance {
     }
 }
 
-fn scalar_result(program: &Program<'_>, inst: InstRef<'_>) -> u32 {
+fn scalar_result(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
     let component = inst
         .result_type()
         .and_then(|ty| program.types.component(ty));
     component.map_or(1, |s| s.bytes())
 }
 
-fn is_pointer(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn is_pointer(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     let ty = inst.result_type();
-    ty.is_some_and(|ty| matches!(program.types.kind(ty), Kind::Pointer { .. }))
+    ty.is_some_and(|ty| matches!(program.types.kind(ty), LoweredTypeKind::Pointer { .. }))
 }
 
 /// Whether an id is a pointer to a variable that an invocation has for itself.
-pub(crate) fn is_private(program: &Program<'_>, id: Id) -> bool {
+pub(crate) fn is_private(program: &AnalysedModule<'_>, id: Id) -> bool {
     let ty = program.type_of(id);
     ty.is_some_and(|ty| {
         matches!(
             program.types.kind(ty),
-            Kind::Pointer {
+            LoweredTypeKind::Pointer {
                 class: StorageClass::Function | StorageClass::Private,
                 ..
             }

@@ -1,11 +1,11 @@
 //! What is told of a fault.
 
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 use std::fmt;
 
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FaultKind {
     /// An access outside of what the pointer points to.
     OutOfBounds,
     /// Two accesses that nothing orders.
@@ -22,33 +22,33 @@ pub enum Kind {
     EndlessLoop,
 }
 
-impl Kind {
+impl FaultKind {
     /// All of them.
-    pub const ALL: [Kind; 7] = [
-        Kind::OutOfBounds,
-        Kind::Race,
-        Kind::Uninitialised,
-        Kind::Divergence,
-        Kind::Division,
-        Kind::Shift,
-        Kind::EndlessLoop,
+    pub const ALL: [FaultKind; 7] = [
+        FaultKind::OutOfBounds,
+        FaultKind::Race,
+        FaultKind::Uninitialised,
+        FaultKind::Divergence,
+        FaultKind::Division,
+        FaultKind::Shift,
+        FaultKind::EndlessLoop,
     ];
 
     /// The name by which it can be left out.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::OutOfBounds => "out-of-bounds",
-            Kind::Race => "race",
-            Kind::Uninitialised => "uninitialised",
-            Kind::Divergence => "divergence",
-            Kind::Division => "division",
-            Kind::Shift => "shift",
-            Kind::EndlessLoop => "endless-loop",
+            FaultKind::OutOfBounds => "out-of-bounds",
+            FaultKind::Race => "race",
+            FaultKind::Uninitialised => "uninitialised",
+            FaultKind::Divergence => "divergence",
+            FaultKind::Division => "division",
+            FaultKind::Shift => "shift",
+            FaultKind::EndlessLoop => "endless-loop",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Kind {
 
 /// An instruction that did something.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
+pub struct InstructionSite {
     /// Its name.
     pub instruction: String,
     /// The function that has it: its name, or its id.
@@ -66,12 +66,12 @@ pub struct Site {
     /// Its number in the block, from 0.
     pub index: u32,
     /// Where it stands in the module.
-    pub place: Place,
+    pub place: SourceLocation,
     /// File, line and column of the source, where debug information says so.
     pub source: Option<(String, u32, u32)>,
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for InstructionSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (block, index) = (self.block, self.index);
         match &self.source {
@@ -89,14 +89,14 @@ impl fmt::Display for Site {
 
 /// An invocation of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Invocation {
+pub struct InvocationId {
     /// Its workgroup's id.
     pub group: [u64; 3],
     /// Its id in the workgroup.
     pub local: [u64; 3],
 }
 
-impl fmt::Display for Invocation {
+impl fmt::Display for InvocationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let triple = |n: [u64; 3]| format!("({}, {}, {})", n[0], n[1], n[2]);
         write!(
@@ -110,24 +110,24 @@ impl fmt::Display for Invocation {
 
 /// One fault, however often it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct FaultReport {
     /// What kind of fault.
-    pub kind: Kind,
+    pub kind: FaultKind,
     /// What happened, one sentence without a full stop.
     pub message: String,
     /// The kernel.
     pub kernel: String,
     /// The instruction at fault.
-    pub site: Site,
+    pub site: InstructionSite,
     /// Who ran it first.
-    pub invocation: Invocation,
+    pub invocation: InvocationId,
     /// Of races: the earlier access, and who made it if that is known.
-    pub other: Option<(Site, Option<Invocation>)>,
+    pub other: Option<(InstructionSite, Option<InvocationId>)>,
     /// How often it happened.
     pub times: u64,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.kind, self.message)?;
         write!(f, "  {} by invocation {}", self.site, self.invocation)?;

@@ -1,20 +1,20 @@
 //! What generated code calls when an access is not of the usual kind, or is a fault.
 //!
 //! # Unsafe code
-//! The functions get the launch context that the code was called with; its `check` is the [`Live`] of
+//! The functions get the launch context that the code was called with; its `check` is the [`WorkgroupState`] of
 //! the thread, which nothing else uses while generated code runs.
 #![allow(unsafe_code)]
 
-use super::live::{Live, Private};
-use super::report::Kind;
-use super::touch::{Touch, invocation};
-use crate::context::Context;
+use super::live::{PrivateShadow, WorkgroupState};
+use super::report::FaultKind;
+use super::touch::{AccessRecord, invocation};
+use crate::context::LaunchContext;
 use std::mem::offset_of;
 
 /// An argument or binding as generated code sees it: offsets are from the address that the kernel is given.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct ArgumentShadow {
     /// Address of its first cell.
     pub cells: u64,
     /// Offsets from which on an access of 1, 2, 4, 8 and 16 bytes is outside.
@@ -25,11 +25,11 @@ pub(crate) struct Row {
     pub memory: [u64; 2],
 }
 
-impl Row {
+impl ArgumentShadow {
     /// Of memory with its cells, given by its first address.
-    pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> Row {
+    pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> ArgumentShadow {
         let end = |n: u32| (length + 1).saturating_sub(1 << n);
-        Row {
+        ArgumentShadow {
             cells,
             ends: [0, 1, 2, 3, 4].map(end),
             released,
@@ -38,12 +38,12 @@ impl Row {
     }
 
     /// Of the same memory, given by an address in it.
-    pub fn within(self, address: u64, granule: u32) -> Row {
+    pub fn within(self, address: u64, granule: u32) -> ArgumentShadow {
         let before = address - self.memory[0];
         let cells = before >> granule << 3;
         // Cells do not begin where other addresses are: none of them is decided in place.
         let is_whole = before.is_multiple_of(1 << granule);
-        Row {
+        ArgumentShadow {
             cells: self.cells + cells,
             ends: self.ends.map(|end| match is_whole {
                 true => end.saturating_sub(before),
@@ -83,41 +83,41 @@ pub(crate) mod info {
 
 /// Offsets of what generated code reads.
 pub(crate) mod at {
-    use super::{Live, Row, offset_of};
+    use super::{ArgumentShadow, WorkgroupState, offset_of};
 
-    pub const NOW: i32 = offset_of!(Live, now) as i32;
-    pub const NOW_WITH: i32 = offset_of!(Live, now_with) as i32;
-    pub const WIDE: i32 = offset_of!(Live, wide) as i32;
-    pub const LAUNCH: i32 = offset_of!(Live, launch) as i32;
-    pub const GROUP: i32 = offset_of!(Live, group) as i32;
-    pub const BUDGET: i32 = offset_of!(Live, budget) as i32;
-    pub const BUDGET_FULL: i32 = offset_of!(Live, budget_full) as i32;
-    pub const ROWS: i32 = offset_of!(Live, rows) as i32;
-    pub const GROUP_CELLS: i32 = offset_of!(Live, group_cells) as i32;
-    pub const QUIET: i32 = offset_of!(Live, quiet) as i32;
-    pub const READ_BY_MANY: i32 = offset_of!(Live, read_by_many) as i32;
-    pub const CHANGED: i32 = offset_of!(Live, changed) as i32;
-    pub const FENCED: i32 = offset_of!(Live, order.fenced) as i32;
-    pub const ACQUIRED: i32 = offset_of!(Live, order.acquired) as i32;
-    pub const RESULT: i32 = offset_of!(Live, result) as i32;
-    pub const ROW: i32 = size_of::<Row>() as i32;
-    pub const CELLS: i32 = offset_of!(Row, cells) as i32;
-    pub const ENDS: i32 = offset_of!(Row, ends) as i32;
-    pub const RELEASED: i32 = offset_of!(Row, released) as i32;
+    pub const NOW: i32 = offset_of!(WorkgroupState, now) as i32;
+    pub const NOW_WITH: i32 = offset_of!(WorkgroupState, now_with) as i32;
+    pub const WIDE: i32 = offset_of!(WorkgroupState, wide) as i32;
+    pub const LAUNCH: i32 = offset_of!(WorkgroupState, launch) as i32;
+    pub const GROUP: i32 = offset_of!(WorkgroupState, group) as i32;
+    pub const BUDGET: i32 = offset_of!(WorkgroupState, budget) as i32;
+    pub const BUDGET_FULL: i32 = offset_of!(WorkgroupState, budget_full) as i32;
+    pub const ROWS: i32 = offset_of!(WorkgroupState, rows) as i32;
+    pub const GROUP_CELLS: i32 = offset_of!(WorkgroupState, group_cells) as i32;
+    pub const QUIET: i32 = offset_of!(WorkgroupState, quiet) as i32;
+    pub const READ_BY_MANY: i32 = offset_of!(WorkgroupState, read_by_many) as i32;
+    pub const CHANGED: i32 = offset_of!(WorkgroupState, changed) as i32;
+    pub const FENCED: i32 = offset_of!(WorkgroupState, order.fenced) as i32;
+    pub const ACQUIRED: i32 = offset_of!(WorkgroupState, order.acquired) as i32;
+    pub const RESULT: i32 = offset_of!(WorkgroupState, result) as i32;
+    pub const ROW: i32 = size_of::<ArgumentShadow>() as i32;
+    pub const CELLS: i32 = offset_of!(ArgumentShadow, cells) as i32;
+    pub const ENDS: i32 = offset_of!(ArgumentShadow, ends) as i32;
+    pub const RELEASED: i32 = offset_of!(ArgumentShadow, released) as i32;
 }
 
 /// The live state of a context.
 ///
 /// # Safety
 /// The context is that of a launch that is checked, and generated code is running.
-unsafe fn live<'a>(context: *const Context) -> (&'a Context, &'a mut Live) {
+unsafe fn live<'a>(context: *const LaunchContext) -> (&'a LaunchContext, &'a mut WorkgroupState) {
     // SAFETY: the caller's promise.
     unsafe { (&*context, &mut *(*context).check) }
 }
 
 /// An access of which only the address is known, or that is atomic: the address to use.
 pub(crate) extern "C" fn touch(
-    context: *const Context,
+    context: *const LaunchContext,
     linear: u32,
     address: u64,
     what: u64,
@@ -125,13 +125,13 @@ pub(crate) extern "C" fn touch(
 ) -> u64 {
     // SAFETY: generated code passes the context that it was called with.
     let (context, live) = unsafe { live(context) };
-    live.touch(context, linear, Touch::new(address, what, value))
+    live.touch(context, linear, AccessRecord::new(address, what, value))
 }
 
 /// Loads of workgroup memory that are inside, from an address on; `series` has their number, and for each how far it is from
 /// there and what it is.
 pub(crate) extern "C" fn read_series(
-    context: *const Context,
+    context: *const LaunchContext,
     linear: u32,
     address: u64,
     series: *const u64,
@@ -149,7 +149,7 @@ pub(crate) extern "C" fn read_series(
 
 /// An access that may be outside of the variable that its pointer comes from: the address to use.
 pub(crate) extern "C" fn outside(
-    context: *const Context,
+    context: *const LaunchContext,
     linear: u32,
     address: u64,
     what: u64,
@@ -158,7 +158,7 @@ pub(crate) extern "C" fn outside(
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { live(context) };
-    let access = Touch::new(address, what, 0);
+    let access = AccessRecord::new(address, what, 0);
     if access.is_within([base, length]) {
         return live.touch(context, linear, access);
     }
@@ -167,7 +167,7 @@ pub(crate) extern "C" fn outside(
 
 /// An access that is not at one of the offsets of a row: the address to use.
 pub(crate) extern "C" fn outside_row(
-    context: *const Context,
+    context: *const LaunchContext,
     linear: u32,
     address: u64,
     what: u64,
@@ -175,7 +175,7 @@ pub(crate) extern "C" fn outside_row(
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { live(context) };
-    let access = Touch::new(address, what, 0);
+    let access = AccessRecord::new(address, what, 0);
     let row = live.row(row as usize);
     if access.is_within(row.memory) {
         return live.touch(context, linear, access);
@@ -184,15 +184,15 @@ pub(crate) extern "C" fn outside_row(
 }
 
 fn tell_outside(
-    context: &Context,
-    live: &mut Live,
+    context: &LaunchContext,
+    live: &mut WorkgroupState,
     linear: u32,
-    access: Touch,
+    access: AccessRecord,
     [base, length]: [u64; 2],
 ) -> u64 {
     let address = access.address;
     let by = (invocation(context, linear), access.site);
-    live.tell(Kind::OutOfBounds, by, None, |live| {
+    live.tell(FaultKind::OutOfBounds, by, None, |live| {
         let (verb, bytes, object) = (access.verb(), access.bytes, live.object(access.site));
         let offset = address.wrapping_sub(base) as i64;
         if address >> 48 == BEYOND >> 48 {
@@ -211,40 +211,40 @@ fn tell_outside(
 pub(crate) const BEYOND: u64 = 0x7bad_0000_0000_0000;
 
 /// A fault of an instruction that is no access. Gives 1 if the launch has to end.
-pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) -> u64 {
+pub(crate) extern "C" fn fault(context: *const LaunchContext, linear: u32, what: u64) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { live(context) };
-    let kind = Kind::ALL[(what >> info::KIND_SHIFT & 7) as usize % Kind::ALL.len()];
+    let kind = FaultKind::ALL[(what >> info::KIND_SHIFT & 7) as usize % FaultKind::ALL.len()];
     let by = (invocation(context, linear), what as u16);
     let loops = live.budget_full;
     live.tell(kind, by, None, |live| match kind {
-        Kind::Division if what & info::OVERFLOW != 0 => {
+        FaultKind::Division if what & info::OVERFLOW != 0 => {
             "divides the least number by -1, which gives more than its type holds".to_owned()
         }
-        Kind::Division => "divides by zero".to_owned(),
-        Kind::Shift if live.instruction(what as u16).starts_with("OpBitField") => {
+        FaultKind::Division => "divides by zero".to_owned(),
+        FaultKind::Shift if live.instruction(what as u16).starts_with("OpBitField") => {
             "takes bits that the value does not have".to_owned()
         }
-        Kind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
-        Kind::OutOfBounds
+        FaultKind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
+        FaultKind::OutOfBounds
             if live
                 .instruction(what as u16)
                 .starts_with("OpFunctionPointer") =>
         {
             "calls what is no function of that type".to_owned()
         }
-        Kind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
-        Kind::EndlessLoop => format!("goes round loops more than {loops} times"),
-        Kind::Uninitialised if what & info::DEPENDS != 0 => {
+        FaultKind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
+        FaultKind::EndlessLoop => format!("goes round loops more than {loops} times"),
+        FaultKind::Uninitialised if what & info::DEPENDS != 0 => {
             "depends on a value that is not defined".to_owned()
         }
-        Kind::Uninitialised => {
+        FaultKind::Uninitialised => {
             let object = live.object(what as u16);
             format!("reads {object} before anything is written to it")
         }
         _ => "does what is not defined".to_owned(),
     });
-    if kind == Kind::EndlessLoop {
+    if kind == FaultKind::EndlessLoop {
         live.stopped = true;
         (live.budget, live.budget_full) = (0, 0);
     }
@@ -252,14 +252,19 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
 }
 
 /// A fence.
-pub(crate) extern "C" fn fence(context: *const Context, linear: u32) {
+pub(crate) extern "C" fn fence(context: *const LaunchContext, linear: u32) {
     // SAFETY: as above.
     let (_, live) = unsafe { live(context) };
     live.fence(u64::from(linear));
 }
 
 /// Says that there is private memory, with its definedness behind it.
-pub(crate) extern "C" fn register(context: *const Context, base: u64, length: u64, defined: u64) {
+pub(crate) extern "C" fn register(
+    context: *const LaunchContext,
+    base: u64,
+    length: u64,
+    defined: u64,
+) {
     // SAFETY: as above.
     let (_, live) = unsafe { live(context) };
     if let Some(known) = live.private.get(&base)
@@ -278,12 +283,12 @@ pub(crate) extern "C" fn register(context: *const Context, base: u64, length: u6
         let at = *at;
         live.private.remove(&at);
     }
-    live.private.insert(base, Private { length, defined });
+    live.private.insert(base, PrivateShadow { length, defined });
 }
 
 /// A copy of bytes, made if both sides are memory.
 pub(crate) extern "C" fn copy(
-    context: *const Context,
+    context: *const LaunchContext,
     linear: u32,
     to: u64,
     from: u64,
@@ -301,14 +306,14 @@ mod tests {
 
     #[test]
     fn offsets_of_a_row_begin_where_the_pointer_is() {
-        let row = Row::new(0x1000, 64, [0x8000, 0x9000]);
+        let row = ArgumentShadow::new(0x1000, 64, [0x8000, 0x9000]);
         assert_eq!(row.ends, [64, 63, 61, 57, 49]);
         let within = row.within(0x1010, 2);
         assert_eq!(within.ends, [48, 47, 45, 41, 33]);
         assert_eq!((within.cells, within.released), (0x8020, 0x9020));
         // Where cells would begin elsewhere than addresses, nothing is decided in place.
         assert_eq!(row.within(0x1012, 2).ends, [0; 5]);
-        let at = |address: u64| Touch::new(address, 4 << info::BYTES_SHIFT, 0);
+        let at = |address: u64| AccessRecord::new(address, 4 << info::BYTES_SHIFT, 0);
         assert!(
             [0x1000, 0x103c]
                 .iter()

@@ -4,9 +4,9 @@
 //! with something. Whether it sees a value or the one that takes its place makes no difference to an
 //! algorithm that goes on until nothing changes. In workgroup memory a barrier would have been cheap.
 
-use crate::program::Program;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// What is done with what a load gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum LoadPurpose {
     /// It may be anything.
     #[default]
     Any,
@@ -28,7 +28,7 @@ pub(crate) enum Purpose {
 }
 
 /// Of the results of loads: what is done with them.
-pub(crate) fn purposes(program: &Program<'_>) -> IdMap<Purpose> {
+pub(crate) fn purposes(program: &AnalysedModule<'_>) -> IdMap<LoadPurpose> {
     let bound = program.module.bound();
     let mut loaded = IdMap::new(bound, false);
     let mut compared = IdMap::new(bound, false);
@@ -37,14 +37,14 @@ pub(crate) fn purposes(program: &Program<'_>) -> IdMap<Purpose> {
             break;
         }
     }
-    let mut found = IdMap::new(bound, Purpose::Any);
+    let mut found = IdMap::new(bound, LoadPurpose::Any);
     each(program, |inst| {
         if let (Op::Load, Some(id)) = (inst.op(), inst.result()) {
             let group = class_of(program, inst.id(0)) == Some(StorageClass::Workgroup);
             let purpose = match (compared[id], loaded[inst.id(0)] && !group) {
-                (true, true) => Purpose::Search,
-                (true, false) => Purpose::Compared,
-                _ => Purpose::Any,
+                (true, true) => LoadPurpose::Search,
+                (true, false) => LoadPurpose::Compared,
+                _ => LoadPurpose::Any,
             };
             found.set(id, purpose);
         }
@@ -52,7 +52,7 @@ pub(crate) fn purposes(program: &Program<'_>) -> IdMap<Purpose> {
     found
 }
 
-fn each(program: &Program<'_>, mut f: impl FnMut(InstRef<'_>)) {
+fn each(program: &AnalysedModule<'_>, mut f: impl FnMut(InstRef<'_>)) {
     for func in &program.functions.bottom_up {
         for inst in program.module.function_insts(*func) {
             f(inst);
@@ -61,7 +61,11 @@ fn each(program: &Program<'_>, mut f: impl FnMut(InstRef<'_>)) {
 }
 
 /// What depends on loads goes forward, what is compared goes back.
-fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<bool>) -> bool {
+fn round(
+    program: &AnalysedModule<'_>,
+    loaded: &mut IdMap<bool>,
+    compared: &mut IdMap<bool>,
+) -> bool {
     let mut changed = false;
     let mut mark = |map: &mut IdMap<bool>, id: Id| {
         changed |= !std::mem::replace(map.get_mut(id), true);
@@ -123,19 +127,19 @@ fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<b
 }
 
 /// Whether an id is a pointer to a variable of a function, or to one of its caller.
-fn is_private(program: &Program<'_>, id: Id) -> bool {
+fn is_private(program: &AnalysedModule<'_>, id: Id) -> bool {
     class_of(program, id) == Some(StorageClass::Function)
 }
 
-fn class_of(program: &Program<'_>, id: Id) -> Option<StorageClass> {
+fn class_of(program: &AnalysedModule<'_>, id: Id) -> Option<StorageClass> {
     match program.types.kind(program.type_of(id)?) {
-        Kind::Pointer { class, .. } => Some(class),
+        LoweredTypeKind::Pointer { class, .. } => Some(class),
         _ => None,
     }
 }
 
 /// Whether a load is of data: not of a built-in value, and not of a variable of the function.
-fn loads_data(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn loads_data(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     !matches!(
         class_of(program, inst.id(0)),
         Some(

@@ -4,8 +4,8 @@
 //! What is to be known of all of them is asked at the first: each then needs no more than the answer.
 
 use super::covered::orders;
-use crate::program::Program;
-use crate::types::{Kind, Strides};
+use crate::program::AnalysedModule;
+use crate::types::{LoweredTypeKind, MatrixStrides};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirula_spirv::Id;
@@ -20,7 +20,7 @@ const MOST: usize = 64;
 
 /// A load of a series.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member {
+pub(crate) struct StridedLoad {
     /// What it gives.
     pub load: Id,
     /// Bytes from the place of the first load to its own.
@@ -29,7 +29,7 @@ pub(crate) struct Member {
     pub count: u32,
 }
 
-impl Member {
+impl StridedLoad {
     /// Bytes from the place of the first load to each of its scalars, of so many bytes each.
     pub fn scalars(self, bytes: u64) -> impl Iterator<Item = i64> {
         let scalars = 0..i64::from(self.count);
@@ -41,14 +41,14 @@ impl Member {
 #[derive(Debug, Default)]
 pub(crate) struct AllSeries {
     /// The members of each, in the order of the block.
-    pub series: Vec<Vec<Member>>,
+    pub series: Vec<Vec<StridedLoad>>,
     /// By what a load gives: its series.
     of: FxHashMap<Id, usize>,
 }
 
 /// A place in a variable: how far from its beginning, but for multiples of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Origin {
+struct LoadOrigin {
     root: Id,
     /// Values that are multiplied, by how many bytes, and how many elements the array has that they are indices of.
     terms: SmallVec<[(Id, u64, Option<u64>); 3]>,
@@ -58,7 +58,7 @@ struct Origin {
 
 impl AllSeries {
     /// Of everything that the entry point reaches. Cost: linear in the instructions.
-    pub fn compute(program: &Program<'_>) -> AllSeries {
+    pub fn compute(program: &AnalysedModule<'_>) -> AllSeries {
         let mut all = AllSeries::default();
         for func in &program.functions.bottom_up {
             let info = program.functions.get(*func);
@@ -74,8 +74,8 @@ impl AllSeries {
         self.of.get(&load).copied()
     }
 
-    fn add_block(&mut self, program: &Program<'_>, block: spirula_spirv::ir::Block) {
-        let mut open: FxHashMap<Origin, Vec<Member>> = FxHashMap::default();
+    fn add_block(&mut self, program: &AnalysedModule<'_>, block: spirula_spirv::ir::Block) {
+        let mut open: FxHashMap<LoadOrigin, Vec<StridedLoad>> = FxHashMap::default();
         for inst in program.module.body(block) {
             if let Some((origin, member)) = place(program, inst) {
                 let members = open.entry(origin.clone()).or_default();
@@ -92,7 +92,7 @@ impl AllSeries {
     }
 
     /// A series of loads, whose distances are from the variable's beginning.
-    fn add(&mut self, mut members: Vec<Member>) {
+    fn add(&mut self, mut members: Vec<StridedLoad>) {
         if members.len() < FEWEST {
             return;
         }
@@ -106,7 +106,7 @@ impl AllSeries {
 }
 
 /// Whether what an instruction does may matter to what is known of the workgroup's memory.
-fn ends(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn ends(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::Store => !is_own(program, inst.id(0)),
         Op::Load => inst
@@ -118,28 +118,28 @@ fn ends(program: &Program<'_>, inst: InstRef<'_>) -> bool {
     }
 }
 
-fn class_of(program: &Program<'_>, pointer: Id) -> Option<StorageClass> {
+fn class_of(program: &AnalysedModule<'_>, pointer: Id) -> Option<StorageClass> {
     match program.types.kind(program.type_of(pointer)?) {
-        Kind::Pointer { class, .. } => Some(class),
+        LoweredTypeKind::Pointer { class, .. } => Some(class),
         _ => None,
     }
 }
 
 /// Whether a pointer is to memory of the invocation.
-fn is_own(program: &Program<'_>, pointer: Id) -> bool {
+fn is_own(program: &AnalysedModule<'_>, pointer: Id) -> bool {
     let class = class_of(program, pointer);
     matches!(class, Some(StorageClass::Function | StorageClass::Private))
 }
 
 /// A load of scalars of a workgroup's variable, with how far it is from the variable's beginning.
-fn place(program: &Program<'_>, inst: InstRef<'_>) -> Option<(Origin, Member)> {
+fn place(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(LoadOrigin, StridedLoad)> {
     let pointer = (inst.op() == Op::Load).then(|| inst.id(0))?;
     let (load, whole) = (inst.result()?, inst.result_type()?);
     let (ty, count) = match program.types.kind(whole) {
-        Kind::Vector { component, count } => (component, count),
+        LoweredTypeKind::Vector { component, count } => (component, count),
         _ => (whole, 1),
     };
-    let Kind::Scalar(scalar) = program.types.kind(ty) else {
+    let LoweredTypeKind::Scalar(scalar) = program.types.kind(ty) else {
         return None;
     };
     let bytes = u64::from(scalar.bytes());
@@ -151,14 +151,14 @@ fn place(program: &Program<'_>, inst: InstRef<'_>) -> Option<(Origin, Member)> {
     if !is_aligned || class_of(program, pointer) != Some(StorageClass::Workgroup) {
         return None;
     }
-    let mut origin = Origin {
+    let mut origin = LoadOrigin {
         root: pointer,
         terms: SmallVec::new(),
         ty,
     };
     let (distance, _) = walk(program, &mut origin, pointer)?;
     let is_whole = (distance as u64).is_multiple_of(bytes);
-    let member = Member {
+    let member = StridedLoad {
         load,
         distance,
         count,
@@ -168,7 +168,11 @@ fn place(program: &Program<'_>, inst: InstRef<'_>) -> Option<(Origin, Member)> {
 
 /// Bytes from the beginning of a variable to what a pointer points to, but for the terms of the origin, and what is said
 /// of its matrices.
-fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64, Option<Strides>)> {
+fn walk(
+    program: &AnalysedModule<'_>,
+    origin: &mut LoadOrigin,
+    pointer: Id,
+) -> Option<(i64, Option<MatrixStrides>)> {
     let inst = program.definitions.get(program.module, pointer)?;
     let base = match inst.op() {
         Op::Variable => {
@@ -197,7 +201,7 @@ fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64,
     for index in indices {
         let known = program.constant_index(index, true);
         let count = match types.kind(ty) {
-            Kind::Struct { count, .. } => {
+            LoweredTypeKind::Struct { count, .. } => {
                 let n = known.and_then(|n| u32::try_from(n).ok())?;
                 let (bytes, next) =
                     (n < count).then(|| types.part_offset(ty, n.into(), strides))?;
@@ -206,9 +210,9 @@ fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64,
                 ty = types.part(ty, n)?.0;
                 continue;
             }
-            Kind::Array { count, .. } => Some(count),
-            Kind::Vector { count, .. } => Some(count.into()),
-            Kind::RuntimeArray { .. } | Kind::Matrix { .. } => None,
+            LoweredTypeKind::Array { count, .. } => Some(count),
+            LoweredTypeKind::Vector { count, .. } => Some(count.into()),
+            LoweredTypeKind::RuntimeArray { .. } | LoweredTypeKind::Matrix { .. } => None,
             _ => return None,
         };
         let stride = types.stride(ty, strides);
@@ -219,9 +223,11 @@ fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64,
             None => origin.terms.push((index, stride, count)),
         }
         ty = match types.kind(ty) {
-            Kind::Array { element, .. } | Kind::RuntimeArray { element } => element,
-            Kind::Vector { component, .. } => component,
-            Kind::Matrix { column, .. } => column,
+            LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element } => {
+                element
+            }
+            LoweredTypeKind::Vector { component, .. } => component,
+            LoweredTypeKind::Matrix { column, .. } => column,
             _ => return None,
         };
     }

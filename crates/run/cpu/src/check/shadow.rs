@@ -4,7 +4,7 @@ use super::cell::PHASES;
 use std::collections::BTreeMap;
 
 /// Cells of a piece of memory, one for so many bytes.
-struct Shadow {
+struct ShadowCells {
     /// Logarithm of the bytes of a cell.
     granule: u32,
     cells: Vec<u64>,
@@ -24,24 +24,24 @@ pub(crate) enum CellGranules {
 }
 
 /// A piece of memory.
-pub(crate) struct Region {
+pub(crate) struct ShadowRegion {
     pub base: u64,
     pub length: u64,
-    shadows: Vec<Shadow>,
+    shadows: Vec<ShadowCells>,
 }
 
-impl Region {
+impl ShadowRegion {
     /// The addresses of the cells for a granule and of what was released at them, made where there are none.
     pub fn cells(&mut self, granule: u32) -> [u64; 2] {
         let shadow = self.shadow(granule);
         [&shadow.cells, &shadow.released].map(|of| of.as_ptr() as u64)
     }
 
-    fn shadow(&mut self, granule: u32) -> &mut Shadow {
+    fn shadow(&mut self, granule: u32) -> &mut ShadowCells {
         let known = self.shadows.iter().position(|s| s.granule == granule);
         let at = known.unwrap_or_else(|| {
             let count = (self.length as usize >> granule) + 1;
-            self.shadows.push(Shadow {
+            self.shadows.push(ShadowCells {
                 granule,
                 cells: vec![0; count],
                 prior: vec![0; count],
@@ -105,18 +105,18 @@ impl Region {
 
 /// All memory that launches may use.
 #[derive(Default)]
-pub(crate) struct Regions {
-    rows: BTreeMap<u64, Region>,
+pub(crate) struct ShadowMemory {
+    rows: BTreeMap<u64, ShadowRegion>,
     next_phase: u64,
 }
 
-impl Regions {
+impl ShadowMemory {
     /// Adds a piece of memory, in the place of all that it overlaps.
     pub fn add(&mut self, base: u64, length: u64) {
         while let Some(found) = self.overlapping(base, length) {
             self.rows.remove(&found);
         }
-        let region = Region {
+        let region = ShadowRegion {
             base,
             length,
             shadows: Vec::new(),
@@ -137,7 +137,7 @@ impl Regions {
     }
 
     /// The piece that has an address.
-    pub fn find(&mut self, address: u64) -> Option<&mut Region> {
+    pub fn find(&mut self, address: u64) -> Option<&mut ShadowRegion> {
         let before = self.rows.range_mut(..=address).next_back();
         before
             .map(|(_, r)| r)
@@ -172,7 +172,7 @@ mod tests {
     /// Cells of four bytes that another kernel had, and of bytes that this one has.
     #[test]
     fn accesses_by_address_are_noted_in_cells_of_their_size() {
-        let mut regions = Regions::default();
+        let mut regions = ShadowMemory::default();
         regions.add(0x1000, 8);
         let region = regions.find(0x1001).expect("it is there");
         region.cells(2);

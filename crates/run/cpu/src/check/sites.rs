@@ -1,50 +1,50 @@
 //! The instructions that checks may have something to say about, by number.
 
-use super::report::Site;
-use super::search::Purpose;
-use crate::program::{ExtSet, Program};
+use super::report::InstructionSite;
+use super::search::LoadPurpose;
+use crate::program::{AnalysedModule, ExtSet};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, Inst, InstRef, Section};
 
 /// Sites of a kernel. Number 0 stands for all that are too many.
-pub(crate) struct Sites {
+pub(crate) struct SiteTable {
     numbers: FxHashMap<Inst, u16>,
-    sites: Vec<Site>,
+    sites: Vec<InstructionSite>,
     /// What each site's pointer comes from, in words.
     objects: Vec<String>,
     /// What is done with what each site gives.
-    purposes: Vec<Purpose>,
+    purposes: Vec<LoadPurpose>,
 }
 
-impl Sites {
+impl SiteTable {
     /// None yet.
-    pub fn new() -> Sites {
-        let unknown = Site {
+    pub fn new() -> SiteTable {
+        let unknown = InstructionSite {
             instruction: "an instruction".to_owned(),
             function: "the kernel".to_owned(),
             block: 0,
             index: 0,
-            place: spirula_diagnostics::Place::Unknown,
+            place: spirula_diagnostics::SourceLocation::Unknown,
             source: None,
         };
-        Sites {
+        SiteTable {
             numbers: FxHashMap::default(),
             sites: vec![unknown],
             objects: vec![String::new()],
-            purposes: vec![Purpose::Any],
+            purposes: vec![LoadPurpose::Any],
         }
     }
 
     /// The number of an instruction within a block of a function.
     pub fn number(
         &mut self,
-        program: &Program<'_>,
+        program: &AnalysedModule<'_>,
         func: Func,
         block: Id,
         inst: InstRef<'_>,
-        purpose: Purpose,
+        purpose: LoadPurpose,
     ) -> u16 {
         if let Some(number) = self.numbers.get(&inst.handle()) {
             return *number;
@@ -68,7 +68,7 @@ impl Sites {
     }
 
     /// The site of a number.
-    pub fn get(&self, number: u16) -> &Site {
+    pub fn get(&self, number: u16) -> &InstructionSite {
         self.sites
             .get(usize::from(number))
             .unwrap_or(&self.sites[0])
@@ -76,15 +76,15 @@ impl Sites {
 
     /// Whether a site looks something up in a structure that may change.
     pub fn is_search(&self, number: u16) -> bool {
-        self.purpose(number) == Purpose::Search
+        self.purpose(number) == LoadPurpose::Search
     }
 
     /// Whether what a site gives is compared.
     pub fn is_compared(&self, number: u16) -> bool {
-        self.purpose(number) != Purpose::Any
+        self.purpose(number) != LoadPurpose::Any
     }
 
-    fn purpose(&self, number: u16) -> Purpose {
+    fn purpose(&self, number: u16) -> LoadPurpose {
         let known = self.purposes.get(usize::from(number));
         known.copied().unwrap_or_default()
     }
@@ -99,7 +99,7 @@ impl Sites {
 }
 
 /// What an id is called in the module.
-pub(crate) fn name_of(program: &Program<'_>, id: Id) -> String {
+pub(crate) fn name_of(program: &AnalysedModule<'_>, id: Id) -> String {
     let mut names = program.module.section(Section::Names);
     let named = names.find(|n| n.op() == Op::Name && n.id(0) == id);
     named
@@ -108,7 +108,7 @@ pub(crate) fn name_of(program: &Program<'_>, id: Id) -> String {
         .unwrap_or_else(|| id.to_string())
 }
 
-fn site(program: &Program<'_>, func: Func, block: Id, inst: InstRef<'_>) -> Site {
+fn site(program: &AnalysedModule<'_>, func: Func, block: Id, inst: InstRef<'_>) -> InstructionSite {
     let module = program.module;
     let info = program.functions.get(func);
     let mut source = None;
@@ -129,7 +129,7 @@ fn site(program: &Program<'_>, func: Func, block: Id, inst: InstRef<'_>) -> Site
             }
         }
     }
-    Site {
+    InstructionSite {
         instruction: inst.op().to_string(),
         function: name_of(program, module.function_id(func)),
         block: block.index() as u32,
@@ -140,7 +140,7 @@ fn site(program: &Program<'_>, func: Func, block: Id, inst: InstRef<'_>) -> Site
 }
 
 /// `OpLine`; `OpNoLine` ends it.
-fn line(program: &Program<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
+fn line(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
     if inst.op() != Op::Line {
         return None;
     }
@@ -149,7 +149,7 @@ fn line(program: &Program<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> 
 }
 
 /// `DebugLine` of `NonSemantic.Shader.DebugInfo.100`: source, first and last line, first column.
-fn debug_line(program: &Program<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
+fn debug_line(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
     const DEBUG_LINE: u32 = 103;
     if inst.word(1) != DEBUG_LINE {
         return None;
@@ -160,7 +160,7 @@ fn debug_line(program: &Program<'_>, inst: InstRef<'_>) -> Option<(String, u32, 
     Some((file, number(3)?, number(5).unwrap_or(0)))
 }
 
-fn string(program: &Program<'_>, id: Id) -> String {
+fn string(program: &AnalysedModule<'_>, id: Id) -> String {
     let definition = program.definitions.get(program.module, id);
     let text = definition.filter(|d| d.op() == Op::String);
     text.map_or_else(|| id.to_string(), |d| d.string(0))

@@ -4,15 +4,15 @@
 //! Memory is only read where it was found to be inside of what the launch may use.
 #![allow(unsafe_code)]
 
-use super::cell::{Access, Phases};
+use super::cell::{CellAccess, ShadowPhases};
 use super::copy::COPIER;
-use super::report::Invocation;
+use super::report::InvocationId;
 use super::runtime::info;
-use crate::context::Context;
+use crate::context::LaunchContext;
 
 /// An access that was passed on by generated code.
 #[derive(Clone, Copy)]
-pub(super) struct Touch {
+pub(super) struct AccessRecord {
     pub address: u64,
     pub bytes: u64,
     pub site: u16,
@@ -26,10 +26,10 @@ pub(super) struct Touch {
     value: Option<u64>,
 }
 
-impl Touch {
-    pub fn new(address: u64, what: u64, value: u64) -> Touch {
+impl AccessRecord {
+    pub fn new(address: u64, what: u64, value: u64) -> AccessRecord {
         let has = |bit: u64| what & bit != 0;
-        Touch {
+        AccessRecord {
             address,
             bytes: what >> info::BYTES_SHIFT,
             site: what as u16,
@@ -51,8 +51,8 @@ impl Touch {
     }
 
     /// It as cells know it.
-    pub fn made(&self, phases: Phases, linear: u32, strict: bool) -> Access {
-        Access {
+    pub fn made(&self, phases: ShadowPhases, linear: u32, strict: bool) -> CellAccess {
+        CellAccess {
             owner: phases.now | u64::from(linear),
             site: self.site,
             writes: self.writes,
@@ -81,16 +81,16 @@ impl Touch {
     }
 }
 
-pub(super) fn local_id(context: &Context, linear: u32) -> [u64; 3] {
+pub(super) fn local_id(context: &LaunchContext, linear: u32) -> [u64; 3] {
     let [x, y, _] = context.local.map(|n| n.max(1));
     let n = u64::from(linear);
     [n % x, n / x % y, n / x / y]
 }
 
 /// Who runs; of what all invocations do together, the first.
-pub(super) fn invocation(context: &Context, linear: u32) -> Invocation {
+pub(super) fn invocation(context: &LaunchContext, linear: u32) -> InvocationId {
     let linear = if linear == COPIER { 0 } else { linear };
-    Invocation {
+    InvocationId {
         group: context.group,
         local: local_id(context, linear),
     }

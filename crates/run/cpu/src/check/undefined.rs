@@ -7,16 +7,16 @@
 //! linear in the instructions of modules that have anything undefined, nothing otherwise.
 
 use super::provenance::is_private;
-use crate::program::Program;
+use crate::program::AnalysedModule;
 use crate::promote::{MAX_SCALARS, operand_ids};
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, InstRef, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// How the components of a result follow from those of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum DefinednessFlow {
     /// `OpUndef`.
     Nothing,
     /// What is assigned where blocks are left.
@@ -38,36 +38,36 @@ pub(crate) enum Flow {
 }
 
 /// What an instruction does with undefined operands; none where its result counts as defined.
-pub(crate) fn flow(op: Op) -> Option<Flow> {
+pub(crate) fn flow(op: Op) -> Option<DefinednessFlow> {
     Some(match op {
-        Op::Undef => Flow::Nothing,
-        Op::Phi => Flow::Phi,
+        Op::Undef => DefinednessFlow::Nothing,
+        Op::Phi => DefinednessFlow::Phi,
         Op::CompositeConstruct
         | Op::CompositeExtract
         | Op::CompositeInsert
         | Op::VectorShuffle
-        | Op::CopyLogical => Flow::Moved,
-        Op::Select => Flow::Chosen,
-        Op::LogicalAnd | Op::BitwiseAnd | Op::IMul => Flow::Masked,
-        Op::LogicalOr | Op::BitwiseOr => Flow::Filled,
-        Op::Any | Op::All => Flow::All,
-        Op::Dot => Flow::Sum,
+        | Op::CopyLogical => DefinednessFlow::Moved,
+        Op::Select => DefinednessFlow::Chosen,
+        Op::LogicalAnd | Op::BitwiseAnd | Op::IMul => DefinednessFlow::Masked,
+        Op::LogicalOr | Op::BitwiseOr => DefinednessFlow::Filled,
+        Op::Any | Op::All => DefinednessFlow::All,
+        Op::Dot => DefinednessFlow::Sum,
         Op::AccessChain
         | Op::InBoundsAccessChain
         | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain => Flow::Each,
+        | Op::InBoundsPtrAccessChain => DefinednessFlow::Each,
         // Conversions; arithmetic but for matrices; comparisons; operations on bits.
-        Op(109..=116 | 126..=141 | 156..=168 | 170..=191 | 194..=205) => Flow::Each,
+        Op(109..=116 | 126..=141 | 156..=168 | 170..=191 | 194..=205) => DefinednessFlow::Each,
         _ => return None,
     })
 }
 
 /// By value: a bit for each component that may be undefined. None where the module has nothing that is.
 pub(crate) fn undefined_components(
-    program: &Program<'_>,
+    program: &AnalysedModule<'_>,
     moved: &IdMap<bool>,
 ) -> Option<IdMap<u64>> {
-    let mut found = Found {
+    let mut found = UndefAnalysis {
         program,
         masks: IdMap::new(program.module.bound(), 0),
         moved,
@@ -113,7 +113,7 @@ pub(crate) fn undefined_components(
 }
 
 /// Loads of vectors from private memory, with what is stored by the same pointer. In order.
-fn stored_vectors(program: &Program<'_>) -> Vec<(Id, Id)> {
+fn stored_vectors(program: &AnalysedModule<'_>) -> Vec<(Id, Id)> {
     let functions = program.functions.bottom_up.iter();
     let insts = functions.flat_map(|func| program.module.function_insts(*func));
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
@@ -138,21 +138,26 @@ fn stored_vectors(program: &Program<'_>) -> Vec<(Id, Id)> {
     pairs
 }
 
-fn is_vector(program: &Program<'_>, id: Id) -> bool {
+fn is_vector(program: &AnalysedModule<'_>, id: Id) -> bool {
     let kind = program.type_of(id).map(|ty| program.types.kind(ty));
-    matches!(kind, Some(Kind::Vector { .. }))
+    matches!(kind, Some(LoweredTypeKind::Vector { .. }))
 }
 
 /// Whether values of a type are followed through memory: all but scalars.
-pub(crate) fn is_followed(program: &Program<'_>, ty: Id) -> bool {
+pub(crate) fn is_followed(program: &AnalysedModule<'_>, ty: Id) -> bool {
     matches!(
         program.types.kind(ty),
-        Kind::Struct { .. } | Kind::Array { .. } | Kind::Vector { .. }
+        LoweredTypeKind::Struct { .. }
+            | LoweredTypeKind::Array { .. }
+            | LoweredTypeKind::Vector { .. }
     )
 }
 
 /// What the function called may return, where that is followed.
-fn returned<'m>(program: &Program<'m>, call: InstRef<'m>) -> impl Iterator<Item = Id> + use<'m> {
+fn returned<'m>(
+    program: &AnalysedModule<'m>,
+    call: InstRef<'m>,
+) -> impl Iterator<Item = Id> + use<'m> {
     let whole = call
         .result_type()
         .is_some_and(|ty| is_followed(program, ty));
@@ -164,8 +169,8 @@ fn returned<'m>(program: &Program<'m>, call: InstRef<'m>) -> impl Iterator<Item 
 }
 
 /// What is known so far.
-struct Found<'a, 'm> {
-    program: &'a Program<'m>,
+struct UndefAnalysis<'a, 'm> {
+    program: &'a AnalysedModule<'m>,
     masks: IdMap<u64>,
     /// Values that are only moved.
     moved: &'a IdMap<bool>,
@@ -173,7 +178,7 @@ struct Found<'a, 'm> {
     stored: Vec<(Id, Id)>,
 }
 
-impl Found<'_, '_> {
+impl UndefAnalysis<'_, '_> {
     /// The result of an instruction, if more of it may be undefined than was known.
     fn update(&mut self, inst: InstRef<'_>) -> Option<Id> {
         let (id, ty) = inst.result().zip(inst.result_type())?;
@@ -197,19 +202,30 @@ impl Found<'_, '_> {
             _ => {}
         }
         match flow(inst.op()) {
-            Some(Flow::Nothing) => all(count),
-            Some(Flow::Moved) | None => self.moved(inst),
-            Some(Flow::Phi) => inst.ids(0).step_by(2).fold(0, |m, id| m | self.masks[id]),
-            Some(Flow::Each) if inst.operands().len() == 2 && inst.id(0) == inst.id(1) => 0,
-            Some(Flow::Chosen | Flow::Masked | Flow::Filled | Flow::Each) => {
+            Some(DefinednessFlow::Nothing) => all(count),
+            Some(DefinednessFlow::Moved) | None => self.moved(inst),
+            Some(DefinednessFlow::Phi) => {
+                inst.ids(0).step_by(2).fold(0, |m, id| m | self.masks[id])
+            }
+            Some(DefinednessFlow::Each)
+                if inst.operands().len() == 2 && inst.id(0) == inst.id(1) =>
+            {
+                0
+            }
+            Some(
+                DefinednessFlow::Chosen
+                | DefinednessFlow::Masked
+                | DefinednessFlow::Filled
+                | DefinednessFlow::Each,
+            ) => {
                 let parts: Vec<u64> = inst.ids(0).map(|id| self.spread(id, count)).collect();
                 any(&parts)
             }
-            Some(Flow::Sum) => {
+            Some(DefinednessFlow::Sum) => {
                 let known = inst.ids(0).all(|id| self.masks[id] == 0);
                 if known { 0 } else { all(count) }
             }
-            Some(Flow::All) => {
+            Some(DefinednessFlow::All) => {
                 let nothing = |id: Id| self.masks[id] == all(self.count(id));
                 if inst.ids(0).all(nothing) {
                     all(count)

@@ -5,8 +5,8 @@
 
 use super::covered::is_volatile;
 use super::provenance::is_private;
-use super::search::Purpose;
-use crate::program::Program;
+use super::search::LoadPurpose;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -18,12 +18,12 @@ const DEPTH: u32 = 4;
 const OPERANDS: usize = 4;
 
 /// Whether a store updates what it stores to.
-pub(crate) fn is_update(program: &Program<'_>, store: InstRef<'_>) -> bool {
+pub(crate) fn is_update(program: &AnalysedModule<'_>, store: InstRef<'_>) -> bool {
     is_made_of(program, store.id(1), store.id(0), DEPTH)
 }
 
 /// Whether invocations may wait for others: there are locks, or something volatile or atomic is read and compared.
-pub(crate) fn waits(program: &Program<'_>, purposes: &IdMap<Purpose>) -> bool {
+pub(crate) fn waits(program: &AnalysedModule<'_>, purposes: &IdMap<LoadPurpose>) -> bool {
     let mut functions = program.functions.bottom_up.iter();
     functions.any(|func| {
         let mut insts = program.module.function_insts(*func);
@@ -38,7 +38,7 @@ pub(crate) fn waits(program: &Program<'_>, purposes: &IdMap<Purpose>) -> bool {
                 _,
             ) => true,
             (Op::Load, Some(id)) => {
-                purposes[id] != Purpose::Any && is_volatile(inst.operands().get(1))
+                purposes[id] != LoadPurpose::Any && is_volatile(inst.operands().get(1))
             }
             _ => false,
         })
@@ -46,7 +46,7 @@ pub(crate) fn waits(program: &Program<'_>, purposes: &IdMap<Purpose>) -> bool {
 }
 
 /// Whether a value is computed of what is loaded by a pointer.
-fn is_made_of(program: &Program<'_>, value: Id, pointer: Id, depth: u32) -> bool {
+fn is_made_of(program: &AnalysedModule<'_>, value: Id, pointer: Id, depth: u32) -> bool {
     let Some(inst) = program.definitions.get(program.module, value) else {
         return false;
     };
@@ -60,7 +60,7 @@ fn is_made_of(program: &Program<'_>, value: Id, pointer: Id, depth: u32) -> bool
 }
 
 /// Whether two values are computed alike, of the same values and variables of the invocation.
-fn is_same(program: &Program<'_>, a: Id, b: Id, depth: u32) -> bool {
+fn is_same(program: &AnalysedModule<'_>, a: Id, b: Id, depth: u32) -> bool {
     if a == b {
         return true;
     }

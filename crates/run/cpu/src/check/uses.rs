@@ -5,17 +5,17 @@
 //! arithmetic that works on each component by itself; a dot product reads all.
 
 use super::provenance::is_private;
-use super::undefined::{Flow, flow};
-use crate::program::Program;
+use super::undefined::{DefinednessFlow, flow};
+use crate::program::AnalysedModule;
 use crate::promote::{MAX_SCALARS, operand_ids};
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
 /// By scalar or vector: a bit for each component that is used by itself. Cost: linear in the instructions.
-pub(crate) fn used_components(program: &Program<'_>, moved: &IdMap<bool>) -> IdMap<u64> {
-    let mut uses = Uses {
+pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>) -> IdMap<u64> {
+    let mut uses = ComponentUses {
         program,
         moved,
         used: IdMap::new(program.module.bound(), 0),
@@ -37,7 +37,7 @@ pub(crate) fn used_components(program: &Program<'_>, moved: &IdMap<bool>) -> IdM
 /// assigned, or of structures, as a variant of an enumeration without its fields, or go from one private variable to
 /// another, as what a function leaves in a variable of its caller, or are chosen from: nothing of such a value need be
 /// defined. Nor of a scalar that is used in other blocks alone: optimisers read early what only some branches need. Cost: linear in the instructions.
-pub(crate) fn only_moved(program: &Program<'_>) -> IdMap<bool> {
+pub(crate) fn only_moved(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut moved = IdMap::new(program.module.bound(), true);
     // By loaded scalar: the number of the block that has it.
     let mut loaded_in = IdMap::new(program.module.bound(), 0_u32);
@@ -74,31 +74,34 @@ pub(crate) fn only_moved(program: &Program<'_>) -> IdMap<bool> {
 }
 
 /// Whether the result of an instruction is a structure or an array.
-fn is_structure(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn is_structure(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     let ty = inst.result_type().map(|ty| program.types.kind(ty));
-    matches!(ty, Some(Kind::Struct { .. } | Kind::Array { .. }))
+    matches!(
+        ty,
+        Some(LoweredTypeKind::Struct { .. } | LoweredTypeKind::Array { .. })
+    )
 }
 
-fn is_scalar(program: &Program<'_>, id: Id) -> bool {
+fn is_scalar(program: &AnalysedModule<'_>, id: Id) -> bool {
     let ty = program.type_of(id);
     ty.is_some_and(|ty| program.types.scalars(ty) == 1)
 }
 
 /// Whether a value is loaded from a private variable.
-fn is_private_load(program: &Program<'_>, value: Id) -> bool {
+fn is_private_load(program: &AnalysedModule<'_>, value: Id) -> bool {
     let inst = program.definitions.get(program.module, value);
     inst.is_some_and(|inst| inst.op() == Op::Load && is_private(program, inst.id(0)))
 }
 
-struct Uses<'a, 'm> {
-    program: &'a Program<'m>,
+struct ComponentUses<'a, 'm> {
+    program: &'a AnalysedModule<'m>,
     /// Values that are only moved.
     moved: &'a IdMap<bool>,
     used: IdMap<u64>,
     pending: Vec<Id>,
 }
 
-impl Uses<'_, '_> {
+impl ComponentUses<'_, '_> {
     fn mark(&mut self, id: Id, components: u64) {
         let mask = self.used[id] | components;
         if std::mem::replace(self.used.get_mut(id), mask) != mask {
@@ -111,7 +114,10 @@ impl Uses<'_, '_> {
         if passes_on(self.program, inst) {
             return self.note_stored(inst);
         }
-        let whole = matches!(flow(inst.op()), Some(Flow::All | Flow::Sum));
+        let whole = matches!(
+            flow(inst.op()),
+            Some(DefinednessFlow::All | DefinednessFlow::Sum)
+        );
         for id in operand_ids(inst) {
             match self.count(id) {
                 Some(1) => self.mark(id, 1),
@@ -126,7 +132,7 @@ impl Uses<'_, '_> {
     fn mark_matrix(&mut self, id: Id) {
         let types = &self.program.types;
         let ty = self.program.type_of(id);
-        let matrix = ty.filter(|ty| matches!(types.kind(*ty), Kind::Matrix { .. }));
+        let matrix = ty.filter(|ty| matches!(types.kind(*ty), LoweredTypeKind::Matrix { .. }));
         let count = matrix.map_or(0, |ty| types.scalars(ty));
         if matches!(count, 1..=MAX_SCALARS) {
             self.mark(id, u64::MAX >> (64 - count));
@@ -168,7 +174,11 @@ impl Uses<'_, '_> {
             }
             Op::VectorShuffle => self.hand_on_shuffled(inst, components),
             Op::CopyObject | Op::VectorTimesScalar => self.mark(inst.id(0), components),
-            op if matches!(flow(op), Some(Flow::Each | Flow::Masked | Flow::Filled)) => {
+            op if matches!(
+                flow(op),
+                Some(DefinednessFlow::Each | DefinednessFlow::Masked | DefinednessFlow::Filled)
+            ) =>
+            {
                 for id in inst.ids(0) {
                     if self.count(id) != Some(1) {
                         self.mark(id, components);
@@ -198,8 +208,10 @@ impl Uses<'_, '_> {
     fn count(&self, id: Id) -> Option<usize> {
         let ty = self.program.type_of(id)?;
         match self.program.types.kind(ty) {
-            Kind::Scalar(_) => Some(1),
-            Kind::Vector { count, .. } => Some(count as usize).filter(|n| *n <= MAX_SCALARS),
+            LoweredTypeKind::Scalar(_) => Some(1),
+            LoweredTypeKind::Vector { count, .. } => {
+                Some(count as usize).filter(|n| *n <= MAX_SCALARS)
+            }
             _ => None,
         }
     }
@@ -214,7 +226,7 @@ fn needs_matrices(op: Op) -> bool {
 }
 
 /// Whether an instruction only passes values on, so that they may be undefined.
-fn passes_on(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+fn passes_on(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::CompositeConstruct
         | Op::CompositeInsert

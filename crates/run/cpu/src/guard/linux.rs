@@ -9,8 +9,8 @@
 //! - Threads are only sent signals between `join` and `leave`, while they exist.
 #![allow(unsafe_code)]
 
-use super::{Entry, Trap};
-use crate::context::Context;
+use super::{EntryFn, TrapReason};
+use crate::context::LaunchContext;
 use std::arch::naked_asm;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -32,11 +32,11 @@ const HANDLER_STACK: usize = 1 << 16;
 
 /// Where a guarded call goes on.
 #[repr(C)]
-struct Landing {
+struct TrapLanding {
     /// Stack pointer and address behind the call.
     stack: usize,
     behind: usize,
-    trap: Option<Trap>,
+    trap: Option<TrapReason>,
     /// Where generated code lies: beginnings and ends.
     code: *const (usize, usize),
     pieces: usize,
@@ -44,7 +44,7 @@ struct Landing {
 
 thread_local! {
     /// That of the call in which the thread is.
-    static LANDING: Cell<*mut Landing> = const { Cell::new(null_mut()) };
+    static LANDING: Cell<*mut TrapLanding> = const { Cell::new(null_mut()) };
 }
 
 /// Calls a function so that it comes back.
@@ -52,20 +52,20 @@ thread_local! {
 /// # Safety
 /// As the function demands; `code` is where the code lies that may be left at any instruction.
 pub(crate) unsafe fn enter(
-    entry: Entry,
-    context: *const Context,
+    entry: EntryFn,
+    context: *const LaunchContext,
     [lo, hi, resume]: [u32; 3],
     code: &[(usize, usize)],
-) -> Result<u64, Trap> {
+) -> Result<u64, TrapReason> {
     install();
-    let mut landing = Landing {
+    let mut landing = TrapLanding {
         stack: 0,
         behind: 0,
         trap: None,
         code: code.as_ptr(),
         pieces: code.len(),
     };
-    let place: *mut Landing = &mut landing;
+    let place: *mut TrapLanding = &mut landing;
     let outer = LANDING.replace(place);
     // SAFETY: the caller's promise for the function; the landing lives until `call` returns.
     let result = unsafe { call(entry, context, lo, hi, resume, place) };
@@ -81,12 +81,12 @@ pub(crate) unsafe fn enter(
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn call(
-    entry: Entry,
-    context: *const Context,
+    entry: EntryFn,
+    context: *const LaunchContext,
     lo: u32,
     hi: u32,
     resume: u32,
-    landing: *mut Landing,
+    landing: *mut TrapLanding,
 ) -> u64 {
     naked_asm!(
         "push rbp",
@@ -121,12 +121,12 @@ unsafe extern "C" fn call(
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn call(
-    entry: Entry,
-    context: *const Context,
+    entry: EntryFn,
+    context: *const LaunchContext,
     lo: u32,
     hi: u32,
     resume: u32,
-    landing: *mut Landing,
+    landing: *mut TrapLanding,
 ) -> u64 {
     naked_asm!(
         "stp x29, x30, [sp, #-160]!",
@@ -174,7 +174,7 @@ fn stack(context: &libc::ucontext_t) -> usize {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn go_on_at(context: &mut libc::ucontext_t, landing: &Landing) {
+fn go_on_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
     let registers = &mut context.uc_mcontext.gregs;
     registers[libc::REG_RIP as usize] = landing.behind as i64;
     registers[libc::REG_RSP as usize] = landing.stack as i64;
@@ -193,7 +193,7 @@ fn stack(context: &libc::ucontext_t) -> usize {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn go_on_at(context: &mut libc::ucontext_t, landing: &Landing) {
+fn go_on_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
     context.uc_mcontext.pc = landing.behind as u64;
     context.uc_mcontext.sp = landing.stack as u64;
 }
@@ -260,15 +260,15 @@ extern "C" fn on_signal(signal: i32, details: *mut libc::siginfo_t, context: *mu
         if let Some(landing) = place.as_mut() {
             let context = &mut *context.cast::<libc::ucontext_t>();
             let trap = match signal {
-                LATE => is_code(landing, instruction(context)).then_some(Trap::Late),
+                LATE => is_code(landing, instruction(context)).then_some(TrapReason::Late),
                 libc::SIGSEGV | libc::SIGBUS => {
                     let address = (*details).si_addr() as usize;
                     Some(match address.abs_diff(stack(context)) < STACK_PROBE {
-                        true => Trap::Stack,
-                        false => Trap::Access(address as u64),
+                        true => TrapReason::Stack,
+                        false => TrapReason::Access(address as u64),
                     })
                 }
-                other => Some(Trap::Signal(other)),
+                other => Some(TrapReason::Signal(other)),
             };
             if trap.is_some() {
                 std::ptr::write_volatile(&raw mut landing.trap, trap);
@@ -281,7 +281,7 @@ extern "C" fn on_signal(signal: i32, details: *mut libc::siginfo_t, context: *mu
 }
 
 /// Whether an address is one of generated code, which can be left at any time.
-unsafe fn is_code(landing: &Landing, at: usize) -> bool {
+unsafe fn is_code(landing: &TrapLanding, at: usize) -> bool {
     // SAFETY: the pieces outlive the call.
     let pieces = unsafe { std::slice::from_raw_parts(landing.code, landing.pieces) };
     pieces
@@ -319,25 +319,25 @@ unsafe fn pass_on(signal: i32, details: *mut libc::siginfo_t, context: *mut libc
 
 /// What a watch and its thread share.
 #[derive(Default)]
-struct State {
+struct WatchdogState {
     threads: Vec<libc::pthread_t>,
     late: bool,
     over: bool,
 }
 
 /// Ends the calls of some threads when their time is up.
-pub(crate) struct Watch {
-    state: Arc<(Mutex<State>, Condvar)>,
+pub(crate) struct CallWatchdog {
+    state: Arc<(Mutex<WatchdogState>, Condvar)>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-impl Watch {
+impl CallWatchdog {
     /// Begins to count the time, if there is a limit.
-    pub fn start(limit: Option<Duration>) -> Watch {
-        let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
+    pub fn start(limit: Option<Duration>) -> CallWatchdog {
+        let state = Arc::new((Mutex::new(WatchdogState::default()), Condvar::new()));
         let shared = Arc::clone(&state);
         let thread = limit.map(|limit| std::thread::spawn(move || watch(&shared, limit)));
-        Watch { state, thread }
+        CallWatchdog { state, thread }
     }
 
     /// The calling thread is watched from now on.
@@ -367,7 +367,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for CallWatchdog {
     fn drop(&mut self) {
         if let Ok(mut state) = self.state.0.lock() {
             state.over = true;
@@ -380,7 +380,7 @@ impl Drop for Watch {
 }
 
 /// Waits until the time is up or the watch is over; then asks until all have left.
-fn watch((state, changed): &(Mutex<State>, Condvar), limit: Duration) {
+fn watch((state, changed): &(Mutex<WatchdogState>, Condvar), limit: Duration) {
     let Ok(state) = state.lock() else { return };
     let waited = changed.wait_timeout_while(state, limit, |s| !s.over);
     let Ok((mut state, _)) = waited else { return };

@@ -1,7 +1,7 @@
 //! Calls of generated code that come back whatever the code does.
 //!
 //! On Linux, a signal that generated code raises (an address where no memory is, a stack that is used
-//! up) ends the call and becomes a [`Trap`]; so does a request of [`Watch`], which ends calls that take
+//! up) ends the call and becomes a [`TrapReason`]; so does a request of [`CallWatchdog`], which ends calls that take
 //! too long. Elsewhere calls are made as they are.
 //!
 //! How: before the call its stack pointer and the place behind it are noted for the thread. The
@@ -23,11 +23,11 @@ mod system;
 #[path = "none.rs"]
 mod system;
 
-pub(crate) use system::{Watch, enter};
+pub(crate) use system::{CallWatchdog, enter};
 
 /// Why generated code did not come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trap {
+pub(crate) enum TrapReason {
     /// It accessed an address where no memory is, or must not write.
     Access(u64),
     /// The stack of its thread is used up.
@@ -39,4 +39,5 @@ pub(crate) enum Trap {
 }
 
 /// An entry function of generated code, or anything that is called like one.
-pub(crate) type Entry = unsafe extern "C" fn(*const crate::context::Context, u32, u32, u32) -> u64;
+pub(crate) type EntryFn =
+    unsafe extern "C" fn(*const crate::context::LaunchContext, u32, u32, u32) -> u64;

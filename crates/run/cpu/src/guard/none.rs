@@ -4,8 +4,8 @@
 //! The caller's promise is passed on.
 #![allow(unsafe_code)]
 
-use super::{Entry, Trap};
-use crate::context::Context;
+use super::{EntryFn, TrapReason};
+use crate::context::LaunchContext;
 use std::time::Duration;
 
 /// Calls a function.
@@ -13,22 +13,22 @@ use std::time::Duration;
 /// # Safety
 /// As the function demands.
 pub(crate) unsafe fn enter(
-    entry: Entry,
-    context: *const Context,
+    entry: EntryFn,
+    context: *const LaunchContext,
     [lo, hi, resume]: [u32; 3],
     _: &[(usize, usize)],
-) -> Result<u64, Trap> {
+) -> Result<u64, TrapReason> {
     // SAFETY: the caller's promise.
     Ok(unsafe { entry(context, lo, hi, resume) })
 }
 
 /// Ends nothing, as nothing can be ended here.
-pub(crate) struct Watch;
+pub(crate) struct CallWatchdog;
 
-impl Watch {
+impl CallWatchdog {
     /// Watches nothing.
-    pub fn start(_: Option<Duration>) -> Watch {
-        Watch
+    pub fn start(_: Option<Duration>) -> CallWatchdog {
+        CallWatchdog
     }
 
     /// Notes nothing.

@@ -1,17 +1,17 @@
 //! The functions that generated code calls for images.
 //!
-//! Each gets an image and a [`Request`] on the stack, in which the result is left. What is asked for
+//! Each gets an image and a [`ImageRequest`] on the stack, in which the result is left. What is asked for
 //! is a word of bits of [`ask`].
 
-use super::sample::{Position, Sampled, lod_of};
-use super::sampler::Sampler;
-use super::{Dimensions, Texture};
+use super::sample::{SamplePosition, SampledTexture, lod_of};
+use super::sampler::SamplerState;
+use super::{ImageDimensions, TextureView};
 use std::mem::offset_of;
 
 /// What generated code asks for, and what it is given.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct ImageRequest {
     /// The texel, a component in each: the bits of an `f32`, or an integer.
     texel: [u64; 4],
     /// Coordinates: the bits of an `f32`, or an integer.
@@ -29,15 +29,15 @@ pub(crate) struct Request {
 
 /// Where generated code stores and loads.
 pub(crate) mod at {
-    use super::{Request, offset_of};
+    use super::{ImageRequest, offset_of};
 
-    pub const TEXEL: i32 = offset_of!(Request, texel) as i32;
-    pub const COORDINATE: i32 = offset_of!(Request, coordinate) as i32;
-    pub const GRADIENTS: i32 = offset_of!(Request, gradients) as i32;
-    pub const OFFSET: i32 = offset_of!(Request, offset) as i32;
-    pub const LOD: i32 = offset_of!(Request, lod) as i32;
-    pub const REFERENCE: i32 = offset_of!(Request, reference) as i32;
-    pub const SIZE: u64 = size_of::<Request>() as u64;
+    pub const TEXEL: i32 = offset_of!(ImageRequest, texel) as i32;
+    pub const COORDINATE: i32 = offset_of!(ImageRequest, coordinate) as i32;
+    pub const GRADIENTS: i32 = offset_of!(ImageRequest, gradients) as i32;
+    pub const OFFSET: i32 = offset_of!(ImageRequest, offset) as i32;
+    pub const LOD: i32 = offset_of!(ImageRequest, lod) as i32;
+    pub const REFERENCE: i32 = offset_of!(ImageRequest, reference) as i32;
+    pub const SIZE: u64 = size_of::<ImageRequest>() as u64;
 }
 
 /// Bits of what is asked for.
@@ -56,23 +56,23 @@ pub(crate) mod ask {
     pub const COMPONENT_SHIFT: u32 = 8;
 }
 
-impl Request {
+impl ImageRequest {
     /// The texel of integer coordinates.
-    fn place(&self, texture: &Texture) -> ([i64; 3], i64) {
+    fn place(&self, texture: &TextureView) -> ([i64; 3], i64) {
         let c = self.coordinate.map(|c| i64::from(c as i32));
         let layer = |n: usize| if texture.shape.arrayed { c[n] } else { 0 };
         let offset = self.offset.map(i64::from);
         let [x, y, z] = [0, 1, 2].map(|n| c[n] + offset[n]);
         match texture.shape.dimensions {
-            Dimensions::D1 | Dimensions::Buffer => ([x, 0, 0], layer(1)),
-            Dimensions::D2 => ([x, y, 0], layer(2)),
-            Dimensions::D3 => ([x, y, z], 0),
+            ImageDimensions::D1 | ImageDimensions::Buffer => ([x, 0, 0], layer(1)),
+            ImageDimensions::D2 => ([x, y, 0], layer(2)),
+            ImageDimensions::D3 => ([x, y, z], 0),
             // The face is a layer.
-            Dimensions::Cube => ([x, y, 0], c[2]),
+            ImageDimensions::Cube => ([x, y, 0], c[2]),
         }
     }
 
-    fn position(&self, texture: &Texture, asked: u64) -> Position {
+    fn position(&self, texture: &TextureView, asked: u64) -> SamplePosition {
         let has = |bit: u64| asked & bit != 0;
         let coordinate = self
             .coordinate
@@ -85,7 +85,7 @@ impl Request {
             true => lod_of(texture, [[g[0], g[1], g[2]], [g[3], g[4], g[5]]]),
             false => f32::from_bits(self.lod),
         };
-        Position {
+        SamplePosition {
             coordinate,
             offset: self.offset,
             lod,
@@ -95,14 +95,14 @@ impl Request {
     /// What is sampled, where, and the reference to compare with, if any.
     fn sampling<'t>(
         &self,
-        texture: &'t Texture,
+        texture: &'t TextureView,
         sampler: u64,
         asked: u64,
-    ) -> (Sampled<'t>, Position, Option<f32>) {
-        let sampler = Sampler::of_word(sampler);
+    ) -> (SampledTexture<'t>, SamplePosition, Option<f32>) {
+        let sampler = SamplerState::of_word(sampler);
         let compares = asked & ask::COMPARES != 0;
         let reference = compares.then_some(self.reference);
-        let sampled = Sampled { texture, sampler };
+        let sampled = SampledTexture { texture, sampler };
         (sampled, self.position(texture, asked), reference)
     }
 
@@ -120,15 +120,15 @@ impl Request {
 /// # Safety
 /// Generated code passes what it loaded as an image, and room of its own.
 unsafe fn asked<'a>(
-    texture: *const Texture,
-    request: *mut Request,
-) -> Option<(&'a Texture, &'a mut Request)> {
+    texture: *const TextureView,
+    request: *mut ImageRequest,
+) -> Option<(&'a TextureView, &'a mut ImageRequest)> {
     // SAFETY: the caller's promise.
     unsafe { Some((texture.as_ref()?, request.as_mut()?)) }
 }
 
 /// Reads a texel by its coordinates: `OpImageRead` and `OpImageFetch`.
-pub(crate) extern "C" fn read(texture: *const Texture, request: *mut Request, asks: u64) {
+pub(crate) extern "C" fn read(texture: *const TextureView, request: *mut ImageRequest, asks: u64) {
     // SAFETY: generated code passes them.
     let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
         return;
@@ -144,7 +144,7 @@ pub(crate) extern "C" fn read(texture: *const Texture, request: *mut Request, as
 }
 
 /// Writes a texel by its coordinates: `OpImageWrite`.
-pub(crate) extern "C" fn write(texture: *const Texture, request: *mut Request, asks: u64) {
+pub(crate) extern "C" fn write(texture: *const TextureView, request: *mut ImageRequest, asks: u64) {
     // SAFETY: as above.
     let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
         return;
@@ -169,7 +169,10 @@ pub(crate) extern "C" fn write(texture: *const Texture, request: *mut Request, a
 
 /// The address of a texel, for atomics: `OpImageTexelPointer`. Outside it is the room of the request's
 /// texel.
-pub(crate) extern "C" fn texel_address(texture: *const Texture, request: *mut Request) -> *mut u8 {
+pub(crate) extern "C" fn texel_address(
+    texture: *const TextureView,
+    request: *mut ImageRequest,
+) -> *mut u8 {
     // SAFETY: as above.
     let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
         return request.cast();
@@ -181,9 +184,9 @@ pub(crate) extern "C" fn texel_address(texture: *const Texture, request: *mut Re
 
 /// Samples an image: `OpImageSampleExplicitLod` and its relatives.
 pub(crate) extern "C" fn sample(
-    texture: *const Texture,
+    texture: *const TextureView,
     sampler: u64,
-    request: *mut Request,
+    request: *mut ImageRequest,
     asks: u64,
 ) {
     // SAFETY: as above.
@@ -199,9 +202,9 @@ pub(crate) extern "C" fn sample(
 
 /// One component of four texels: `OpImageGather` and `OpImageDrefGather`.
 pub(crate) extern "C" fn gather(
-    texture: *const Texture,
+    texture: *const TextureView,
     sampler: u64,
-    request: *mut Request,
+    request: *mut ImageRequest,
     asks: u64,
 ) {
     // SAFETY: as above.
@@ -228,7 +231,7 @@ pub(crate) extern "C" fn gather(
 /// What can be asked about an image; the numbers are those of generated code.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
-pub(crate) enum Query {
+pub(crate) enum TextureQuery {
     /// Width, height, depth, layers: those that there are, in a row.
     Size,
     Levels,
@@ -239,28 +242,28 @@ pub(crate) enum Query {
 }
 
 /// Answers a query into the texel's room.
-pub(crate) extern "C" fn query(texture: *const Texture, request: *mut Request, what: u64) {
+pub(crate) extern "C" fn query(texture: *const TextureView, request: *mut ImageRequest, what: u64) {
     // SAFETY: as above.
     let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
         return;
     };
     let shape = &texture.shape;
-    if what != Query::Size as u64 {
+    if what != TextureQuery::Size as u64 {
         let number = match what {
-            n if n == Query::Levels as u64 => shape.levels,
-            n if n == Query::Format as u64 => shape.format.channel_type(),
+            n if n == TextureQuery::Levels as u64 => shape.levels,
+            n if n == TextureQuery::Format as u64 => shape.format.channel_type(),
             _ => shape.format.channel_order(),
         };
         return request.give_ints([number.into(); 4]);
     }
     let [width, height, depth] = shape.level_size(request.lod).map(i64::from);
     let layers = match shape.dimensions {
-        Dimensions::Cube => i64::from(shape.layers / 6),
+        ImageDimensions::Cube => i64::from(shape.layers / 6),
         _ => i64::from(shape.layers),
     };
     request.give_ints(match shape.dimensions {
-        Dimensions::D1 | Dimensions::Buffer => [width, layers, 0, 0],
-        Dimensions::D2 | Dimensions::Cube => [width, height, layers, 0],
-        Dimensions::D3 => [width, height, depth, 0],
+        ImageDimensions::D1 | ImageDimensions::Buffer => [width, layers, 0, 0],
+        ImageDimensions::D2 | ImageDimensions::Cube => [width, height, layers, 0],
+        ImageDimensions::D3 => [width, height, depth, 0],
     });
 }

@@ -11,11 +11,11 @@ use std::fmt;
 /// A format of texels, such as `rgba8`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct Format(u8);
+pub struct TexelFormat(u8);
 
 /// How a component is stored: its bits, and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Component {
+enum TexelComponent {
     Unorm(u32),
     Snorm(u32),
     Uint(u32),
@@ -25,100 +25,100 @@ enum Component {
 
 /// How the components of a texel lie.
 #[derive(Clone, Copy, Debug)]
-enum Packing {
+enum TexelPacking {
     /// Each in bytes of its own.
-    Each(Component),
+    Each(TexelComponent),
     /// Ten bits each for red, green and blue, two for alpha, from the lowest on.
-    Ten(fn(u32) -> Component),
+    Ten(fn(u32) -> TexelComponent),
     /// Floats without sign: eleven bits for red and green, ten for blue.
     Eleven,
 }
 
 /// Which components there are.
-type Order = ImageChannelOrder;
+type ChannelOrder = ImageChannelOrder;
 
-struct Row(&'static str, Order, Packing, ImageFormat);
+struct TexelFormatRow(&'static str, ChannelOrder, TexelPacking, ImageFormat);
 
-use Component::{Float, Sint, Snorm, Uint, Unorm};
-use Packing::{Each, Eleven, Ten};
+use TexelComponent::{Float, Sint, Snorm, Uint, Unorm};
+use TexelPacking::{Each, Eleven, Ten};
 
 /// OpenCL's number of the order that modules number 0.
 const FIRST_ORDER: u32 = 0x10B0;
 /// OpenCL's number of the type that modules number 0.
 const FIRST_TYPE: u32 = 0x10D0;
 
-const R: Order = ImageChannelOrder::R;
-const RG: Order = ImageChannelOrder::RG;
-const RGBA: Order = ImageChannelOrder::RGBA;
+const R: ChannelOrder = ImageChannelOrder::R;
+const RG: ChannelOrder = ImageChannelOrder::RG;
+const RGBA: ChannelOrder = ImageChannelOrder::RGBA;
 
 /// All formats. Those that SPIR-V has no name for are `Unknown` there.
 #[rustfmt::skip]
-const ROWS: &[Row] = &[
-    Row("rgba32f", RGBA, Each(Float(32)), ImageFormat::Rgba32f),
-    Row("rgba16f", RGBA, Each(Float(16)), ImageFormat::Rgba16f),
-    Row("rg32f", RG, Each(Float(32)), ImageFormat::Rg32f),
-    Row("rg16f", RG, Each(Float(16)), ImageFormat::Rg16f),
-    Row("r11f_g11f_b10f", RGBA, Eleven, ImageFormat::R11fG11fB10f),
-    Row("r32f", R, Each(Float(32)), ImageFormat::R32f),
-    Row("r16f", R, Each(Float(16)), ImageFormat::R16f),
-    Row("rgba16", RGBA, Each(Unorm(16)), ImageFormat::Rgba16),
-    Row("rgb10_a2", RGBA, Ten(Unorm), ImageFormat::Rgb10A2),
-    Row("rgba8", RGBA, Each(Unorm(8)), ImageFormat::Rgba8),
-    Row("rg16", RG, Each(Unorm(16)), ImageFormat::Rg16),
-    Row("rg8", RG, Each(Unorm(8)), ImageFormat::Rg8),
-    Row("r16", R, Each(Unorm(16)), ImageFormat::R16),
-    Row("r8", R, Each(Unorm(8)), ImageFormat::R8),
-    Row("rgba16_snorm", RGBA, Each(Snorm(16)), ImageFormat::Rgba16Snorm),
-    Row("rgba8_snorm", RGBA, Each(Snorm(8)), ImageFormat::Rgba8Snorm),
-    Row("rg16_snorm", RG, Each(Snorm(16)), ImageFormat::Rg16Snorm),
-    Row("rg8_snorm", RG, Each(Snorm(8)), ImageFormat::Rg8Snorm),
-    Row("r16_snorm", R, Each(Snorm(16)), ImageFormat::R16Snorm),
-    Row("r8_snorm", R, Each(Snorm(8)), ImageFormat::R8Snorm),
-    Row("rgba32i", RGBA, Each(Sint(32)), ImageFormat::Rgba32i),
-    Row("rgba16i", RGBA, Each(Sint(16)), ImageFormat::Rgba16i),
-    Row("rgba8i", RGBA, Each(Sint(8)), ImageFormat::Rgba8i),
-    Row("rg32i", RG, Each(Sint(32)), ImageFormat::Rg32i),
-    Row("rg16i", RG, Each(Sint(16)), ImageFormat::Rg16i),
-    Row("rg8i", RG, Each(Sint(8)), ImageFormat::Rg8i),
-    Row("r64i", R, Each(Sint(64)), ImageFormat::R64i),
-    Row("r32i", R, Each(Sint(32)), ImageFormat::R32i),
-    Row("r16i", R, Each(Sint(16)), ImageFormat::R16i),
-    Row("r8i", R, Each(Sint(8)), ImageFormat::R8i),
-    Row("rgba32ui", RGBA, Each(Uint(32)), ImageFormat::Rgba32ui),
-    Row("rgba16ui", RGBA, Each(Uint(16)), ImageFormat::Rgba16ui),
-    Row("rgb10_a2ui", RGBA, Ten(Uint), ImageFormat::Rgb10a2ui),
-    Row("rgba8ui", RGBA, Each(Uint(8)), ImageFormat::Rgba8ui),
-    Row("rg32ui", RG, Each(Uint(32)), ImageFormat::Rg32ui),
-    Row("rg16ui", RG, Each(Uint(16)), ImageFormat::Rg16ui),
-    Row("rg8ui", RG, Each(Uint(8)), ImageFormat::Rg8ui),
-    Row("r64ui", R, Each(Uint(64)), ImageFormat::R64ui),
-    Row("r32ui", R, Each(Uint(32)), ImageFormat::R32ui),
-    Row("r16ui", R, Each(Uint(16)), ImageFormat::R16ui),
-    Row("r8ui", R, Each(Uint(8)), ImageFormat::R8ui),
-    Row("bgra8", Order::BGRA, Each(Unorm(8)), ImageFormat::Unknown),
-    Row("a8", Order::A, Each(Unorm(8)), ImageFormat::Unknown),
-    Row("intensity8", Order::Intensity, Each(Unorm(8)), ImageFormat::Unknown),
-    Row("luminance8", Order::Luminance, Each(Unorm(8)), ImageFormat::Unknown),
-    Row("intensity32f", Order::Intensity, Each(Float(32)), ImageFormat::Unknown),
-    Row("luminance32f", Order::Luminance, Each(Float(32)), ImageFormat::Unknown),
+const ROWS: &[TexelFormatRow] = &[
+    TexelFormatRow("rgba32f", RGBA, Each(Float(32)), ImageFormat::Rgba32f),
+    TexelFormatRow("rgba16f", RGBA, Each(Float(16)), ImageFormat::Rgba16f),
+    TexelFormatRow("rg32f", RG, Each(Float(32)), ImageFormat::Rg32f),
+    TexelFormatRow("rg16f", RG, Each(Float(16)), ImageFormat::Rg16f),
+    TexelFormatRow("r11f_g11f_b10f", RGBA, Eleven, ImageFormat::R11fG11fB10f),
+    TexelFormatRow("r32f", R, Each(Float(32)), ImageFormat::R32f),
+    TexelFormatRow("r16f", R, Each(Float(16)), ImageFormat::R16f),
+    TexelFormatRow("rgba16", RGBA, Each(Unorm(16)), ImageFormat::Rgba16),
+    TexelFormatRow("rgb10_a2", RGBA, Ten(Unorm), ImageFormat::Rgb10A2),
+    TexelFormatRow("rgba8", RGBA, Each(Unorm(8)), ImageFormat::Rgba8),
+    TexelFormatRow("rg16", RG, Each(Unorm(16)), ImageFormat::Rg16),
+    TexelFormatRow("rg8", RG, Each(Unorm(8)), ImageFormat::Rg8),
+    TexelFormatRow("r16", R, Each(Unorm(16)), ImageFormat::R16),
+    TexelFormatRow("r8", R, Each(Unorm(8)), ImageFormat::R8),
+    TexelFormatRow("rgba16_snorm", RGBA, Each(Snorm(16)), ImageFormat::Rgba16Snorm),
+    TexelFormatRow("rgba8_snorm", RGBA, Each(Snorm(8)), ImageFormat::Rgba8Snorm),
+    TexelFormatRow("rg16_snorm", RG, Each(Snorm(16)), ImageFormat::Rg16Snorm),
+    TexelFormatRow("rg8_snorm", RG, Each(Snorm(8)), ImageFormat::Rg8Snorm),
+    TexelFormatRow("r16_snorm", R, Each(Snorm(16)), ImageFormat::R16Snorm),
+    TexelFormatRow("r8_snorm", R, Each(Snorm(8)), ImageFormat::R8Snorm),
+    TexelFormatRow("rgba32i", RGBA, Each(Sint(32)), ImageFormat::Rgba32i),
+    TexelFormatRow("rgba16i", RGBA, Each(Sint(16)), ImageFormat::Rgba16i),
+    TexelFormatRow("rgba8i", RGBA, Each(Sint(8)), ImageFormat::Rgba8i),
+    TexelFormatRow("rg32i", RG, Each(Sint(32)), ImageFormat::Rg32i),
+    TexelFormatRow("rg16i", RG, Each(Sint(16)), ImageFormat::Rg16i),
+    TexelFormatRow("rg8i", RG, Each(Sint(8)), ImageFormat::Rg8i),
+    TexelFormatRow("r64i", R, Each(Sint(64)), ImageFormat::R64i),
+    TexelFormatRow("r32i", R, Each(Sint(32)), ImageFormat::R32i),
+    TexelFormatRow("r16i", R, Each(Sint(16)), ImageFormat::R16i),
+    TexelFormatRow("r8i", R, Each(Sint(8)), ImageFormat::R8i),
+    TexelFormatRow("rgba32ui", RGBA, Each(Uint(32)), ImageFormat::Rgba32ui),
+    TexelFormatRow("rgba16ui", RGBA, Each(Uint(16)), ImageFormat::Rgba16ui),
+    TexelFormatRow("rgb10_a2ui", RGBA, Ten(Uint), ImageFormat::Rgb10a2ui),
+    TexelFormatRow("rgba8ui", RGBA, Each(Uint(8)), ImageFormat::Rgba8ui),
+    TexelFormatRow("rg32ui", RG, Each(Uint(32)), ImageFormat::Rg32ui),
+    TexelFormatRow("rg16ui", RG, Each(Uint(16)), ImageFormat::Rg16ui),
+    TexelFormatRow("rg8ui", RG, Each(Uint(8)), ImageFormat::Rg8ui),
+    TexelFormatRow("r64ui", R, Each(Uint(64)), ImageFormat::R64ui),
+    TexelFormatRow("r32ui", R, Each(Uint(32)), ImageFormat::R32ui),
+    TexelFormatRow("r16ui", R, Each(Uint(16)), ImageFormat::R16ui),
+    TexelFormatRow("r8ui", R, Each(Uint(8)), ImageFormat::R8ui),
+    TexelFormatRow("bgra8", ChannelOrder::BGRA, Each(Unorm(8)), ImageFormat::Unknown),
+    TexelFormatRow("a8", ChannelOrder::A, Each(Unorm(8)), ImageFormat::Unknown),
+    TexelFormatRow("intensity8", ChannelOrder::Intensity, Each(Unorm(8)), ImageFormat::Unknown),
+    TexelFormatRow("luminance8", ChannelOrder::Luminance, Each(Unorm(8)), ImageFormat::Unknown),
+    TexelFormatRow("intensity32f", ChannelOrder::Intensity, Each(Float(32)), ImageFormat::Unknown),
+    TexelFormatRow("luminance32f", ChannelOrder::Luminance, Each(Float(32)), ImageFormat::Unknown),
 ];
 
-impl Format {
+impl TexelFormat {
     /// All formats.
-    pub fn all() -> impl Iterator<Item = Format> {
-        (0..ROWS.len() as u8).map(Format)
+    pub fn all() -> impl Iterator<Item = TexelFormat> {
+        (0..ROWS.len() as u8).map(TexelFormat)
     }
 
     /// The format of this name: as GLSL calls those of storage images, and `bgra8`, `a8`,
     /// `intensity8`, `luminance8`, `intensity32f`, `luminance32f`.
-    pub fn named(name: &str) -> Option<Format> {
-        Format::all().find(|f| f.name() == name)
+    pub fn named(name: &str) -> Option<TexelFormat> {
+        TexelFormat::all().find(|f| f.name() == name)
     }
 
     /// The format that a type of a module names; none for `Unknown`.
-    pub fn of_module(format: ImageFormat) -> Option<Format> {
+    pub fn of_module(format: ImageFormat) -> Option<TexelFormat> {
         let named = format != ImageFormat::Unknown;
-        Format::all().find(|f| named && f.row().3 == format)
+        TexelFormat::all().find(|f| named && f.row().3 == format)
     }
 
     /// Its name.
@@ -179,11 +179,11 @@ impl Format {
         matches!(self.component(), Sint(_))
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static TexelFormatRow {
         &ROWS[usize::from(self.0) % ROWS.len()]
     }
 
-    fn component(self) -> Component {
+    fn component(self) -> TexelComponent {
         match self.row().2 {
             Each(component) => component,
             Ten(make) => make(10),
@@ -247,16 +247,16 @@ impl Format {
 
     /// Stores numbers into a texel.
     pub(crate) fn put_floats(self, value: [f32; 4], texel: &mut [u8]) {
-        self.put(self.gather(value), texel, Component::of_float);
+        self.put(self.gather(value), texel, TexelComponent::of_float);
     }
 
     /// Stores integers into a texel.
     pub(crate) fn put_ints(self, value: [i64; 4], texel: &mut [u8]) {
-        self.put(self.gather(value), texel, Component::of_int);
+        self.put(self.gather(value), texel, TexelComponent::of_int);
     }
 
     /// The component of each part of a texel, and its bits; those that are not there are zero.
-    fn parts(self, texel: &[u8]) -> [(Component, u64); 4] {
+    fn parts(self, texel: &[u8]) -> [(TexelComponent, u64); 4] {
         let word = bits_at(texel, 0, 4);
         match self.row().2 {
             Each(c) => {
@@ -274,7 +274,7 @@ impl Format {
         }
     }
 
-    fn put<T: Copy>(self, value: [T; 4], texel: &mut [u8], encode: fn(Component, T) -> u64) {
+    fn put<T: Copy>(self, value: [T; 4], texel: &mut [u8], encode: fn(TexelComponent, T) -> u64) {
         let word = match self.row().2 {
             Each(c) => {
                 let bytes = c.bytes() as usize;
@@ -324,19 +324,19 @@ impl Format {
     }
 }
 
-impl fmt::Debug for Format {
+impl fmt::Debug for TexelFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for TexelFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl Component {
+impl TexelComponent {
     fn width(self) -> u32 {
         match self {
             Unorm(bits) | Snorm(bits) | Uint(bits) | Sint(bits) | Float(bits) => bits,
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn every_value_of_small_components_comes_back() {
-        for format in Format::all() {
+        for format in TexelFormat::all() {
             let bytes = format.bytes() as usize;
             for n in 0..=255u8 {
                 let texel: Vec<u8> = (0..bytes).map(|at| n.wrapping_mul(at as u8 + 1)).collect();
@@ -492,7 +492,7 @@ mod tests {
     #[test]
     fn numbers_saturate_and_round() {
         let stored = |name: &str, value: f32| {
-            let format = Format::named(name).expect("there is such a format");
+            let format = TexelFormat::named(name).expect("there is such a format");
             let mut texel = vec![0; format.bytes() as usize];
             format.put_floats([value; 4], &mut texel);
             bits_at(&texel, 0, format.component().bytes() as usize)
@@ -506,7 +506,7 @@ mod tests {
         assert_eq!(stored("r16f", 1e9), 0x7c00);
         let eleven = |value| {
             let mut texel = [0; 4];
-            Format::named("r11f_g11f_b10f")
+            TexelFormat::named("r11f_g11f_b10f")
                 .expect("there is such a format")
                 .put_floats([value; 4], &mut texel);
             bits_at(&texel, 0, 4)
@@ -518,7 +518,7 @@ mod tests {
 
     #[test]
     fn integers_saturate() {
-        let format = Format::named("rg8i").expect("there is such a format");
+        let format = TexelFormat::named("rg8i").expect("there is such a format");
         let mut texel = [0; 2];
         format.put_ints([-1000, 1000, 0, 0], &mut texel);
         assert_eq!(texel, [0x80, 0x7f]);

@@ -1,7 +1,7 @@
 //! Images and samplers: what a launch is given of them, and what generated code calls.
 //!
 //! Texels lie one after the other, rows, slices, layers and then levels, without gaps. A value of an
-//! image type is the address of its [`Texture`], a sampler is a word, a sampled image both. What
+//! image type is the address of its [`TextureView`], a sampler is a word, a sampled image both. What
 //! instructions do is done by the functions of [`access`]: reads of texels that are not there give
 //! what a border has, writes to them nothing.
 //!
@@ -14,10 +14,10 @@ mod format;
 mod sample;
 mod sampler;
 
-pub use format::Format;
-pub use sampler::{Address, Border, Compare, Filter, Sampler};
+pub use format::TexelFormat;
+pub use sampler::{BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState};
 
-use crate::launch::Memory;
+use crate::launch::MemorySpan;
 use spirula_spirv::grammar::enumerants::{Dim, ImageFormat};
 use spirula_spirv::ir::InstRef;
 use std::mem::offset_of;
@@ -29,7 +29,7 @@ const MAX_LEVELS: u32 = 24;
 
 /// How the texels of an image lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dimensions {
+pub enum ImageDimensions {
     /// In a row.
     D1,
     /// In rows.
@@ -46,9 +46,9 @@ pub enum Dimensions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
     /// How its texels lie.
-    pub dimensions: Dimensions,
+    pub dimensions: ImageDimensions,
     /// What they are.
-    pub format: Format,
+    pub format: TexelFormat,
     /// Width, height and depth; 1 where there is no such direction.
     pub size: [u32; 3],
     /// Whether there are layers, which a coordinate chooses.
@@ -61,13 +61,17 @@ pub struct ImageShape {
 
 impl ImageShape {
     /// One without layers, of one level of detail.
-    pub fn new(dimensions: Dimensions, format: Format, size: [u32; 3]) -> ImageShape {
+    pub fn new(dimensions: ImageDimensions, format: TexelFormat, size: [u32; 3]) -> ImageShape {
         ImageShape {
             dimensions,
             format,
             size,
             arrayed: false,
-            layers: if dimensions == Dimensions::Cube { 6 } else { 1 },
+            layers: if dimensions == ImageDimensions::Cube {
+                6
+            } else {
+                1
+            },
             levels: 1,
         }
     }
@@ -79,9 +83,9 @@ impl ImageShape {
     pub fn check(&self) -> Result<(), String> {
         let [width, height, depth] = self.size;
         let used = match self.dimensions {
-            Dimensions::D1 | Dimensions::Buffer => 1,
-            Dimensions::D2 | Dimensions::Cube => 2,
-            Dimensions::D3 => 3,
+            ImageDimensions::D1 | ImageDimensions::Buffer => 1,
+            ImageDimensions::D2 | ImageDimensions::Cube => 2,
+            ImageDimensions::D3 => 3,
         };
         let bad = |text: String| Err(text);
         if self.size.iter().any(|n| *n == 0 || *n > MAX_EXTENT) {
@@ -90,7 +94,7 @@ impl ImageShape {
         if self.size[used..].iter().any(|n| *n != 1) {
             return bad(format!("an image of {used} dimensions has no more sizes"));
         }
-        let faces = if self.dimensions == Dimensions::Cube {
+        let faces = if self.dimensions == ImageDimensions::Cube {
             6
         } else {
             1
@@ -140,13 +144,13 @@ impl ImageShape {
 
 /// An image that a kernel is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Image {
+pub struct HostImage {
     /// What it is.
     pub shape: ImageShape,
     /// Its texels.
-    pub memory: Memory,
+    pub memory: MemorySpan,
     /// The sampler that it is bound with, where a binding takes both at once.
-    pub sampler: Sampler,
+    pub sampler: SamplerState,
 }
 
 /// What the type of an image in a module says.
@@ -159,7 +163,7 @@ pub struct ImageType {
     /// Whether a texel has several samples.
     pub multisampled: bool,
     /// None where the type does not say.
-    pub format: Option<Format>,
+    pub format: Option<TexelFormat>,
 }
 
 impl ImageType {
@@ -169,7 +173,7 @@ impl ImageType {
             dim: Dim(def.word(1)),
             arrayed: def.word(3) != 0,
             multisampled: def.word(4) != 0,
-            format: Format::of_module(ImageFormat(def.word(6))),
+            format: TexelFormat::of_module(ImageFormat(def.word(6))),
         }
     }
 
@@ -189,11 +193,11 @@ impl ImageType {
             return Some(problem);
         }
         let is = match shape.dimensions {
-            Dimensions::D1 => Dim::Dim1D,
-            Dimensions::D2 => Dim::Dim2D,
-            Dimensions::D3 => Dim::Dim3D,
-            Dimensions::Cube => Dim::Cube,
-            Dimensions::Buffer => Dim::Buffer,
+            ImageDimensions::D1 => Dim::Dim1D,
+            ImageDimensions::D2 => Dim::Dim2D,
+            ImageDimensions::D3 => Dim::Dim3D,
+            ImageDimensions::Cube => Dim::Cube,
+            ImageDimensions::Buffer => Dim::Buffer,
         };
         let wanted = match self.dim {
             Dim::Rect => Dim::Dim2D,
@@ -217,25 +221,25 @@ impl ImageType {
 /// An image as generated code and the functions that it calls see it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Texture {
+pub(crate) struct TextureView {
     /// The word of the sampler that it is bound with.
     sampler: u64,
     texels: *mut u8,
     shape: ImageShape,
 }
 
-/// Where the sampler's word is in a [`Texture`].
-pub(crate) const SAMPLER: i32 = offset_of!(Texture, sampler) as i32;
+/// Where the sampler's word is in a [`TextureView`].
+pub(crate) const SAMPLER: i32 = offset_of!(TextureView, sampler) as i32;
 
 // SAFETY: a texture only says where texels are; accesses to them are the kernel's, as those to buffers.
-unsafe impl Send for Texture {}
+unsafe impl Send for TextureView {}
 // SAFETY: as above.
-unsafe impl Sync for Texture {}
+unsafe impl Sync for TextureView {}
 
-impl Texture {
+impl TextureView {
     /// Of an image whose memory has room for its texels.
-    pub fn new(image: &Image) -> Texture {
-        Texture {
+    pub fn new(image: &HostImage) -> TextureView {
+        TextureView {
             sampler: image.sampler.word(),
             texels: image.memory.address,
             shape: image.shape,
@@ -291,8 +295,8 @@ mod tests {
 
     #[test]
     fn shapes_are_checked() {
-        let rgba8 = Format::named("rgba8").expect("there is such a format");
-        let shape = ImageShape::new(Dimensions::D2, rgba8, [5, 3, 1]);
+        let rgba8 = TexelFormat::named("rgba8").expect("there is such a format");
+        let shape = ImageShape::new(ImageDimensions::D2, rgba8, [5, 3, 1]);
         assert_eq!((shape.check(), shape.bytes()), (Ok(()), Some(60)));
         let mips = ImageShape { levels: 3, ..shape };
         assert_eq!(mips.bytes(), Some(60 + 8 + 4));
@@ -308,11 +312,11 @@ mod tests {
                 ..shape
             },
             ImageShape {
-                dimensions: Dimensions::Cube,
+                dimensions: ImageDimensions::Cube,
                 ..shape
             },
             ImageShape {
-                dimensions: Dimensions::D3,
+                dimensions: ImageDimensions::D3,
                 size: [MAX_EXTENT; 3],
                 ..shape
             },

@@ -3,13 +3,13 @@
 //! By section 8.2 of the OpenCL C specification; Vulkan's rules (16.5 and after) are the same where
 //! they overlap, and say what levels of detail are.
 
-use super::sampler::{Address, Border, Filter, Sampler};
-use super::{Dimensions, Texture};
+use super::sampler::{BorderColour, SamplerAddressing, SamplerFilter, SamplerState};
+use super::{ImageDimensions, TextureView};
 use spirula_scalar::math;
 
 /// Where an image is sampled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Position {
+pub(super) struct SamplePosition {
     pub coordinate: [f32; 4],
     /// Texels that are added.
     pub offset: [i32; 3],
@@ -20,32 +20,32 @@ pub(super) struct Position {
 /// The texels of an axis on both sides of a coordinate, and the weight of the second. A texel that is
 /// outside is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Axis {
+struct AxisTexels {
     texels: [Option<i64>; 2],
     weight: f32,
 }
 
 /// An image with a sampler.
-pub(super) struct Sampled<'a> {
-    pub texture: &'a Texture,
-    pub sampler: Sampler,
+pub(super) struct SampledTexture<'a> {
+    pub texture: &'a TextureView,
+    pub sampler: SamplerState,
 }
 
-impl Axis {
+impl AxisTexels {
     /// `n` texels, of which one is at `coordinate`.
     fn find(
         coordinate: f32,
         offset: i32,
         n: u32,
-        sampler: &Sampler,
+        sampler: &SamplerState,
         axis: usize,
-        filter: Filter,
-    ) -> Axis {
+        filter: SamplerFilter,
+    ) -> AxisTexels {
         let (address, size) = (sampler.address[axis], n as f32);
         let place = match address {
             _ if !sampler.normalized => coordinate,
-            Address::Repeat => (coordinate - coordinate.floor()) * size,
-            Address::Mirror if offset == 0 => {
+            SamplerAddressing::Repeat => (coordinate - coordinate.floor()) * size,
+            SamplerAddressing::Mirror if offset == 0 => {
                 (coordinate - 2.0 * (0.5 * coordinate).round_ties_even()).abs() * size
             }
             _ => coordinate * size,
@@ -53,17 +53,17 @@ impl Axis {
         let texel = |at: i64| wrapped(at, n.into(), address);
         let offset = i64::from(offset);
         match filter {
-            Filter::Nearest => {
+            SamplerFilter::Nearest => {
                 let at = (place.floor() as i64).saturating_add(offset);
-                Axis {
+                AxisTexels {
                     texels: [texel(at); 2],
                     weight: 0.0,
                 }
             }
-            Filter::Linear => {
+            SamplerFilter::Linear => {
                 let low = (place - 0.5).floor();
                 let at = (low as i64).saturating_add(offset);
-                Axis {
+                AxisTexels {
                     texels: [texel(at), texel(at.saturating_add(1))],
                     weight: place - 0.5 - low,
                 }
@@ -72,8 +72,8 @@ impl Axis {
     }
 
     /// No axis: the one texel that there is.
-    fn none() -> Axis {
-        Axis {
+    fn none() -> AxisTexels {
+        AxisTexels {
             texels: [Some(0); 2],
             weight: 0.0,
         }
@@ -81,21 +81,21 @@ impl Axis {
 }
 
 /// The texel that stands for one that may be outside.
-fn wrapped(at: i64, n: i64, address: Address) -> Option<i64> {
+fn wrapped(at: i64, n: i64, address: SamplerAddressing) -> Option<i64> {
     match address {
-        Address::ClampToEdge => Some(at.clamp(0, n - 1)),
-        Address::Border => (0..n).contains(&at).then_some(at),
-        Address::Repeat => Some(at.rem_euclid(n)),
-        Address::Mirror => {
+        SamplerAddressing::ClampToEdge => Some(at.clamp(0, n - 1)),
+        SamplerAddressing::Border => (0..n).contains(&at).then_some(at),
+        SamplerAddressing::Repeat => Some(at.rem_euclid(n)),
+        SamplerAddressing::Mirror => {
             let twice = at.rem_euclid(2 * n);
             Some(twice.min(2 * n - 1 - twice))
         }
     }
 }
 
-impl Sampled<'_> {
+impl SampledTexture<'_> {
     /// The value at a position.
-    pub fn floats(&self, position: &Position, reference: Option<f32>) -> [f32; 4] {
+    pub fn floats(&self, position: &SamplePosition, reference: Option<f32>) -> [f32; 4] {
         let levels = self.levels(position.lod);
         let filter = self.filter(position.lod);
         let first = self.level(position, levels.0, filter, reference);
@@ -107,9 +107,9 @@ impl Sampled<'_> {
     }
 
     /// The nearest texel's integers.
-    pub fn ints(&self, position: &Position) -> [i64; 4] {
+    pub fn ints(&self, position: &SamplePosition) -> [i64; 4] {
         let level = self.levels(position.lod).0;
-        let (axes, layer) = self.axes(position, level, Filter::Nearest);
+        let (axes, layer) = self.axes(position, level, SamplerFilter::Nearest);
         let [x, y, z] = axes.map(|axis| axis.texels[0]);
         let format = self.texture.shape.format;
         let border = self.border().map(|n| n as i64);
@@ -122,10 +122,10 @@ impl Sampled<'_> {
     /// against the clock, rows going up.
     pub fn gather<T: Copy>(
         &self,
-        position: &Position,
+        position: &SamplePosition,
         mut take: impl FnMut([i64; 3], i64) -> T,
     ) -> [T; 4] {
-        let (axes, layer) = self.axes(position, 0, Filter::Linear);
+        let (axes, layer) = self.axes(position, 0, SamplerFilter::Linear);
         [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(i, j)| {
             let [x, y, z] = [axes[0].texels[i], axes[1].texels[j], axes[2].texels[0]];
             take([x, y, z].map(|n| n.unwrap_or(-1)), layer)
@@ -135,10 +135,10 @@ impl Sampled<'_> {
     /// The colour of what is outside.
     pub fn border(&self) -> [f32; 4] {
         match self.sampler.border {
-            Border::ByFormat => [0.0, 0.0, 0.0, self.texture.shape.format.border_alpha()],
-            Border::Transparent => [0.0; 4],
-            Border::Black => [0.0, 0.0, 0.0, 1.0],
-            Border::White => [1.0; 4],
+            BorderColour::ByFormat => [0.0, 0.0, 0.0, self.texture.shape.format.border_alpha()],
+            BorderColour::Transparent => [0.0; 4],
+            BorderColour::Black => [0.0, 0.0, 0.0, 1.0],
+            BorderColour::White => [1.0; 4],
         }
     }
 
@@ -156,7 +156,7 @@ impl Sampled<'_> {
         }
     }
 
-    fn filter(&self, lod: f32) -> Filter {
+    fn filter(&self, lod: f32) -> SamplerFilter {
         match self.clamped(lod) <= 0.0 {
             true => self.sampler.magnify,
             false => self.sampler.minify,
@@ -176,11 +176,11 @@ impl Sampled<'_> {
         }
         let lod = self.clamped(lod).clamp(0.0, last as f32);
         match self.sampler.mips {
-            Filter::Nearest => {
+            SamplerFilter::Nearest => {
                 let level = ((lod + 0.5).ceil() as u32).saturating_sub(1).min(last);
                 (level, level, 0.0)
             }
-            Filter::Linear => {
+            SamplerFilter::Linear => {
                 let low = lod.floor();
                 let level = (low as u32).min(last);
                 (level, (level + 1).min(last), lod - low)
@@ -190,13 +190,17 @@ impl Sampled<'_> {
 
     fn level(
         &self,
-        position: &Position,
+        position: &SamplePosition,
         level: u32,
-        filter: Filter,
+        filter: SamplerFilter,
         reference: Option<f32>,
     ) -> [f32; 4] {
         let (axes, layer) = self.axes(position, level, filter);
-        let corners = if filter == Filter::Linear { 8 } else { 1 };
+        let corners = if filter == SamplerFilter::Linear {
+            8
+        } else {
+            1
+        };
         let mut sum = [0.0; 4];
         for corner in 0..corners {
             let side = [corner & 1, corner >> 1 & 1, corner >> 2 & 1];
@@ -223,12 +227,17 @@ impl Sampled<'_> {
     }
 
     /// The axes of a position in a level, and its layer.
-    fn axes(&self, position: &Position, level: u32, filter: Filter) -> ([Axis; 3], i64) {
+    fn axes(
+        &self,
+        position: &SamplePosition,
+        level: u32,
+        filter: SamplerFilter,
+    ) -> ([AxisTexels; 3], i64) {
         let shape = &self.texture.shape;
         let size = shape.level_size(level);
         let axis = |n: usize, coordinate: f32| {
             let sampler = &self.sampler;
-            Axis::find(coordinate, position.offset[n], size[n], sampler, n, filter)
+            AxisTexels::find(coordinate, position.offset[n], size[n], sampler, n, filter)
         };
         let layer = |n: usize| match shape.arrayed {
             true => {
@@ -239,25 +248,29 @@ impl Sampled<'_> {
         };
         let [x, y, z, _] = position.coordinate;
         match shape.dimensions {
-            Dimensions::D1 | Dimensions::Buffer => {
-                ([axis(0, x), Axis::none(), Axis::none()], layer(1))
-            }
-            Dimensions::D2 => ([axis(0, x), axis(1, y), Axis::none()], layer(2)),
-            Dimensions::D3 => ([axis(0, x), axis(1, y), axis(2, z)], 0),
-            Dimensions::Cube => {
+            ImageDimensions::D1 | ImageDimensions::Buffer => (
+                [axis(0, x), AxisTexels::none(), AxisTexels::none()],
+                layer(1),
+            ),
+            ImageDimensions::D2 => ([axis(0, x), axis(1, y), AxisTexels::none()], layer(2)),
+            ImageDimensions::D3 => ([axis(0, x), axis(1, y), axis(2, z)], 0),
+            ImageDimensions::Cube => {
                 let (face, s, t) = face([x, y, z]);
                 // Edges are those of the face.
-                let edges = Sampler {
-                    address: [Address::ClampToEdge; 3],
+                let edges = SamplerState {
+                    address: [SamplerAddressing::ClampToEdge; 3],
                     ..self.sampler
                 };
-                let axis = |n: usize, at: f32| Axis::find(at, 0, size[n], &edges, n, filter);
+                let axis = |n: usize, at: f32| AxisTexels::find(at, 0, size[n], &edges, n, filter);
                 let cube = match shape.arrayed {
                     true => position.coordinate[3].round_ties_even() as i64,
                     false => 0,
                 };
                 let cube = cube.clamp(0, i64::from(shape.layers) / 6 - 1);
-                ([axis(0, s), axis(1, t), Axis::none()], cube * 6 + face)
+                (
+                    [axis(0, s), axis(1, t), AxisTexels::none()],
+                    cube * 6 + face,
+                )
             }
         }
     }
@@ -288,7 +301,7 @@ fn face([x, y, z]: [f32; 3]) -> (i64, f32, f32) {
 }
 
 /// The level of detail that derivatives along two directions ask for.
-pub(super) fn lod_of(texture: &Texture, gradients: [[f32; 3]; 2]) -> f32 {
+pub(super) fn lod_of(texture: &TextureView, gradients: [[f32; 3]; 2]) -> f32 {
     let size = texture.shape.size.map(|n| n as f32);
     let lengths = gradients.map(|gradient| {
         let squares = gradient.iter().zip(size).map(|(g, n)| (g * n) * (g * n));
@@ -303,33 +316,44 @@ pub(super) fn lod_of(texture: &Texture, gradients: [[f32; 3]; 2]) -> f32 {
 mod tests {
     use super::*;
 
-    fn texels(coordinate: f32, address: Address, filter: Filter) -> [Option<i64>; 2] {
-        let sampler = Sampler::opencl(address, filter, true);
-        Axis::find(coordinate, 0, 4, &sampler, 0, filter).texels
+    fn texels(
+        coordinate: f32,
+        address: SamplerAddressing,
+        filter: SamplerFilter,
+    ) -> [Option<i64>; 2] {
+        let sampler = SamplerState::opencl(address, filter, true);
+        AxisTexels::find(coordinate, 0, 4, &sampler, 0, filter).texels
     }
 
     #[test]
     fn addresses() {
-        let nearest = |c, address| texels(c, address, Filter::Nearest)[0];
-        assert_eq!(nearest(1.1, Address::ClampToEdge), Some(3));
-        assert_eq!(nearest(-0.1, Address::ClampToEdge), Some(0));
-        assert_eq!(nearest(1.0, Address::Border), None);
-        assert_eq!(nearest(1.3, Address::Repeat), Some(1));
-        assert_eq!(nearest(-0.1, Address::Repeat), Some(3));
-        assert_eq!(nearest(1.1, Address::Mirror), Some(3));
-        assert_eq!(nearest(-0.3, Address::Mirror), Some(1));
-        assert_eq!(nearest(2.3, Address::Mirror), Some(1));
-        let linear = |c, address| texels(c, address, Filter::Linear);
-        assert_eq!(linear(0.0, Address::ClampToEdge), [Some(0), Some(0)]);
-        assert_eq!(linear(0.0, Address::Border), [None, Some(0)]);
-        assert_eq!(linear(0.0, Address::Repeat), [Some(3), Some(0)]);
-        assert_eq!(linear(1.0, Address::Mirror), [Some(3), Some(3)]);
+        let nearest = |c, address| texels(c, address, SamplerFilter::Nearest)[0];
+        assert_eq!(nearest(1.1, SamplerAddressing::ClampToEdge), Some(3));
+        assert_eq!(nearest(-0.1, SamplerAddressing::ClampToEdge), Some(0));
+        assert_eq!(nearest(1.0, SamplerAddressing::Border), None);
+        assert_eq!(nearest(1.3, SamplerAddressing::Repeat), Some(1));
+        assert_eq!(nearest(-0.1, SamplerAddressing::Repeat), Some(3));
+        assert_eq!(nearest(1.1, SamplerAddressing::Mirror), Some(3));
+        assert_eq!(nearest(-0.3, SamplerAddressing::Mirror), Some(1));
+        assert_eq!(nearest(2.3, SamplerAddressing::Mirror), Some(1));
+        let linear = |c, address| texels(c, address, SamplerFilter::Linear);
+        assert_eq!(
+            linear(0.0, SamplerAddressing::ClampToEdge),
+            [Some(0), Some(0)]
+        );
+        assert_eq!(linear(0.0, SamplerAddressing::Border), [None, Some(0)]);
+        assert_eq!(linear(0.0, SamplerAddressing::Repeat), [Some(3), Some(0)]);
+        assert_eq!(linear(1.0, SamplerAddressing::Mirror), [Some(3), Some(3)]);
     }
 
     #[test]
     fn strange_coordinates_have_a_texel() {
-        for address in [Address::ClampToEdge, Address::Repeat, Address::Mirror] {
-            for filter in [Filter::Nearest, Filter::Linear] {
+        for address in [
+            SamplerAddressing::ClampToEdge,
+            SamplerAddressing::Repeat,
+            SamplerAddressing::Mirror,
+        ] {
+            for filter in [SamplerFilter::Nearest, SamplerFilter::Linear] {
                 for c in [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e30, -1e30] {
                     for texel in texels(c, address, filter) {
                         assert!(

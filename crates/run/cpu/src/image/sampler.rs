@@ -2,7 +2,7 @@
 
 /// What stands for a coordinate outside of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Address {
+pub enum SamplerAddressing {
     /// The texel at the edge.
     #[default]
     ClampToEdge,
@@ -16,7 +16,7 @@ pub enum Address {
 
 /// How a value is made of the nearest ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Filter {
+pub enum SamplerFilter {
     /// The nearest one.
     #[default]
     Nearest,
@@ -26,7 +26,7 @@ pub enum Filter {
 
 /// The colour of what is outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Border {
+pub enum BorderColour {
     /// Zeros; alpha is one where the format has none, as in OpenCL.
     #[default]
     ByFormat,
@@ -40,7 +40,7 @@ pub enum Border {
 
 /// A comparison of the reference with a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub enum DepthComparison {
     /// Never true.
     Never,
     /// The reference is less.
@@ -61,35 +61,35 @@ pub enum Compare {
 
 /// How an image is sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sampler {
+pub struct SamplerState {
     /// In each direction.
-    pub address: [Address; 3],
+    pub address: [SamplerAddressing; 3],
     /// Where texels are larger than what is asked for.
-    pub magnify: Filter,
+    pub magnify: SamplerFilter,
     /// Where they are smaller.
-    pub minify: Filter,
+    pub minify: SamplerFilter,
     /// Between levels.
-    pub mips: Filter,
+    pub mips: SamplerFilter,
     /// Whether coordinates go from 0 to 1, not from 0 to the image's size.
     pub normalized: bool,
     /// The colour of what is outside.
-    pub border: Border,
+    pub border: BorderColour,
     /// Least and greatest level of detail, in steps of 1/256.
     pub lods: [f32; 2],
     /// For depth comparisons.
-    pub compare: Option<Compare>,
+    pub compare: Option<DepthComparison>,
 }
 
-impl Default for Sampler {
+impl Default for SamplerState {
     /// The nearest texel by coordinates from 0 to 1, clamped to the edge.
     fn default() -> Self {
-        Sampler {
-            address: [Address::default(); 3],
-            magnify: Filter::default(),
-            minify: Filter::default(),
-            mips: Filter::default(),
+        SamplerState {
+            address: [SamplerAddressing::default(); 3],
+            magnify: SamplerFilter::default(),
+            minify: SamplerFilter::default(),
+            mips: SamplerFilter::default(),
             normalized: true,
-            border: Border::default(),
+            border: BorderColour::default(),
             lods: [0.0, MAX_LOD],
             compare: None,
         }
@@ -100,28 +100,28 @@ impl Default for Sampler {
 const MAX_LOD: f32 = 64.0;
 
 /// By their numbers in `OpConstantSampler`, from the first that says what is outside.
-const ADDRESSES: [Address; 4] = [
-    Address::ClampToEdge,
-    Address::Border,
-    Address::Repeat,
-    Address::Mirror,
+const ADDRESSES: [SamplerAddressing; 4] = [
+    SamplerAddressing::ClampToEdge,
+    SamplerAddressing::Border,
+    SamplerAddressing::Repeat,
+    SamplerAddressing::Mirror,
 ];
-const FILTERS: [Filter; 2] = [Filter::Nearest, Filter::Linear];
-const BORDERS: [Border; 4] = [
-    Border::ByFormat,
-    Border::Transparent,
-    Border::Black,
-    Border::White,
+const FILTERS: [SamplerFilter; 2] = [SamplerFilter::Nearest, SamplerFilter::Linear];
+const BORDERS: [BorderColour; 4] = [
+    BorderColour::ByFormat,
+    BorderColour::Transparent,
+    BorderColour::Black,
+    BorderColour::White,
 ];
-const COMPARES: [Compare; 8] = [
-    Compare::Never,
-    Compare::Less,
-    Compare::Equal,
-    Compare::LessOrEqual,
-    Compare::Greater,
-    Compare::NotEqual,
-    Compare::GreaterOrEqual,
-    Compare::Always,
+const COMPARES: [DepthComparison; 8] = [
+    DepthComparison::Never,
+    DepthComparison::Less,
+    DepthComparison::Equal,
+    DepthComparison::LessOrEqual,
+    DepthComparison::Greater,
+    DepthComparison::NotEqual,
+    DepthComparison::GreaterOrEqual,
+    DepthComparison::Always,
 ];
 
 /// Fields of the word that generated code has of a sampler: where they begin.
@@ -133,7 +133,7 @@ mod at {
     pub const LODS: u32 = 32;
 }
 
-impl Address {
+impl SamplerAddressing {
     fn place(self) -> usize {
         ADDRESSES.iter().position(|a| *a == self).unwrap_or(0)
     }
@@ -144,24 +144,28 @@ impl Address {
     }
 }
 
-impl Sampler {
+impl SamplerState {
     /// One of OpenCL's: the same in all directions, the border by the image's format.
-    pub fn opencl(address: Address, filter: Filter, normalized: bool) -> Sampler {
-        Sampler {
+    pub fn opencl(
+        address: SamplerAddressing,
+        filter: SamplerFilter,
+        normalized: bool,
+    ) -> SamplerState {
+        SamplerState {
             address: [address; 3],
             magnify: filter,
             minify: filter,
             normalized,
-            ..Sampler::default()
+            ..SamplerState::default()
         }
     }
 
     /// One that a module declares, by the numbers of `OpConstantSampler`.
-    pub fn of_module(address: u32, normalized: u32, filter: u32) -> Sampler {
+    pub fn of_module(address: u32, normalized: u32, filter: u32) -> SamplerState {
         let address = (address as usize).checked_sub(1);
         let address = address.and_then(|n| ADDRESSES.get(n).copied());
         let filter = FILTERS[(filter & 1) as usize];
-        Sampler::opencl(address.unwrap_or_default(), filter, normalized != 0)
+        SamplerState::opencl(address.unwrap_or_default(), filter, normalized != 0)
     }
 
     /// All of it in a word, which generated code passes on.
@@ -176,7 +180,7 @@ impl Sampler {
             .enumerate()
         {
             word |= place(
-                usize::from(filter == Filter::Linear),
+                usize::from(filter == SamplerFilter::Linear),
                 at::FILTERS + n as u32,
             );
         }
@@ -193,12 +197,12 @@ impl Sampler {
     }
 
     /// The sampler of a word.
-    pub(crate) fn of_word(word: u64) -> Sampler {
+    pub(crate) fn of_word(word: u64) -> SamplerState {
         let field = |at: u32, bits: u32| (word >> at) as usize & ((1 << bits) - 1);
         let filter = |n| FILTERS[field(at::FILTERS + n, 1)];
         let lod = |n: u32| field(at::LODS + 16 * n, 16) as f32 / 256.0;
         let compare = field(at::COMPARE, 4).checked_sub(1);
-        Sampler {
+        SamplerState {
             address: [0, 2, 4].map(|at| ADDRESSES[field(at, 2)]),
             magnify: filter(0),
             minify: filter(1),
@@ -211,18 +215,18 @@ impl Sampler {
     }
 }
 
-impl Compare {
+impl DepthComparison {
     /// Whether it holds.
     pub(crate) fn holds(self, reference: f32, texel: f32) -> bool {
         match self {
-            Compare::Never => false,
-            Compare::Less => reference < texel,
-            Compare::Equal => reference == texel,
-            Compare::LessOrEqual => reference <= texel,
-            Compare::Greater => reference > texel,
-            Compare::NotEqual => reference != texel,
-            Compare::GreaterOrEqual => reference >= texel,
-            Compare::Always => true,
+            DepthComparison::Never => false,
+            DepthComparison::Less => reference < texel,
+            DepthComparison::Equal => reference == texel,
+            DepthComparison::LessOrEqual => reference <= texel,
+            DepthComparison::Greater => reference > texel,
+            DepthComparison::NotEqual => reference != texel,
+            DepthComparison::GreaterOrEqual => reference >= texel,
+            DepthComparison::Always => true,
         }
     }
 }
@@ -233,18 +237,22 @@ mod tests {
 
     #[test]
     fn words_have_all_of_a_sampler() {
-        let sampler = Sampler {
-            address: [Address::Mirror, Address::Repeat, Address::Border],
-            magnify: Filter::Linear,
-            minify: Filter::Nearest,
-            mips: Filter::Linear,
+        let sampler = SamplerState {
+            address: [
+                SamplerAddressing::Mirror,
+                SamplerAddressing::Repeat,
+                SamplerAddressing::Border,
+            ],
+            magnify: SamplerFilter::Linear,
+            minify: SamplerFilter::Nearest,
+            mips: SamplerFilter::Linear,
             normalized: false,
-            border: Border::White,
+            border: BorderColour::White,
             lods: [0.5, 7.25],
-            compare: Some(Compare::GreaterOrEqual),
+            compare: Some(DepthComparison::GreaterOrEqual),
         };
-        for sampler in [sampler, Sampler::default()] {
-            assert_eq!(Sampler::of_word(sampler.word()), sampler);
+        for sampler in [sampler, SamplerState::default()] {
+            assert_eq!(SamplerState::of_word(sampler.word()), sampler);
         }
     }
 }

@@ -1,37 +1,37 @@
 //! Arithmetic on floating-point numbers.
 
-use super::lanes::{Domain, Lane};
-use super::scope::{Lower, clif_type};
-use super::{Done, Values};
-use crate::types::Scalar;
+use super::lanes::{LaneDomain, LaneTypes};
+use super::scope::{ClifLowering, clif_type};
+use super::{ClifResult, ClifScalars};
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
 /// `OpFAdd`.
-pub(crate) fn add(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn add(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fadd(v[0], v[1])
 }
 
 /// `OpFSub`.
-pub(crate) fn sub(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn sub(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fsub(v[0], v[1])
 }
 
 /// `OpFMul`.
-pub(crate) fn mul(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn mul(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fmul(v[0], v[1])
 }
 
 /// `OpFDiv`.
-pub(crate) fn div(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn div(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fdiv(v[0], v[1])
 }
 
 /// `OpFNegate`, on the bits so that no type needs widening.
-pub(crate) fn negate(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn negate(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     if super::lanes::widened(lane.from) != lane.from {
         let bits = lane.from.bits();
         let sign = lower.iconst(super::scope::int_of(lane.from.bytes()), 1 << (bits - 1));
@@ -49,7 +49,7 @@ extern "C" fn rem_f64(a: f64, b: f64) -> f64 {
 }
 
 /// `OpFRem`: the sign of the dividend.
-pub(crate) fn rem(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn rem(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let ty = clif_type(lane.from);
     let address = if ty == types::F64 {
         rem_f64 as *const () as usize
@@ -60,7 +60,7 @@ pub(crate) fn rem(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
 }
 
 /// `OpFMod`: the sign of the divisor.
-pub(crate) fn modulo(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn modulo(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let rest = rem(lower, lane, v);
     let sum = lower.builder.ins().fadd(rest, v[1]);
     let zero = lower.zero_like(rest);
@@ -74,12 +74,12 @@ pub(crate) fn modulo(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
 }
 
 /// `OpFmaKHR`: one rounding.
-pub(crate) fn fma(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn fma(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fma(v[0], v[1], v[2])
 }
 
 /// `OpDot`.
-pub(crate) fn dot(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
     let (a, b) = (lower.reals(inst.id(0))?, lower.reals(inst.id(1))?);
@@ -89,23 +89,23 @@ pub(crate) fn dot(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpVectorTimesScalar` and `OpMatrixTimesScalar`.
-pub(crate) fn times_scalar(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn times_scalar(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let operands = [inst.id(0), inst.id(1)];
-    let values = lower.map_lanes(ty, &operands, Domain::Real, mul)?;
+    let values = lower.map_lanes(ty, &operands, LaneDomain::Real, mul)?;
     lower.set_result(inst.result(), &values)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The components of a floating-point value, halves widened.
-    pub fn reals(&mut self, id: Id) -> Result<Values, Diagnostic> {
+    pub fn reals(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         let scalar = self.scalar_of(id)?;
         let values = self.values(id)?;
         Ok(values.iter().map(|v| self.widen(scalar, *v)).collect())
     }
 
     /// The sum of products of widened components, from the first on, not yet narrowed.
-    pub fn sum_of_products(&mut self, scalar: Scalar, a: &[Value], b: &[Value]) -> Value {
+    pub fn sum_of_products(&mut self, scalar: ScalarRepr, a: &[Value], b: &[Value]) -> Value {
         let mut sum = None;
         for (a, b) in a.iter().zip(b) {
             let product = self.builder.ins().fmul(*a, *b);

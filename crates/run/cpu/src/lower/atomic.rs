@@ -3,25 +3,25 @@
 //! One thread runs a workgroup, so that atomics on workgroup memory are plain loads and stores. All
 //! others are sequentially consistent; those on floating-point numbers compare and swap in a loop.
 
-use super::Done;
-use super::checked::Use;
-use super::lanes::Lane;
-use super::scope::{Lower, clif_type, plain};
-use super::values::Pointer;
+use super::ClifResult;
+use super::checked::MemoryAccessKind;
+use super::lanes::LaneTypes;
+use super::scope::{ClifLowering, clif_type, plain};
+use super::values::PointerOperand;
 use crate::context::at;
-use crate::types::{Kind, Leaf, Scalar};
+use crate::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AliasRegionData, AtomicRmwOp, BlockArg, InstBuilder, MemFlagsData, Type, Value, types,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 
 /// An atomic's place.
-struct Place {
+struct AtomicAddress {
     address: Value,
     /// Whether no other thread can see it, so that loads and stores are enough.
     private: bool,
@@ -31,7 +31,7 @@ struct Place {
 }
 
 /// `OpAtomicLoad`.
-pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
@@ -41,7 +41,7 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpAtomicStore`.
-pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let value = lower.value(inst.id(3))?;
     let bits = lower.bits_of(value);
@@ -50,7 +50,7 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpAtomicCompareExchange` and its weak relative: gives the old value.
-pub(crate) fn compare_exchange(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn compare_exchange(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let value = lower.value(inst.id(4))?;
     let expected = lower.value(inst.id(5))?;
@@ -72,7 +72,7 @@ pub(crate) fn compare_exchange(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpAtomicFlagTestAndSet`.
-pub(crate) fn test_and_set(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn test_and_set(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let one = lower.iconst(types::I32, 1);
     let old = lower.exchange_op(&place, AtomicRmwOp::Xchg, one);
@@ -81,7 +81,7 @@ pub(crate) fn test_and_set(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpAtomicFlagClear`.
-pub(crate) fn clear(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn clear(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let zero = lower.iconst(types::I32, 0);
     lower.atomic_write(&place, zero);
@@ -89,7 +89,7 @@ pub(crate) fn clear(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// Reading, changing and writing an integer at once: gives the old value.
-pub(crate) fn modify(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn modify(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
@@ -123,7 +123,7 @@ pub(crate) fn modify(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// The same for floating-point numbers.
-pub(crate) fn modify_float(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn modify_float(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id(0))?;
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
@@ -160,34 +160,34 @@ pub(crate) fn modify_float(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpMemoryBarrier`.
-pub(crate) fn memory_barrier(lower: &mut Lower, _: InstRef) -> Done {
+pub(crate) fn memory_barrier(lower: &mut ClifLowering, _: InstRef) -> ClifResult {
     lower.check_fence();
     lower.builder.ins().fence();
     Ok(())
 }
 
-fn int_type(scalar: Scalar) -> Type {
+fn int_type(scalar: ScalarRepr) -> Type {
     super::scope::int_of(scalar.bytes())
 }
 
-impl Lower<'_, '_, '_> {
-    fn atomic_place(&mut self, pointer: Id) -> Result<Place, Diagnostic> {
+impl ClifLowering<'_, '_, '_> {
+    fn atomic_place(&mut self, pointer: Id) -> Result<AtomicAddress, SourceDiagnostic> {
         let ty = self.type_of(pointer)?;
         let private = match self.program.types.kind(ty) {
-            Kind::Pointer { class, .. } => matches!(
+            LoweredTypeKind::Pointer { class, .. } => matches!(
                 class,
                 StorageClass::Workgroup | StorageClass::Function | StorageClass::Private
             ),
             _ => false,
         };
         let id = pointer;
-        let pointer: Pointer = self.pointer(pointer)?;
+        let pointer: PointerOperand = self.pointer(pointer)?;
         let pointer = self.guard_atomic(id, pointer)?;
         let flags = match private && self.shared.bundle.is_some() {
             true => self.unseen_flags(),
             false => plain(),
         };
-        Ok(Place {
+        Ok(AtomicAddress {
             address: self.address_of(pointer)?,
             private: private && self.shared.bundle.is_none(),
             flags,
@@ -205,13 +205,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Changes what is only counted in: as if no other thread saw it, where none does.
-    fn count(&mut self, place: &Place, op: AtomicRmwOp, operand: Value) {
+    fn count(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) {
         let alone = self.context(types::I64, at::TALLIES);
         let [unseen, seen, done] = [(); 3].map(|()| self.builder.create_block());
         self.builder.ins().brif(alone, unseen, &[], seen, &[]);
         self.builder.switch_to_block(unseen);
         let is_bundle = self.shared.bundle.is_some();
-        let own = Place {
+        let own = AtomicAddress {
             address: place.address,
             private: !is_bundle,
             flags: match is_bundle {
@@ -228,7 +228,11 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Checks the atomic access that is being lowered.
-    fn guard_atomic(&mut self, id: Id, pointer: Pointer) -> Result<Pointer, Diagnostic> {
+    fn guard_atomic(
+        &mut self,
+        id: Id,
+        pointer: PointerOperand,
+    ) -> Result<PointerOperand, SourceDiagnostic> {
         let Some(inst) = self.current.filter(|_| self.is_checking()) else {
             return Ok(pointer);
         };
@@ -239,11 +243,11 @@ impl Lower<'_, '_, '_> {
                 .result_type()
                 .and_then(|ty| self.program.types.component(ty)),
         };
-        let leaf = Leaf {
-            scalar: value.filter(|_| !flag).unwrap_or(Scalar::Int(32)),
+        let leaf = ScalarLeaf {
+            scalar: value.filter(|_| !flag).unwrap_or(ScalarRepr::Int(32)),
             offset: 0,
         };
-        let how = Use::Atomic {
+        let how = MemoryAccessKind::Atomic {
             reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear)
                 && !self.only_clears(inst),
             writes: inst.op() != Op::AtomicLoad,
@@ -256,16 +260,20 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Checks an atomic access to a word that is made for one of its bytes: the others stay what they are.
-    fn guard_byte(&mut self, byte: Id, how: Use) -> Result<Pointer, Diagnostic> {
-        let leaf = Leaf {
-            scalar: Scalar::Int(8),
+    fn guard_byte(
+        &mut self,
+        byte: Id,
+        how: MemoryAccessKind,
+    ) -> Result<PointerOperand, SourceDiagnostic> {
+        let leaf = ScalarLeaf {
+            scalar: ScalarRepr::Int(8),
             offset: 0,
         };
         let pointer = self.pointer(byte)?;
         let pointer = self.guard(byte, pointer, &[leaf], how, &[])?;
         let address = self.address_of(pointer)?;
         let word = self.builder.ins().band_imm_s(address, !3);
-        Ok(Pointer::Address(word, None))
+        Ok(PointerOperand::Address(word, None))
     }
 
     /// Whether an atomic instruction makes bits zero and nothing sees the others: so values that are
@@ -274,7 +282,7 @@ impl Lower<'_, '_, '_> {
         inst.op() == Op::AtomicAnd && self.used_components() == 0
     }
 
-    fn atomic_read(&mut self, place: &Place, ty: Type) -> Value {
+    fn atomic_read(&mut self, place: &AtomicAddress, ty: Type) -> Value {
         if place.private {
             self.builder.ins().load(ty, plain(), place.address, 0)
         } else {
@@ -283,7 +291,7 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn atomic_write(&mut self, place: &Place, value: Value) {
+    fn atomic_write(&mut self, place: &AtomicAddress, value: Value) {
         if place.private {
             self.builder.ins().store(plain(), value, place.address, 0);
         } else {
@@ -292,7 +300,7 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn exchange_op(&mut self, place: &Place, op: AtomicRmwOp, operand: Value) -> Value {
+    fn exchange_op(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) -> Value {
         let ty = self.clif(operand);
         if !place.private {
             let address = place.address;
@@ -324,11 +332,11 @@ impl Lower<'_, '_, '_> {
         self.builder.ins().select(first, a, b)
     }
 
-    fn combine_float(&mut self, op: Op, scalar: Scalar, old: Value, operand: Value) -> Value {
+    fn combine_float(&mut self, op: Op, scalar: ScalarRepr, old: Value, operand: Value) -> Value {
         let old = self.cast(clif_type(scalar), old);
         let old = self.widen(scalar, old);
         let wide = super::lanes::widened(scalar);
-        let lane = Lane {
+        let lane = LaneTypes {
             from: wide,
             to: wide,
         };

@@ -1,18 +1,18 @@
 //! Shifts, bitwise operations and bit fields.
 
-use super::lanes::Lane;
-use super::scope::{Lower, clif_type};
+use super::lanes::LaneTypes;
+use super::scope::{ClifLowering, clif_type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Opcode, Type, Value, ValueDef, types};
 
 /// `OpShiftLeftLogical`; amounts are taken modulo the width.
-pub(crate) fn shl(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn shl(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.check_shift(v[0], v[1]);
     lower.builder.ins().ishl(v[0], v[1])
 }
 
 /// `OpShiftRightLogical`.
-pub(crate) fn lshr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn lshr(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.check_shift(v[0], v[1]);
     match lower.cut(v[0], v[1]) {
         Some(low) => lower.extend_to(low, lower.clif(v[0]), false),
@@ -21,7 +21,7 @@ pub(crate) fn lshr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
 }
 
 /// `OpShiftRightArithmetic`.
-pub(crate) fn ashr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn ashr(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.check_shift(v[0], v[1]);
     match lower.cut(v[0], v[1]) {
         Some(low) => lower.extend_to(low, lower.clif(v[0]), true),
@@ -30,48 +30,48 @@ pub(crate) fn ashr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
 }
 
 /// `OpBitwiseAnd`, `OpLogicalAnd`.
-pub(crate) fn and(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn and(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().band(v[0], v[1])
 }
 
 /// `OpBitwiseOr`, `OpLogicalOr`.
-pub(crate) fn or(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn or(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().bor(v[0], v[1])
 }
 
 /// `OpBitwiseXor`, `OpLogicalNotEqual`.
-pub(crate) fn xor(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn xor(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().bxor(v[0], v[1])
 }
 
 /// `OpNot`.
-pub(crate) fn not(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn not(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().bnot(v[0])
 }
 
 /// `OpLogicalNot`.
-pub(crate) fn logical_not(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn logical_not(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().bxor_imm_u(v[0], 1)
 }
 
 /// `OpLogicalEqual`.
-pub(crate) fn logical_equal(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn logical_equal(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().icmp(IntCC::Equal, v[0], v[1])
 }
 
 /// `OpBitReverse`.
-pub(crate) fn reverse(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn reverse(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().bitrev(v[0])
 }
 
 /// `OpBitCount`.
-pub(crate) fn count(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn count(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let count = lower.builder.ins().popcnt(v[0]);
     lower.resize(count, clif_type(lane.to), false)
 }
 
 /// `OpBitFieldInsert`: base, insert, offset, count.
-pub(crate) fn insert(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn insert(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     lower.check_field(v[0], v[2], v[3]);
     let mask = lower.low_bits(lane, v[3]);
     let offset = lower.resize(v[2], types::I32, false);
@@ -84,7 +84,7 @@ pub(crate) fn insert(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
 }
 
 /// `OpBitFieldUExtract`: base, offset, count.
-pub(crate) fn extract_unsigned(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn extract_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     lower.check_field(v[0], v[1], v[2]);
     let mask = lower.low_bits(lane, v[2]);
     let offset = lower.resize(v[1], types::I32, false);
@@ -95,7 +95,7 @@ pub(crate) fn extract_unsigned(lower: &mut Lower, lane: Lane, v: &[Value]) -> Va
 }
 
 /// `OpBitFieldSExtract`: a field that reaches beyond the width ends there, its sign included.
-pub(crate) fn extract_signed(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn extract_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     lower.check_field(v[0], v[1], v[2]);
     let width = lower.iconst(types::I32, lane.to.bits().into());
     let offset = lower.resize(v[1], types::I32, false);
@@ -112,7 +112,7 @@ pub(crate) fn extract_signed(lower: &mut Lower, lane: Lane, v: &[Value]) -> Valu
     lower.builder.ins().select(empty, zero, down)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The low part of a number that was shifted to the left by as much as it is to be shifted to the right, where that is a
     /// number of a type: so clang extends indices, in which neighbours are to be seen.
     fn cut(&mut self, shifted: Value, amount: Value) -> Option<Value> {
@@ -132,7 +132,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A mask of the given number of low bits, all where that is the width or more.
-    fn low_bits(&mut self, lane: Lane, count: Value) -> Value {
+    fn low_bits(&mut self, lane: LaneTypes, count: Value) -> Value {
         let ty = clif_type(lane.to);
         let count = self.resize(count, types::I32, false);
         let one = self.iconst(ty, 1);
@@ -146,7 +146,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A field that begins at the width or beyond has no bits.
-    fn unless_outside(&mut self, lane: Lane, offset: Value, field: Value, empty: Value) -> Value {
+    fn unless_outside(
+        &mut self,
+        lane: LaneTypes,
+        offset: Value,
+        field: Value,
+        empty: Value,
+    ) -> Value {
         let offset = self.resize(offset, types::I32, false);
         let less = IntCC::UnsignedLessThan;
         let bits = i64::from(lane.to.bits());

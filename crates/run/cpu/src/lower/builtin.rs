@@ -1,18 +1,18 @@
 //! Built-in input variables.
 
-use super::Values;
-use super::scope::{Lower, Symbol, clif_type};
+use super::ClifScalars;
+use super::scope::{ClifLowering, SymbolicPointer, clif_type};
 use crate::context::at;
-use crate::types::Scalar;
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration};
 
 /// Where the components of a built-in value come from; all as 64-bit numbers.
 #[derive(Clone, Copy)]
-enum Source {
+enum BuiltinSource {
     /// Three fields of the launch context.
     Context(i32),
     /// One field.
@@ -35,54 +35,64 @@ enum Source {
     Mask(IntCC),
 }
 
-const ROWS: &[(BuiltIn, Source)] = &[
-    (BuiltIn::NumWorkgroups, Source::Context(at::GROUPS)),
-    (BuiltIn::WorkgroupId, Source::Context(at::GROUP)),
-    (BuiltIn::WorkgroupSize, Source::GroupSize(at::LOCAL)),
+const ROWS: &[(BuiltIn, BuiltinSource)] = &[
+    (BuiltIn::NumWorkgroups, BuiltinSource::Context(at::GROUPS)),
+    (BuiltIn::WorkgroupId, BuiltinSource::Context(at::GROUP)),
+    (BuiltIn::WorkgroupSize, BuiltinSource::GroupSize(at::LOCAL)),
     (
         BuiltIn::EnqueuedWorkgroupSize,
-        Source::GroupSize(at::ENQUEUED),
+        BuiltinSource::GroupSize(at::ENQUEUED),
     ),
-    (BuiltIn::GlobalSize, Source::Context(at::GLOBAL)),
-    (BuiltIn::GlobalOffset, Source::Context(at::OFFSET)),
-    (BuiltIn::WorkDim, Source::Single(at::DIMENSIONS)),
-    (BuiltIn::LocalInvocationId, Source::LocalId),
-    (BuiltIn::LocalInvocationIndex, Source::LocalIndex),
-    (BuiltIn::GlobalInvocationId, Source::GlobalId),
-    (BuiltIn::GlobalLinearId, Source::GlobalLinearId),
-    (BuiltIn::SubgroupSize, Source::SubgroupSize),
-    (BuiltIn::SubgroupMaxSize, Source::SubgroupMaxSize),
-    (BuiltIn::NumSubgroups, Source::SubgroupCount(at::LOCAL)),
+    (BuiltIn::GlobalSize, BuiltinSource::Context(at::GLOBAL)),
+    (BuiltIn::GlobalOffset, BuiltinSource::Context(at::OFFSET)),
+    (BuiltIn::WorkDim, BuiltinSource::Single(at::DIMENSIONS)),
+    (BuiltIn::LocalInvocationId, BuiltinSource::LocalId),
+    (BuiltIn::LocalInvocationIndex, BuiltinSource::LocalIndex),
+    (BuiltIn::GlobalInvocationId, BuiltinSource::GlobalId),
+    (BuiltIn::GlobalLinearId, BuiltinSource::GlobalLinearId),
+    (BuiltIn::SubgroupSize, BuiltinSource::SubgroupSize),
+    (BuiltIn::SubgroupMaxSize, BuiltinSource::SubgroupMaxSize),
+    (
+        BuiltIn::NumSubgroups,
+        BuiltinSource::SubgroupCount(at::LOCAL),
+    ),
     (
         BuiltIn::NumEnqueuedSubgroups,
-        Source::SubgroupCount(at::ENQUEUED),
+        BuiltinSource::SubgroupCount(at::ENQUEUED),
     ),
-    (BuiltIn::SubgroupId, Source::SubgroupId),
-    (BuiltIn::SubgroupLocalInvocationId, Source::SubgroupLocalId),
-    (BuiltIn::SubgroupEqMask, Source::Mask(IntCC::Equal)),
+    (BuiltIn::SubgroupId, BuiltinSource::SubgroupId),
+    (
+        BuiltIn::SubgroupLocalInvocationId,
+        BuiltinSource::SubgroupLocalId,
+    ),
+    (BuiltIn::SubgroupEqMask, BuiltinSource::Mask(IntCC::Equal)),
     (
         BuiltIn::SubgroupGeMask,
-        Source::Mask(IntCC::UnsignedGreaterThanOrEqual),
+        BuiltinSource::Mask(IntCC::UnsignedGreaterThanOrEqual),
     ),
     (
         BuiltIn::SubgroupGtMask,
-        Source::Mask(IntCC::UnsignedGreaterThan),
+        BuiltinSource::Mask(IntCC::UnsignedGreaterThan),
     ),
     (
         BuiltIn::SubgroupLeMask,
-        Source::Mask(IntCC::UnsignedLessThanOrEqual),
+        BuiltinSource::Mask(IntCC::UnsignedLessThanOrEqual),
     ),
     (
         BuiltIn::SubgroupLtMask,
-        Source::Mask(IntCC::UnsignedLessThan),
+        BuiltinSource::Mask(IntCC::UnsignedLessThan),
     ),
-    (BuiltIn::DeviceIndex, Source::Constant(0)),
-    (BuiltIn::BaseInstance, Source::Constant(0)),
+    (BuiltIn::DeviceIndex, BuiltinSource::Constant(0)),
+    (BuiltIn::BaseInstance, BuiltinSource::Constant(0)),
 ];
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The components of a built-in variable, or one of them.
-    pub fn builtin(&mut self, variable: Id, component: Option<u32>) -> Result<Values, Diagnostic> {
+    pub fn builtin(
+        &mut self,
+        variable: Id,
+        component: Option<u32>,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let number = self.program.decoration(variable, Decoration::BuiltIn);
         let builtin = BuiltIn(number.unwrap_or(u32::MAX));
         let Some((_, source)) = ROWS.iter().find(|row| row.0 == builtin) else {
@@ -101,8 +111,8 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of a symbolic pointer: a copy, as such pointers are read only.
-    pub fn materialise(&mut self, symbol: Symbol) -> Result<Value, Diagnostic> {
-        let Symbol::BuiltIn {
+    pub fn materialise(&mut self, symbol: SymbolicPointer) -> Result<Value, SourceDiagnostic> {
+        let SymbolicPointer::BuiltIn {
             variable,
             component,
         } = symbol
@@ -111,7 +121,7 @@ impl Lower<'_, '_, '_> {
         };
         let values = self.builtin(variable, component)?;
         let (scalar, _) =
-            super::globals::builtin_type(self.shared, variable).unwrap_or((Scalar::Int(32), 1));
+            super::globals::builtin_type(self.shared, variable).unwrap_or((ScalarRepr::Int(32), 1));
         let slot = self.stack_slot(u64::from(scalar.bytes()) * 4)?;
         let address = self.builder.ins().stack_addr(types::I64, slot, 0);
         for (n, value) in values.iter().enumerate() {
@@ -124,38 +134,40 @@ impl Lower<'_, '_, '_> {
 
     fn builtin_component(
         &mut self,
-        source: Source,
+        source: BuiltinSource,
         n: usize,
-        scalar: Scalar,
-    ) -> Result<Value, Diagnostic> {
+        scalar: ScalarRepr,
+    ) -> Result<Value, SourceDiagnostic> {
         let ty = clif_type(scalar);
         let known = self.program.entry.local_size;
         let value = match source {
-            Source::Context(offset) => self.context(types::I64, field(offset, n)),
-            Source::Single(offset) => self.context(types::I64, offset),
-            Source::GroupSize(offset) => match known {
+            BuiltinSource::Context(offset) => self.context(types::I64, field(offset, n)),
+            BuiltinSource::Single(offset) => self.context(types::I64, offset),
+            BuiltinSource::GroupSize(offset) => match known {
                 Some(size) => self.iconst(types::I64, size.get(n).copied().unwrap_or(1).into()),
                 None => self.context(types::I64, field(offset, n)),
             },
-            Source::LocalId => self.item.local[n.min(2)],
-            Source::LocalIndex => self.item.linear,
-            Source::GlobalId => self.global_id(n, ty),
-            Source::GlobalLinearId => self.global_linear_id(),
-            Source::Constant(value) => self.iconst(types::I64, value as i64),
-            Source::SubgroupMaxSize => self.iconst(types::I32, self.shared.subgroup_size.into()),
-            // In OpenCL the last subgroup may be smaller, and says so.
-            Source::SubgroupSize if !self.program.entry.is_kernel => {
+            BuiltinSource::LocalId => self.item.local[n.min(2)],
+            BuiltinSource::LocalIndex => self.item.linear,
+            BuiltinSource::GlobalId => self.global_id(n, ty),
+            BuiltinSource::GlobalLinearId => self.global_linear_id(),
+            BuiltinSource::Constant(value) => self.iconst(types::I64, value as i64),
+            BuiltinSource::SubgroupMaxSize => {
                 self.iconst(types::I32, self.shared.subgroup_size.into())
             }
-            Source::SubgroupSize => self.subgroup_size(),
-            Source::SubgroupCount(offset) => self.subgroup_count(offset),
-            Source::SubgroupId => {
+            // In OpenCL the last subgroup may be smaller, and says so.
+            BuiltinSource::SubgroupSize if !self.program.entry.is_kernel => {
+                self.iconst(types::I32, self.shared.subgroup_size.into())
+            }
+            BuiltinSource::SubgroupSize => self.subgroup_size(),
+            BuiltinSource::SubgroupCount(offset) => self.subgroup_count(offset),
+            BuiltinSource::SubgroupId => {
                 let shift = self.shared.subgroup_size.trailing_zeros();
                 let linear = self.item.linear;
                 self.builder.ins().ushr_imm_u(linear, i64::from(shift))
             }
-            Source::SubgroupLocalId => self.lane(),
-            Source::Mask(condition) => self.mask(condition, n),
+            BuiltinSource::SubgroupLocalId => self.lane(),
+            BuiltinSource::Mask(condition) => self.mask(condition, n),
         };
         Ok(self.resize(value, ty, false))
     }

@@ -1,16 +1,18 @@
 //! Function calls: inlined ones, and ones of generated functions.
 
-use super::scope::{Held, Item, Lower, Pointed, Scope, clif_type};
-use super::values::Pointer;
-use super::{Done, Frame, Shared, Values};
-use crate::program::Program;
+use super::scope::{
+    ClifLowering, IdLocation, InlineScope, InvocationValues, PointeeInfo, clif_type,
+};
+use super::values::PointerOperand;
+use super::{ClifKernelContext, ClifResult, ClifScalars, FrameExtent};
+use crate::program::AnalysedModule;
 use crate::promote::MAX_SCALARS;
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, InstRef};
 
@@ -26,7 +28,11 @@ const HIDDEN: [Type; 6] = [
 ];
 
 /// The signature of a function that is not inlined.
-pub(crate) fn signature(program: &Program<'_>, func: Func, convention: CallConv) -> Signature {
+pub(crate) fn signature(
+    program: &AnalysedModule<'_>,
+    func: Func,
+    convention: CallConv,
+) -> Signature {
     let mut signature = Signature::new(convention);
     signature.params.extend(HIDDEN.map(AbiParam::new));
     for param in &program.functions.get(func).params {
@@ -46,7 +52,7 @@ pub(crate) fn signature(program: &Program<'_>, func: Func, convention: CallConv)
 }
 
 /// How a value of a type is passed: its scalars, or the address of a large one.
-fn scalar_types(program: &Program<'_>, ty: Id) -> Vec<Type> {
+fn scalar_types(program: &AnalysedModule<'_>, ty: Id) -> Vec<Type> {
     if program.types.scalars(ty) > MAX_SCALARS {
         return vec![types::I64];
     }
@@ -56,7 +62,7 @@ fn scalar_types(program: &Program<'_>, ty: Id) -> Vec<Type> {
 }
 
 /// `OpFunctionCall`.
-pub(crate) fn call(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn call(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let program = lower.program;
     let Some(func) = program.functions.by_id(inst.id(0)) else {
         return Err(lower.fault(format!("{} is no function", inst.id(0))));
@@ -75,7 +81,7 @@ pub(crate) fn call(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpFunctionPointerCallINTEL`: a comparison with each function that it may be, as pointers are their numbers.
 /// What is no such function is not called.
-pub(crate) fn call_pointer(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let program = lower.program;
     let ty = lower.result_type(inst)?;
     if lower.is_large(ty) {
@@ -115,10 +121,10 @@ pub(crate) fn call_pointer(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &values)
 }
 
-fn call_generated(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
+fn call_generated(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResult {
     let item = lower.item;
     let [x, y, z] = item.local;
-    let mut args: Values = [item.context, x, y, z, item.linear, item.rooms]
+    let mut args: ClifScalars = [item.context, x, y, z, item.linear, item.rooms]
         .as_slice()
         .into();
     for argument in inst.ids(1) {
@@ -134,7 +140,7 @@ fn call_generated(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
         return Err(lower.fault("the function called was not lowered before"));
     };
     let call = lower.builder.ins().call(callee, &args);
-    let results: Values = lower.builder.inst_results(call).into();
+    let results: ClifScalars = lower.builder.inst_results(call).into();
     match inst.result() {
         Some(id) => lower.set(id, &results),
         None => return Err(lower.fault("it has no result")),
@@ -142,7 +148,7 @@ fn call_generated(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
     Ok(())
 }
 
-fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
+fn inline(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResult {
     let program = lower.program;
     let info = program.functions.get(func);
     let exit = lower.builder.create_block();
@@ -152,7 +158,7 @@ fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
     }
     let (first, count) = lower.declare_variables(result);
     let variables = (0..count).map(|n| Variable::from_u32(first.as_u32() + n));
-    let mut scope = Scope::new(lower, func, Some((exit, variables.collect())));
+    let mut scope = InlineScope::new(lower, func, Some((exit, variables.collect())));
     scope.cut = None;
     scope.exit_flags = lower.result_flags(inst);
     if info.suspends {
@@ -162,11 +168,11 @@ fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
     lower.scopes.push(scope);
     for (param, argument) in info.params.iter().zip(arguments) {
         match argument {
-            Argument::Held(held, pointed) => {
+            InlinedArgument::Held(held, pointed) => {
                 lower.hold(*param, held);
                 lower.point(*param, pointed);
             }
-            Argument::Values(values, pointed) => {
+            InlinedArgument::Values(values, pointed) => {
                 lower.set(*param, &values);
                 lower.point(*param, pointed);
             }
@@ -186,7 +192,7 @@ fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
 }
 
 /// Has a `ByVal` parameter point to a copy of what it was given; `source` is the pointer that a checked copy names.
-fn copy_by_value(lower: &mut Lower, param: Id, source: Id) -> Done {
+fn copy_by_value(lower: &mut ClifLowering, param: Id, source: Id) -> ClifResult {
     let program = lower.program;
     if !program.is_by_value(param) {
         return Ok(());
@@ -198,7 +204,7 @@ fn copy_by_value(lower: &mut Lower, param: Id, source: Id) -> Done {
     let from = lower.address_of(given)?;
     let bytes = program.types.layouts.get(ty).size;
     let to = lower.open_room(param, bytes)?;
-    lower.point(param, Pointed::default());
+    lower.point(param, PointeeInfo::default());
     if lower.is_checking() {
         let bytes = lower.iconst(types::I64, bytes as i64);
         return lower.guarded_copy([(param, to), (source, from)], bytes);
@@ -207,61 +213,66 @@ fn copy_by_value(lower: &mut Lower, param: Id, source: Id) -> Done {
     Ok(())
 }
 
-enum Argument {
+enum InlinedArgument {
     /// A pointer or large value, as it is held.
-    Held(Held, Pointed),
-    Values(Values, Pointed),
+    Held(IdLocation, PointeeInfo),
+    Values(ClifScalars, PointeeInfo),
 }
 
 /// The arguments as the callee gets them.
-fn bind(lower: &mut Lower, inst: InstRef) -> Result<Vec<Argument>, Diagnostic> {
+fn bind(lower: &mut ClifLowering, inst: InstRef) -> Result<Vec<InlinedArgument>, SourceDiagnostic> {
     let mut arguments = Vec::new();
     for argument in inst.ids(1) {
         let ty = lower.type_of(argument)?;
         arguments.push(if lower.is_large(ty) {
             let held = match lower.held(argument) {
-                Held::Unset => Held::Constant(argument),
+                IdLocation::Unset => IdLocation::Constant(argument),
                 held => held,
             };
-            Argument::Held(held, Pointed::default())
-        } else if matches!(lower.program.types.kind(ty), Kind::Pointer { .. }) {
+            InlinedArgument::Held(held, PointeeInfo::default())
+        } else if matches!(
+            lower.program.types.kind(ty),
+            LoweredTypeKind::Pointer { .. }
+        ) {
             match lower.pointer(argument)? {
-                Pointer::Symbol(symbol) => Argument::Held(Held::Symbol(symbol), Pointed::default()),
-                Pointer::Entry(entry) => Argument::Values(
+                PointerOperand::Symbol(symbol) => {
+                    InlinedArgument::Held(IdLocation::Symbol(symbol), PointeeInfo::default())
+                }
+                PointerOperand::Entry(entry) => InlinedArgument::Values(
                     [entry].as_slice().into(),
-                    Pointed {
+                    PointeeInfo {
                         strides: None,
                         is_entry: true,
                     },
                 ),
-                Pointer::Address(address, strides) => Argument::Values(
+                PointerOperand::Address(address, strides) => InlinedArgument::Values(
                     [address].as_slice().into(),
-                    Pointed {
+                    PointeeInfo {
                         strides,
                         is_entry: false,
                     },
                 ),
             }
         } else {
-            Argument::Values(lower.values(argument)?, Pointed::default())
+            InlinedArgument::Values(lower.values(argument)?, PointeeInfo::default())
         });
     }
     Ok(arguments)
 }
 
-impl Scope {
+impl InlineScope {
     /// A scope for one call of a function.
     pub fn new(
-        lower: &mut Lower<'_, '_, '_>,
+        lower: &mut ClifLowering<'_, '_, '_>,
         func: Func,
         exit: Option<(cranelift_codegen::ir::Block, Vec<Variable>)>,
-    ) -> Scope {
+    ) -> InlineScope {
         let info = lower.program.functions.get(func);
         let locals = info.locals as usize;
-        Scope {
+        InlineScope {
             func,
-            held: vec![Held::Unset; locals],
-            pointed: vec![Pointed::default(); locals],
+            held: vec![IdLocation::Unset; locals],
+            pointed: vec![PointeeInfo::default(); locals],
             phis: vec![None; locals],
             blocks: (0..info.cfg.len())
                 .map(|_| lower.builder.create_block())
@@ -279,26 +290,26 @@ impl Scope {
 
 /// Lowers a function that is not inlined.
 pub(crate) fn lower_function(
-    shared: &mut Shared<'_, '_>,
+    shared: &mut ClifKernelContext<'_, '_>,
     mut builder: FunctionBuilder<'_>,
     func: Func,
-) -> Done {
+) -> ClifResult {
     let program = shared.program;
     let config = shared.code.frontend_config();
     let start = builder.create_block();
     builder.append_block_params_for_function_params(start);
     builder.switch_to_block(start);
     let params: Vec<Value> = builder.block_params(start).to_vec();
-    let item = Item {
+    let item = InvocationValues {
         context: params[0],
         local: [params[1], params[2], params[3]],
         linear: params[4],
         rooms: params[5],
         frame: None,
     };
-    let frame = Frame::new(0, shared.room_bytes);
-    let mut lower = Lower::new(shared, builder, item, frame);
-    let scope = Scope::new(&mut lower, func, None);
+    let frame = FrameExtent::new(0, shared.room_bytes);
+    let mut lower = ClifLowering::new(shared, builder, item, frame);
+    let scope = InlineScope::new(&mut lower, func, None);
     lower.scopes.push(scope);
     let mut rest = &params[HIDDEN.len()..];
     for param in &program.functions.get(func).params {
@@ -307,7 +318,7 @@ pub(crate) fn lower_function(
         let (own, others) = rest.split_at(count);
         rest = others;
         if lower.is_large(ty) {
-            lower.hold(*param, Held::Memory(own[0]));
+            lower.hold(*param, IdLocation::Memory(own[0]));
         } else {
             lower.set(*param, own);
             copy_by_value(&mut lower, *param, *param)?;

@@ -1,9 +1,9 @@
 //! Comparisons, tests of floating-point numbers and selections.
 
-use super::lanes::Lane;
-use super::scope::Lower;
-use super::{Done, Values};
-use crate::types::Scalar;
+use super::lanes::LaneTypes;
+use super::scope::ClifLowering;
+use super::{ClifResult, ClifScalars};
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_spirv::grammar::Op;
@@ -12,7 +12,7 @@ use spirula_spirv::ir::InstRef;
 macro_rules! comparisons {
     ($($name:ident $instruction:ident $condition:expr;)*) => {
         $(
-            pub(crate) fn $name(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+            pub(crate) fn $name(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
                 lower.builder.ins().$instruction($condition, v[0], v[1])
             }
         )*
@@ -47,28 +47,28 @@ comparisons! {
 }
 
 /// `OpIsNan`.
-pub(crate) fn is_nan(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn is_nan(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fcmp(FloatCC::Unordered, v[0], v[0])
 }
 
 /// `OpIsInf`.
-pub(crate) fn is_infinite(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn is_infinite(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.against_infinity(IntCC::Equal, v[0])
 }
 
 /// `OpIsFinite`.
-pub(crate) fn is_finite(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn is_finite(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.against_infinity(IntCC::UnsignedLessThan, v[0])
 }
 
 /// `OpIsNormal`, on the bits: an exponent that is neither all zeros nor all ones.
-pub(crate) fn is_normal(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+pub(crate) fn is_normal(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let (fraction, exponent) = match lane.from {
-        Scalar::E4M3 => (3, 4),
-        Scalar::E5M2 => (2, 5),
-        Scalar::F16 => (10, 5),
-        Scalar::BF16 => (7, 8),
-        Scalar::F32 => (23, 8),
+        ScalarRepr::E4M3 => (3, 4),
+        ScalarRepr::E5M2 => (2, 5),
+        ScalarRepr::F16 => (10, 5),
+        ScalarRepr::BF16 => (7, 8),
+        ScalarRepr::F32 => (23, 8),
         _ => (52, 11),
     };
     let bits = lower.bits_of(v[0]);
@@ -81,14 +81,14 @@ pub(crate) fn is_normal(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
 }
 
 /// `OpSignBitSet`, on the bits.
-pub(crate) fn sign_bit(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn sign_bit(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let bits = lower.bits_of(v[0]);
     let less = IntCC::SignedLessThan;
     lower.builder.ins().icmp_imm_s(less, bits, 0)
 }
 
 /// `OpAny` and `OpAll`.
-pub(crate) fn any_all(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn any_all(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let values = lower.values(inst.id(0))?;
     let all = inst.op() == Op::All;
     let mut result = lower.iconst(types::I8, i64::from(all));
@@ -103,7 +103,7 @@ pub(crate) fn any_all(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpSelect`: the condition is one boolean, or one for each component.
-pub(crate) fn select(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn select(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let conditions = lower.values(inst.id(0))?;
     if lower.is_large(ty) {
@@ -112,7 +112,7 @@ pub(crate) fn select(lower: &mut Lower, inst: InstRef) -> Done {
         return lower.set_large(inst, ty, from);
     }
     let (a, b) = (lower.values(inst.id(1))?, lower.values(inst.id(2))?);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for (n, (a, b)) in a.iter().zip(&b).enumerate() {
         let condition = conditions[if conditions.len() == 1 { 0 } else { n }];
         out.push(lower.builder.ins().select(condition, *a, *b));
@@ -120,7 +120,7 @@ pub(crate) fn select(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &out)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     fn against_infinity(&mut self, condition: IntCC, value: Value) -> Value {
         let infinity = match self.clif(value) {
             types::F64 => 0x7ff0_0000_0000_0000,

@@ -1,17 +1,17 @@
 //! Vectors and aggregates: making them, taking them apart.
 
-use super::scope::{Lower, plain};
-use super::{Done, Values};
-use crate::types::Kind;
+use super::scope::{ClifLowering, plain};
+use super::{ClifResult, ClifScalars};
+use crate::types::LoweredTypeKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 /// `OpCompositeConstruct`.
-pub(crate) fn construct(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn construct(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if lower.program.is_dense(ty) {
         return super::dense::construct(lower, inst, ty);
@@ -19,7 +19,7 @@ pub(crate) fn construct(lower: &mut Lower, inst: InstRef) -> Done {
     if lower.is_large(ty) {
         return construct_large(lower, inst, ty);
     }
-    let mut values = Values::new();
+    let mut values = ClifScalars::new();
     for part in inst.ids(0) {
         values.extend(lower.values(part)?);
     }
@@ -34,10 +34,10 @@ pub(crate) fn construct(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &values)
 }
 
-fn construct_large(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+fn construct_large(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let address = lower.large_result(inst, ty)?;
     let count = match lower.program.types.kind(ty) {
-        Kind::Array { count, .. } => count,
+        LoweredTypeKind::Array { count, .. } => count,
         _ => u64::MAX,
     };
     let replicate = inst.op() == Op::CompositeConstructReplicateEXT;
@@ -53,14 +53,14 @@ fn construct_large(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
         };
         let (offset, strides) = lower.program.types.part_offset(ty, n, None);
         let at = lower.builder.ins().iadd_imm_s(address, offset as i64);
-        let pointer = super::values::Pointer::Address(at, strides);
+        let pointer = super::values::PointerOperand::Address(at, strides);
         lower.store_to(pointer, part_type, part)?;
     }
     Ok(())
 }
 
 /// `OpCompositeExtract`.
-pub(crate) fn extract(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn extract(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let whole = lower.type_of(inst.id(0))?;
     let path = &inst.operands()[1..];
     let ty = lower.result_type(inst)?;
@@ -83,7 +83,7 @@ pub(crate) fn extract(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpCompositeInsert`.
-pub(crate) fn insert(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn insert(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let path = &inst.operands()[2..];
     if lower.is_large(ty) {
@@ -92,7 +92,7 @@ pub(crate) fn insert(lower: &mut Lower, inst: InstRef) -> Done {
         lower.copy_bytes(address, from, lower.program.types.get(ty).extent);
         let (at, strides) = lower.place_at(address, ty, path)?;
         let part = lower.type_of(inst.id(0))?;
-        let pointer = super::values::Pointer::Address(at, strides);
+        let pointer = super::values::PointerOperand::Address(at, strides);
         return lower.store_to(pointer, part, inst.id(0));
     }
     let (_, at) = lower.part_at(ty, path)?;
@@ -106,10 +106,10 @@ pub(crate) fn insert(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpVectorShuffle`.
-pub(crate) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn shuffle(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let mut both = lower.values(inst.id(0))?;
     both.extend(lower.values(inst.id(1))?);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for pick in &inst.operands()[2..] {
         // An index of all ones asks for any value.
         let at = if *pick == u32::MAX { 0 } else { *pick as usize };
@@ -122,7 +122,7 @@ pub(crate) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpVectorExtractDynamic`.
-pub(crate) fn extract_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn extract_dynamic(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let values = lower.values(inst.id(0))?;
     let index = lower.value(inst.id(1))?;
     lower.check_component(index, values.len() as u64);
@@ -131,12 +131,12 @@ pub(crate) fn extract_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpVectorInsertDynamic`.
-pub(crate) fn insert_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn insert_dynamic(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let values = lower.values(inst.id(0))?;
     let component = lower.value(inst.id(1))?;
     let index = lower.value(inst.id(2))?;
     lower.check_component(index, values.len() as u64);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for (n, value) in values.iter().enumerate() {
         let here = lower
             .builder
@@ -148,7 +148,7 @@ pub(crate) fn insert_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpUndef` within a function: zeros.
-pub(crate) fn undef(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn undef(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if lower.is_large(ty) {
         let address = lower.large_result(inst, ty)?;
@@ -160,7 +160,7 @@ pub(crate) fn undef(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpCopyLogical`: the same scalars in a type that is laid out otherwise.
-pub(crate) fn copy_logical(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn copy_logical(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if !lower.is_large(ty) {
         return super::pointer::same(lower, inst);
@@ -182,7 +182,7 @@ pub(crate) fn copy_logical(lower: &mut Lower, inst: InstRef) -> Done {
     Ok(())
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The one of several values that an index names.
     pub fn pick(&mut self, values: &[Value], index: Value) -> Value {
         if let Some(n) = self.known(index)
@@ -199,7 +199,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Type and first scalar of the part that literal indexes lead to.
-    pub fn part_at(&self, mut ty: Id, path: &[u32]) -> Result<(Id, usize), Diagnostic> {
+    pub fn part_at(&self, mut ty: Id, path: &[u32]) -> Result<(Id, usize), SourceDiagnostic> {
         let mut at = 0;
         for index in path {
             let Some((part, before)) = self.program.types.part(ty, *index) else {
@@ -216,7 +216,7 @@ impl Lower<'_, '_, '_> {
         base: Value,
         mut ty: Id,
         path: &[u32],
-    ) -> Result<(Value, Option<crate::types::Strides>), Diagnostic> {
+    ) -> Result<(Value, Option<crate::types::MatrixStrides>), SourceDiagnostic> {
         let (mut offset, mut strides) = (0u64, None);
         for index in path {
             let Some((part, _)) = self.program.types.part(ty, *index) else {

@@ -1,17 +1,17 @@
 //! Branches, phis and returns.
 
-use super::Done;
-use super::scope::Lower;
+use super::ClifResult;
+use super::scope::ClifLowering;
 use crate::context::DONE;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{Switch, Variable};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{InstRef, switch_cases};
 
 /// `OpPhi`: a set of Cranelift variables that the predecessors assign.
-pub(crate) fn phi(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn phi(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let Some(id) = inst.result() else {
         return Ok(());
     };
@@ -26,7 +26,7 @@ pub(crate) fn phi(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpBranch`.
-pub(crate) fn branch(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn branch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let target = lower.assign_phis(&[inst.id(0)])?[0];
     lower.check_round();
     lower.builder.ins().jump(target, &[]);
@@ -34,7 +34,7 @@ pub(crate) fn branch(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpBranchConditional`.
-pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn branch_conditional(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let condition = lower.value(inst.id(0))?;
     lower.check_depends(inst.id(0));
     let targets = lower.assign_phis(&[inst.id(1), inst.id(2)])?;
@@ -47,7 +47,7 @@ pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpSwitch`.
-pub(crate) fn switch(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn switch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let selector = lower.value(inst.id(0))?;
     lower.check_depends(inst.id(0));
     let ty = lower.builder.func.dfg.value_type(selector);
@@ -73,7 +73,7 @@ pub(crate) fn switch(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpReturn`, and `OpKill` and its like, which end an invocation.
-pub(crate) fn return_(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn return_(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     if inst.op() != Op::Return && lower.scopes.len() > 1 {
         return lower.unsupported("ending an invocation within a called function");
     }
@@ -81,7 +81,7 @@ pub(crate) fn return_(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpReturnValue`.
-pub(crate) fn return_value(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn return_value(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.type_of(inst.id(0))?;
     if lower.is_large(ty) {
         return lower.unsupported("a result of more than 64 scalars");
@@ -92,20 +92,20 @@ pub(crate) fn return_value(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpUnreachable`: ends the function, as nothing sensible can follow.
-pub(crate) fn unreachable(lower: &mut Lower, _: InstRef) -> Done {
+pub(crate) fn unreachable(lower: &mut ClifLowering, _: InstRef) -> ClifResult {
     let values = lower.no_result();
     lower.finish(&values)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Zeros, as the result of the function being lowered.
-    fn no_result(&mut self) -> super::Values {
+    fn no_result(&mut self) -> super::ClifScalars {
         let func = self.scope().func;
         let module = self.program.module;
         let def = module.inst(module.function(func).def);
         match def.result_type() {
             Some(ty) => self.zeros(ty),
-            None => super::Values::new(),
+            None => super::ClifScalars::new(),
         }
     }
 
@@ -138,7 +138,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Leaves the function being lowered.
-    fn finish(&mut self, values: &[Value]) -> Done {
+    fn finish(&mut self, values: &[Value]) -> ClifResult {
         if let Some((exit, variables)) = self.scope().exit.clone() {
             if let Some(first) = variables.first() {
                 self.assign(*first, &values[..values.len().min(variables.len())]);
@@ -154,7 +154,11 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The variables of a phi, declared where it is met first.
-    fn phi_variables(&mut self, inst: InstRef, id: Id) -> Result<(Variable, u32), Diagnostic> {
+    fn phi_variables(
+        &mut self,
+        inst: InstRef,
+        id: Id,
+    ) -> Result<(Variable, u32), SourceDiagnostic> {
         let ty = self.result_type(inst)?;
         if self.is_large(ty) {
             return self.unsupported("a phi of more than 64 scalars");
@@ -175,7 +179,7 @@ impl Lower<'_, '_, '_> {
     fn assign_phis(
         &mut self,
         labels: &[Id],
-    ) -> Result<Vec<cranelift_codegen::ir::Block>, Diagnostic> {
+    ) -> Result<Vec<cranelift_codegen::ir::Block>, SourceDiagnostic> {
         let program = self.program;
         let scope = self.scope();
         let info = program.functions.get(scope.func);

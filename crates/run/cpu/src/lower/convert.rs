@@ -1,10 +1,10 @@
 //! Conversions between numbers.
 
-use super::scope::{Held, Lower, Symbol, clif_type, fixed};
-use super::{Done, Values};
-use crate::types::Scalar;
+use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type, fixed};
+use super::{ClifResult, ClifScalars};
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::{Format, Rounding, convert};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 /// How a conversion rounds and whether it saturates, by its decorations.
 #[derive(Clone, Copy)]
-struct Manner {
+struct ConversionMode {
     rounding: Option<Rounding>,
     saturates: bool,
     /// Whether what is too large for a float of 8 bits becomes the largest number.
@@ -21,12 +21,12 @@ struct Manner {
 }
 
 /// The conversions but bit casts: by component.
-pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn convert(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let to = lower.component(ty)?;
     let from = lower.scalar_of(inst.id(0))?;
     let manner = lower.manner(inst)?;
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for value in lower.values(inst.id(0))? {
         let value = match manner.stays_finite {
             true => lower.clamp_to(value, from, to),
@@ -48,9 +48,9 @@ pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpQuantizeToF16`: to a half and back; what is subnormal there becomes zero.
-pub(crate) fn quantize(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn quantize(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     use cranelift_codegen::ir::condcodes::IntCC;
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for value in lower.values(inst.id(0))? {
         let half = lower.f16_of_f32(value);
         let exponent = lower.builder.ins().band_imm_u(half, 0x7c00);
@@ -63,8 +63,8 @@ pub(crate) fn quantize(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpBitcast`: also between vectors of different numbers of components.
-pub(crate) fn bitcast(lower: &mut Lower, inst: InstRef) -> Done {
-    if let (Some(id), held @ Held::Symbol(Symbol::Promoted { .. })) =
+pub(crate) fn bitcast(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    if let (Some(id), held @ IdLocation::Symbol(SymbolicPointer::Promoted { .. })) =
         (inst.result(), lower.held(inst.id(0)))
     {
         // Only marks of the variable's lifetime use it.
@@ -72,8 +72,8 @@ pub(crate) fn bitcast(lower: &mut Lower, inst: InstRef) -> Done {
         return Ok(());
     }
     let ty = lower.result_type(inst)?;
-    if lower.program.types.component(ty) == Some(Scalar::Pointer)
-        && lower.program.scalar_of(inst.id(0)) == Some(Scalar::Pointer)
+    if lower.program.types.component(ty) == Some(ScalarRepr::Pointer)
+        && lower.program.scalar_of(inst.id(0)) == Some(ScalarRepr::Pointer)
     {
         return super::pointer::same(lower, inst);
     }
@@ -95,21 +95,21 @@ extern "C" fn int_to_float(value: u64, signed: u32, to: u32, rounding: u32) -> u
 }
 
 /// The formats that generated code names by number.
-const FORMATS: [Scalar; 6] = [
-    Scalar::F16,
-    Scalar::BF16,
-    Scalar::F32,
-    Scalar::F64,
-    Scalar::E4M3,
-    Scalar::E5M2,
+const FORMATS: [ScalarRepr; 6] = [
+    ScalarRepr::F16,
+    ScalarRepr::BF16,
+    ScalarRepr::F32,
+    ScalarRepr::F64,
+    ScalarRepr::E4M3,
+    ScalarRepr::E5M2,
 ];
 
 fn format(number: u32) -> Format {
     let scalar = FORMATS.get(number as usize).copied();
-    scalar.and_then(Scalar::format).unwrap_or(Format::F64)
+    scalar.and_then(ScalarRepr::format).unwrap_or(Format::F64)
 }
 
-fn number(scalar: Scalar) -> i64 {
+fn number(scalar: ScalarRepr) -> i64 {
     let at = FORMATS.iter().position(|known| *known == scalar);
     at.unwrap_or(0) as i64
 }
@@ -123,13 +123,13 @@ fn byte_floats(is_e4m3: bool) -> &'static [f32; 256] {
     TABLES[usize::from(is_e4m3)].get_or_init(make)
 }
 
-impl Lower<'_, '_, '_> {
-    fn manner(&self, inst: InstRef<'_>) -> Result<Manner, Diagnostic> {
+impl ClifLowering<'_, '_, '_> {
+    fn manner(&self, inst: InstRef<'_>) -> Result<ConversionMode, SourceDiagnostic> {
         let Some(id) = inst.result() else {
             return Err(self.fault("it has no result"));
         };
         let mode = self.program.decoration(id, Decoration::FPRoundingMode);
-        Ok(Manner {
+        Ok(ConversionMode {
             rounding: mode.and_then(Rounding::from_number),
             saturates: self
                 .program
@@ -144,33 +144,33 @@ impl Lower<'_, '_, '_> {
     pub fn float_to_float(
         &mut self,
         value: Value,
-        from: Scalar,
-        to: Scalar,
+        from: ScalarRepr,
+        to: ScalarRepr,
         rounding: Option<Rounding>,
     ) -> Value {
         let nearest = matches!(rounding, None | Some(Rounding::NearestEven));
         let widens = from.bytes() < to.bytes();
-        let by_host = !(nearest || widens) || (from == Scalar::F64 && to.bytes() <= 2);
+        let by_host = !(nearest || widens) || (from == ScalarRepr::F64 && to.bytes() <= 2);
         if from == to {
             return value;
         }
         if by_host {
             return self.float_by_host(value, from, to, rounding.unwrap_or_default());
         }
-        let single = if from == Scalar::F64 {
+        let single = if from == ScalarRepr::F64 {
             self.builder.ins().fdemote(types::F32, value)
         } else {
             self.widen(from, value)
         };
         match to {
-            Scalar::F64 => self.builder.ins().fpromote(types::F64, single),
+            ScalarRepr::F64 => self.builder.ins().fpromote(types::F64, single),
             _ => self.narrow(to, single),
         }
     }
 
     /// A float of 8 bits as `f32`, from a table.
-    pub fn f32_of_byte(&mut self, scalar: Scalar, value: Value) -> Value {
-        let table = byte_floats(scalar == Scalar::E4M3).as_ptr();
+    pub fn f32_of_byte(&mut self, scalar: ScalarRepr, value: Value) -> Value {
+        let table = byte_floats(scalar == ScalarRepr::E4M3).as_ptr();
         let table = self.iconst(types::I64, table as i64);
         let index = self.builder.ins().uextend(types::I64, value);
         let offset = self.builder.ins().ishl_imm_u(index, 2);
@@ -179,7 +179,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A float between the largest numbers of another type; NaN as it is.
-    fn clamp_to(&mut self, value: Value, from: Scalar, to: Scalar) -> Value {
+    fn clamp_to(&mut self, value: Value, from: ScalarRepr, to: ScalarRepr) -> Value {
         let (Some(own), Some(format)) = (from.format(), to.format()) else {
             return value;
         };
@@ -197,8 +197,8 @@ impl Lower<'_, '_, '_> {
     pub fn float_by_host(
         &mut self,
         value: Value,
-        from: Scalar,
-        to: Scalar,
+        from: ScalarRepr,
+        to: ScalarRepr,
         rounding: Rounding,
     ) -> Value {
         let bits = self.bits_of(value);
@@ -214,7 +214,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The scalar whose bits are the low ones of a 64-bit integer.
-    pub fn of_bits(&mut self, bits: Value, to: Scalar) -> Value {
+    pub fn of_bits(&mut self, bits: Value, to: ScalarRepr) -> Value {
         let int = super::scope::int_of(to.bytes());
         let bits = self.resize(bits, int, false);
         self.cast(clif_type(to), bits)
@@ -223,7 +223,7 @@ impl Lower<'_, '_, '_> {
     fn int_to_float(
         &mut self,
         value: Value,
-        to: Scalar,
+        to: ScalarRepr,
         signed: bool,
         rounding: Option<Rounding>,
     ) -> Value {
@@ -252,8 +252,8 @@ impl Lower<'_, '_, '_> {
     pub fn float_to_int(
         &mut self,
         value: Value,
-        from: Scalar,
-        to: Scalar,
+        from: ScalarRepr,
+        to: ScalarRepr,
         signed: bool,
         rounding: Option<Rounding>,
     ) -> Value {
@@ -288,7 +288,7 @@ impl Lower<'_, '_, '_> {
     pub fn int_to_int(
         &mut self,
         value: Value,
-        to: Scalar,
+        to: ScalarRepr,
         signed: bool,
         saturates: Option<bool>,
     ) -> Value {
@@ -327,17 +327,17 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The same bits as components of another type.
-    fn recast(&mut self, values: &[Value], from: Scalar, to: Scalar) -> Values {
+    fn recast(&mut self, values: &[Value], from: ScalarRepr, to: ScalarRepr) -> ClifScalars {
         let ty = clif_type(to);
         let (have, want) = (from.bytes(), to.bytes());
         if have == want {
             return values.iter().map(|v| self.cast(ty, *v)).collect();
         }
-        let bits: Values = values.iter().map(|v| self.bits_of(*v)).collect();
+        let bits: ClifScalars = values.iter().map(|v| self.bits_of(*v)).collect();
         if have > want {
             let narrow = super::scope::int_of(want);
             let parts = have / want;
-            let mut out = Values::new();
+            let mut out = ClifScalars::new();
             for value in &bits {
                 for n in 0..parts {
                     let shift = i64::from(n * want * 8);

@@ -1,15 +1,15 @@
 //! Cooperative matrices: each invocation of a subgroup holds every so many-th component, as a vector.
 //! [`crate::product`] says which.
 
-use super::Done;
-use super::checked::Use;
-use super::scope::{Lower, clif_type, plain};
-use crate::product::Product;
-use crate::suspend::Point;
-use crate::types::{Kind, Leaf, Scalar};
+use super::ClifResult;
+use super::checked::MemoryAccessKind;
+use super::scope::{ClifLowering, clif_type, plain};
+use crate::product::CooperativeProduct;
+use crate::suspend::SuspensionPoint;
+use crate::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::CooperativeMatrixLayout;
@@ -17,18 +17,18 @@ use spirula_spirv::ir::InstRef;
 
 /// The shape of a matrix.
 #[derive(Clone, Copy)]
-struct Shape {
+struct CooperativeShape {
     rows: u32,
     columns: u32,
     /// Components of an invocation.
     parts: u32,
-    scalar: Scalar,
+    scalar: ScalarRepr,
 }
 
-impl Shape {
+impl CooperativeShape {
     /// A component in memory.
-    fn leaf(self) -> Leaf {
-        Leaf {
+    fn leaf(self) -> ScalarLeaf {
+        ScalarLeaf {
             scalar: self.scalar,
             offset: 0,
         }
@@ -36,20 +36,21 @@ impl Shape {
 }
 
 /// `OpCooperativeMatrixLoadKHR`.
-pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if lower.program.is_dense(ty) {
         return super::dense::load(lower, inst, ty);
     }
     let shape = lower.cooperative(ty)?;
     let (pointer, layout, stride) = (inst.id(0), inst.id(1), inst.get_id(2));
-    let mut values = super::Values::new();
+    let mut values = super::ClifScalars::new();
     for n in 0..shape.parts {
         let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
         let zero = lower.scalar_constant(shape.scalar, 0);
         let value = lower.where_there(there, Some(zero), |lower| {
             let leaves = [shape.leaf()];
-            let address = lower.guard_address(pointer, address, &leaves, Use::Read, &[])?;
+            let address =
+                lower.guard_address(pointer, address, &leaves, MemoryAccessKind::Read, &[])?;
             let ty = clif_type(shape.scalar);
             Ok(Some(lower.builder.ins().load(ty, plain(), address, 0)))
         })?;
@@ -59,7 +60,7 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpCooperativeMatrixStoreKHR`.
-pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.type_of(inst.id(1))?;
     if lower.program.is_dense(ty) {
         return super::dense::store(lower, inst, ty);
@@ -72,7 +73,13 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
         let value = values[n as usize];
         lower.where_there(there, None, |lower| {
             let leaves = [shape.leaf()];
-            let address = lower.guard_address(pointer, address, &leaves, Use::Write, &[value])?;
+            let address = lower.guard_address(
+                pointer,
+                address,
+                &leaves,
+                MemoryAccessKind::Write,
+                &[value],
+            )?;
             lower.builder.ins().store(plain(), value, address, 0);
             Ok(None)
         })?;
@@ -81,24 +88,25 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpCooperativeMatrixLengthKHR`: components of an invocation.
-pub(crate) fn length(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let shape = lower.cooperative(inst.id(0))?;
     let count = lower.iconst(types::I32, shape.parts.into());
     lower.set_result(inst.result(), &[count])
 }
 
-impl Lower<'_, '_, '_> {
-    fn cooperative(&self, ty: Id) -> Result<Shape, Diagnostic> {
+impl ClifLowering<'_, '_, '_> {
+    fn cooperative(&self, ty: Id) -> Result<CooperativeShape, SourceDiagnostic> {
         let program = self.program;
         let def = program.definitions.get(program.module, ty);
         let def = def.filter(|d| d.op() == Op::TypeCooperativeMatrixKHR);
-        let (Some(def), Kind::Vector { count, .. }) = (def, program.types.kind(ty)) else {
+        let (Some(def), LoweredTypeKind::Vector { count, .. }) = (def, program.types.kind(ty))
+        else {
             return self.unsupported(format!("the cooperative matrix {ty}"));
         };
         if self.is_large(ty) {
             return self.unsupported("a cooperative matrix of so many components");
         }
-        Ok(Shape {
+        Ok(CooperativeShape {
             rows: self.constant(def.id(2))? as u32,
             columns: self.constant(def.id(3))? as u32,
             parts: count,
@@ -113,7 +121,7 @@ impl Lower<'_, '_, '_> {
         pointer: Id,
         stride: Option<Id>,
         component: u64,
-    ) -> Result<Value, Diagnostic> {
+    ) -> Result<Value, SourceDiagnostic> {
         let stride = match stride {
             Some(id) => {
                 let stride = self.value(id)?;
@@ -130,12 +138,12 @@ impl Lower<'_, '_, '_> {
     /// is not sure.
     fn component_address(
         &mut self,
-        shape: Shape,
+        shape: CooperativeShape,
         n: u32,
         pointer: Id,
         layout: Id,
         stride: Option<Id>,
-    ) -> Result<(Value, Option<Value>), Diagnostic> {
+    ) -> Result<(Value, Option<Value>), SourceDiagnostic> {
         let by_rows = match CooperativeMatrixLayout(self.constant(layout)? as u32) {
             CooperativeMatrixLayout::RowMajorKHR => true,
             CooperativeMatrixLayout::ColumnMajorKHR => false,
@@ -175,8 +183,8 @@ impl Lower<'_, '_, '_> {
         &mut self,
         there: Option<Value>,
         other: Option<Value>,
-        work: impl FnOnce(&mut Self) -> Result<Option<Value>, Diagnostic>,
-    ) -> Result<Option<Value>, Diagnostic> {
+        work: impl FnOnce(&mut Self) -> Result<Option<Value>, SourceDiagnostic>,
+    ) -> Result<Option<Value>, SourceDiagnostic> {
         let Some(there) = there else {
             return work(self);
         };
@@ -203,10 +211,10 @@ impl Lower<'_, '_, '_> {
     pub fn product_operands(
         &mut self,
         inst: InstRef<'_>,
-        point: &mut Point,
-    ) -> Result<super::Values, Diagnostic> {
+        point: &mut SuspensionPoint,
+    ) -> Result<super::ClifScalars, SourceDiagnostic> {
         let ids = [inst.id(0), inst.id(1), inst.id(2)];
-        let mut slots = super::Values::new();
+        let mut slots = super::ClifScalars::new();
         let mut shapes = Vec::new();
         for id in ids {
             let ty = self.type_of(id)?;
@@ -224,7 +232,7 @@ impl Lower<'_, '_, '_> {
         if !fits {
             return Err(self.fault("its matrices do not fit each other"));
         }
-        point.product = Some(Product {
+        point.product = Some(CooperativeProduct {
             rows: a.rows,
             columns: b.columns,
             depth: a.columns,

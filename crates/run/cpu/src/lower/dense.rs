@@ -4,14 +4,14 @@
 //! makes it once; were it made by each, nothing would change. Each value has memory of its own, with 32 bits for each
 //! component: those of 16 bits are widened when they are loaded.
 
-use super::scope::{Held, Lower};
-use super::{Done, Globals};
-use crate::constants::Bits;
+use super::scope::{ClifLowering, IdLocation};
+use super::{ClifResult, ReachedGlobals};
+use crate::constants::ConstantScalar;
 use crate::context::at;
 use crate::dense::{self, pair};
-use crate::types::Scalar;
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::CooperativeMatrixLayout;
@@ -21,12 +21,12 @@ use spirula_spirv::ir::InstRef;
 const LINE: u32 = 64;
 
 /// Where large cooperative matrices begin in the workgroup's memory.
-pub(crate) fn dense_base(globals: &Globals) -> u32 {
+pub(crate) fn dense_base(globals: &ReachedGlobals) -> u32 {
     globals.workgroup_bytes.next_multiple_of(LINE)
 }
 
 /// What the address of the workgroup's memory is a multiple of, where matrices take so many bytes of it.
-pub(crate) fn workgroup_align(globals: &Globals, dense_bytes: u32) -> u32 {
+pub(crate) fn workgroup_align(globals: &ReachedGlobals, dense_bytes: u32) -> u32 {
     match dense_bytes {
         0 => globals.workgroup_align,
         _ => globals.workgroup_align.max(LINE),
@@ -34,13 +34,13 @@ pub(crate) fn workgroup_align(globals: &Globals, dense_bytes: u32) -> u32 {
 }
 
 /// `OpCooperativeMatrixLoadKHR`.
-pub(super) fn load(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+pub(super) fn load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let [address, stride, by_rows] = lower.dense_place(inst.id(0), inst.id(1), inst.get_id(2))?;
     let size = lower.dense_size(ty)?;
     let to = lower.dense_result(inst, ty)?;
     let size = lower.iconst(types::I64, pair(size[0], size[1]));
     let callee = match lower.component(ty)? {
-        Scalar::F16 => dense::load::<u16> as *const () as usize,
+        ScalarRepr::F16 => dense::load::<u16> as *const () as usize,
         _ => dense::load::<f32> as *const () as usize,
     };
     let args = [to, address, stride, size, by_rows];
@@ -49,7 +49,7 @@ pub(super) fn load(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
 }
 
 /// `OpCooperativeMatrixStoreKHR`.
-pub(super) fn store(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+pub(super) fn store(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let [address, stride, by_rows] = lower.dense_place(inst.id(0), inst.id(2), inst.get_id(3))?;
     let size = lower.single_size(ty)?;
     let from = lower.dense(inst.id(1))?;
@@ -61,7 +61,7 @@ pub(super) fn store(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
 }
 
 /// `OpCooperativeMatrixMulAddKHR`.
-pub(super) fn multiply(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn multiply(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let sizes = [0, 1, 2].map(|n| lower.type_of(inst.id(n)));
     let [a, b, c] = sizes.map(|ty| ty.and_then(|ty| lower.dense_size(ty)));
@@ -82,7 +82,7 @@ pub(super) fn multiply(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpCompositeConstruct`: all components are one number.
-pub(super) fn construct(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+pub(super) fn construct(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let size = lower.single_size(ty)?;
     let value = lower.value(inst.id(0))?;
     let to = lower.dense_result(inst, ty)?;
@@ -91,12 +91,17 @@ pub(super) fn construct(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
 }
 
 /// `OpPhi`: memory that the predecessors copy to.
-pub(super) fn phi(lower: &mut Lower, id: Id, ty: Id) -> Done {
+pub(super) fn phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
     lower.dense_room(id, ty).map(|_| ())
 }
 
 /// `OpVariable`.
-pub(super) fn variable(lower: &mut Lower, id: Id, ty: Id, initial: Option<Id>) -> Done {
+pub(super) fn variable(
+    lower: &mut ClifLowering,
+    id: Id,
+    ty: Id,
+    initial: Option<Id>,
+) -> ClifResult {
     let to = lower.dense_room(id, ty)?;
     match initial {
         Some(initial) => lower.copy_to(to, initial, ty),
@@ -105,18 +110,18 @@ pub(super) fn variable(lower: &mut Lower, id: Id, ty: Id, initial: Option<Id>) -
 }
 
 /// `OpLoad`, of a variable.
-pub(super) fn read(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+pub(super) fn read(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let to = lower.dense_result(inst, ty)?;
     lower.copy_to(to, inst.id(0), ty)
 }
 
 /// `OpStore`, to a variable.
-pub(super) fn write(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
+pub(super) fn write(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let to = lower.dense(inst.id(0))?;
     lower.copy_to(to, inst.id(1), ty)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Whether a value is a matrix that lies in memory.
     pub(super) fn is_dense(&self, id: Id) -> bool {
         let ty = self.program.type_of(id);
@@ -124,7 +129,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Sets a phi.
-    pub(super) fn copy_dense(&mut self, phi: Id, value: Id, ways: usize) -> Done {
+    pub(super) fn copy_dense(&mut self, phi: Id, value: Id, ways: usize) -> ClifResult {
         let ty = self.type_of(phi)?;
         let definition = self.program.definitions.get(self.program.module, value);
         let is_phi = definition.is_some_and(|inst| inst.op() == Op::Phi);
@@ -140,7 +145,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Copies a matrix.
-    fn copy_to(&mut self, to: Value, from: Id, ty: Id) -> Done {
+    fn copy_to(&mut self, to: Value, from: Id, ty: Id) -> ClifResult {
         let size = self.dense_size(ty)?;
         let from = self.dense(from)?;
         let count = self.iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
@@ -150,13 +155,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Rows and columns of such a matrix.
-    fn dense_size(&self, ty: Id) -> Result<[u32; 2], Diagnostic> {
+    fn dense_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
         let program = self.program;
         let def = program.definitions.get(program.module, ty);
         let Some(def) = def.filter(|_| program.is_dense(ty)) else {
             return self.unsupported("a product of small and large matrices");
         };
-        if !matches!(self.component(ty)?, Scalar::F16 | Scalar::F32) {
+        if !matches!(self.component(ty)?, ScalarRepr::F16 | ScalarRepr::F32) {
             return self.unsupported("a cooperative matrix of so many components");
         }
         Ok([
@@ -166,9 +171,9 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The same of one with components of 32 bits; others are only loaded and multiplied.
-    fn single_size(&self, ty: Id) -> Result<[u32; 2], Diagnostic> {
+    fn single_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
         match self.component(ty)? {
-            Scalar::F32 => self.dense_size(ty),
+            ScalarRepr::F32 => self.dense_size(ty),
             _ => self.unsupported("a cooperative matrix of so many components"),
         }
     }
@@ -179,7 +184,7 @@ impl Lower<'_, '_, '_> {
         pointer: Id,
         layout: Id,
         stride: Option<Id>,
-    ) -> Result<[Value; 3], Diagnostic> {
+    ) -> Result<[Value; 3], SourceDiagnostic> {
         let by_rows = match CooperativeMatrixLayout(self.constant(layout)? as u32) {
             CooperativeMatrixLayout::RowMajorKHR => 1,
             CooperativeMatrixLayout::ColumnMajorKHR => 0,
@@ -193,8 +198,8 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of a matrix.
-    fn dense(&mut self, id: Id) -> Result<Value, Diagnostic> {
-        if let Held::Dense(offset) = self.held(id) {
+    fn dense(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::Dense(offset) = self.held(id) {
             return Ok(self.dense_address(offset));
         }
         if !self.program.constants.contains(id) {
@@ -203,12 +208,12 @@ impl Lower<'_, '_, '_> {
         let ty = self.type_of(id)?;
         let size = self.single_size(ty)?;
         let bits = match self.program.constants.scalars(id) {
-            [Bits::Plain(bits), ..] => *bits,
+            [ConstantScalar::Plain(bits), ..] => *bits,
             _ => 0,
         };
         let offset = self.dense_memory(size)?;
         let to = self.dense_address(offset);
-        let value = self.scalar_constant(Scalar::F32, bits);
+        let value = self.scalar_constant(ScalarRepr::F32, bits);
         self.fill(to, value, size);
         Ok(to)
     }
@@ -224,7 +229,7 @@ impl Lower<'_, '_, '_> {
         self.call_host(callee, &[types::I64; 3], &[], &[to, bits, count]);
     }
 
-    fn dense_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, Diagnostic> {
+    fn dense_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
         match inst.result() {
             Some(id) => self.dense_room(id, ty),
             None => Err(self.fault("it has no result")),
@@ -232,18 +237,18 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Room for a matrix, where it has none yet; its address.
-    fn dense_room(&mut self, id: Id, ty: Id) -> Result<Value, Diagnostic> {
-        if let Held::Dense(offset) = self.held(id) {
+    fn dense_room(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::Dense(offset) = self.held(id) {
             return Ok(self.dense_address(offset));
         }
         let size = self.dense_size(ty)?;
         let offset = self.dense_memory(size)?;
-        self.hold(id, Held::Dense(offset));
+        self.hold(id, IdLocation::Dense(offset));
         Ok(self.dense_address(offset))
     }
 
     /// Memory for a matrix.
-    fn dense_memory(&mut self, [rows, columns]: [u32; 2]) -> Result<u32, Diagnostic> {
+    fn dense_memory(&mut self, [rows, columns]: [u32; 2]) -> Result<u32, SourceDiagnostic> {
         let first = self.shared.dense_bytes;
         let bytes = rows.checked_mul(columns).and_then(|n| n.checked_mul(4));
         let end = bytes.and_then(|bytes| first.checked_add(bytes)?.checked_next_multiple_of(LINE));

@@ -1,13 +1,13 @@
 //! Device-side enqueue: calls of [`crate::enqueue`].
 
-use super::checked::Use;
-use super::scope::{Lower, plain};
-use super::{Done, Values};
+use super::checked::MemoryAccessKind;
+use super::scope::{ClifLowering, plain};
+use super::{ClifResult, ClifScalars};
 use crate::enqueue::{self, WORDS};
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -18,18 +18,18 @@ const PREFERRED: i64 = 256;
 const LOCAL: usize = 7;
 
 /// `OpGetDefaultQueue`: there is one.
-pub(crate) fn default_queue(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn default_queue(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let queue = lower.iconst(types::I64, 1);
     lower.set_result(inst.result(), &[queue])
 }
 
 /// `OpBuildNDRange`: dimensions, offsets, sizes, sizes of workgroups.
-pub(crate) fn range(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn range(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let given = [0, 1, 2].map(|n| lower.values(inst.id(n)));
     let [global, local, offset] = given;
     let (global, local, offset) = (global?, local?, offset?);
     let count = lower.iconst(types::I32, global.len() as i64);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     out.push(count);
     for (values, missing) in [(offset, 0), (global, 1), (local, 1)] {
         for n in 0..3 {
@@ -43,7 +43,7 @@ pub(crate) fn range(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpEnqueueKernel`.
-pub(crate) fn kernel(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn kernel(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let range = lower.range_of(inst.id(2))?;
     let mut words = vec![lower.iconst(types::I64, inst.id(6).index() as i64)];
     for value in range {
@@ -54,7 +54,7 @@ pub(crate) fn kernel(lower: &mut Lower, inst: InstRef) -> Done {
     let size = lower.extend_to(size, types::I64, false);
     let param = lower.pointed_to(inst.id(7), lower.program.constants.u64(inst.id(8)))?;
     words.extend([param, size]);
-    let mut sizes = Values::new();
+    let mut sizes = ClifScalars::new();
     for id in inst.ids(10) {
         let size = lower.value(id)?;
         sizes.push(lower.extend_to(size, types::I64, false));
@@ -65,7 +65,7 @@ pub(crate) fn kernel(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpEnqueueMarker`.
-pub(crate) fn marker(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn marker(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let nothing = lower.iconst(types::I64, 0);
     let mut words = vec![nothing; 11];
     words.extend(lower.events(inst, [inst.id(1), inst.id(2), inst.id(3)])?);
@@ -74,7 +74,7 @@ pub(crate) fn marker(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpCreateUserEvent`, `OpSetUserEventStatus`.
-pub(crate) fn event(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn event(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (event, status) = match inst.op() {
         Op::SetUserEventStatus => (lower.value(inst.id(0))?, lower.value(inst.id(1))?),
         _ => (lower.iconst(types::I64, 0), lower.iconst(types::I64, 0)),
@@ -90,14 +90,14 @@ pub(crate) fn event(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpIsValidEvent`.
-pub(crate) fn is_valid(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn is_valid(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let event = lower.value(inst.id(0))?;
     let valid = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, event, 0);
     lower.set_result(inst.result(), &[valid])
 }
 
 /// `OpCaptureEventProfilingInfo`: no time is measured.
-pub(crate) fn profile(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn profile(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.pointed_to(inst.id(2), Some(16))?;
     let zero = lower.iconst(types::I64, 0);
     for offset in [0, 8] {
@@ -107,7 +107,7 @@ pub(crate) fn profile(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// What kernels ask of the kernels that they enqueue.
-pub(crate) fn query(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let lanes = i64::from(lower.shared.subgroup_size);
     let answer = match inst.op() {
         Op::GetKernelWorkGroupSize => lower.iconst(types::I32, PREFERRED),
@@ -130,12 +130,12 @@ pub(crate) fn query(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &[answer])
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The scalars of a range, which may be given by a pointer.
-    fn range_of(&mut self, id: Id) -> Result<Values, Diagnostic> {
+    fn range_of(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         let ty = self.type_of(id)?;
         let values = match self.program.types.kind(ty) {
-            Kind::Pointer {
+            LoweredTypeKind::Pointer {
                 pointee: Some(ty), ..
             } => {
                 let pointer = self.pointer(id)?;
@@ -150,7 +150,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The number of events to wait for, where they stand, and where the event goes.
-    fn events(&mut self, inst: InstRef<'_>, ids: [Id; 3]) -> Result<[Value; 3], Diagnostic> {
+    fn events(&mut self, inst: InstRef<'_>, ids: [Id; 3]) -> Result<[Value; 3], SourceDiagnostic> {
         let count = self.value(ids[0])?;
         let count = self.extend_to(count, types::I64, false);
         let known = self.program.constants.u64(ids[0]);
@@ -163,7 +163,7 @@ impl Lower<'_, '_, '_> {
             false => {
                 let pointer = self.pointer(ids[2])?;
                 let address = self.address_of(pointer)?;
-                self.guard_range(ids[2], address, 8, Use::Write)?
+                self.guard_range(ids[2], address, 8, MemoryAccessKind::Write)?
             }
         };
         self.current = Some(self.program.module.inst(inst.handle()));
@@ -171,17 +171,17 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of what is read through a pointer.
-    fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, Diagnostic> {
+    fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, SourceDiagnostic> {
         let pointer = self.pointer(id)?;
         let address = self.address_of(pointer)?;
         match bytes {
-            Some(bytes) => self.guard_range(id, address, bytes, Use::Read),
+            Some(bytes) => self.guard_range(id, address, bytes, MemoryAccessKind::Read),
             None => Ok(address),
         }
     }
 
     /// The address of words on the stack.
-    fn words(&mut self, words: &[Value]) -> Result<Value, Diagnostic> {
+    fn words(&mut self, words: &[Value]) -> Result<Value, SourceDiagnostic> {
         let slot = self.stack_slot(8 * words.len().max(1) as u64)?;
         let place = self.builder.ins().stack_addr(types::I64, slot, 0);
         for (n, word) in words.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Lower<'_, '_, '_> {
         Ok(place)
     }
 
-    fn pass_on(&mut self, inst: InstRef<'_>, words: &[Value]) -> Done {
+    fn pass_on(&mut self, inst: InstRef<'_>, words: &[Value]) -> ClifResult {
         // What is enqueued comes in the order of invocations.
         self.shared.in_order = true;
         let place = self.words(words)?;

@@ -5,12 +5,14 @@
 //! suspends has the least state that was reached in its low half and the greatest in its high half.
 
 use super::call::lower_function;
-use super::scope::{Entered, Item, Lower, Pointed, Scope, clif_type, fixed};
-use super::values::Pointer;
-use super::{Done, Global, Globals, Shared, What};
-use crate::bundle::Roots;
+use super::scope::{
+    ClifLowering, GangLoop, InlineScope, InvocationValues, PointeeInfo, clif_type, fixed,
+};
+use super::values::PointerOperand;
+use super::{ClifKernelContext, ClifResult, GlobalLocation, ParameterResource, ReachedGlobals};
+use crate::bundle::GangEntry;
 use crate::context::{EXCHANGE, START, STATE, at};
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, InstBuilder, InstructionData, JumpTableData, MemFlagsData, Opcode,
@@ -18,7 +20,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::Func;
 
@@ -32,7 +34,7 @@ const ROOM_ALIGN: u32 = 16;
 
 /// The layout of the frames of a kernel's invocations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct FrameExtent {
     /// Bytes from the frame's address to its end.
     pub above: u32,
     /// Bytes before the frame's address.
@@ -41,11 +43,11 @@ pub(crate) struct Frame {
     pub rooms: u32,
 }
 
-impl Frame {
+impl FrameExtent {
     /// Room for the state, and for exchanges where there are any: barriers alone need none; so many bytes of private
     /// memory.
     pub fn new(slots: u32, rooms: u32) -> Self {
-        Frame {
+        FrameExtent {
             above: (EXCHANGE as u32).saturating_add(slots.saturating_mul(8)),
             below: 0,
             rooms,
@@ -70,7 +72,7 @@ impl Frame {
 }
 
 /// Bytes of private memory that the module's private variables take; none where there is too much.
-pub(crate) fn private_room(globals: &Globals, is_checking: bool) -> Option<u32> {
+pub(crate) fn private_room(globals: &ReachedGlobals, is_checking: bool) -> Option<u32> {
     let bytes = u64::from(globals.private_bytes).next_multiple_of(ROOM_ALIGN.into());
     // Checks keep behind it what is defined.
     let room = if is_checking { 2 * bytes } else { bytes };
@@ -88,20 +90,20 @@ pub(crate) fn entry_signature(convention: CallConv) -> Signature {
 
 /// Lowers one function: the entry point with its loop, or a function that it calls.
 pub(crate) fn lower_entry(
-    shared: &mut Shared<'_, '_>,
+    shared: &mut ClifKernelContext<'_, '_>,
     builder: FunctionBuilder<'_>,
     func: Func,
-) -> Result<Frame, Diagnostic> {
+) -> Result<FrameExtent, SourceDiagnostic> {
     if func == shared.program.entry.func {
         lower_loop(shared, builder)
     } else {
         lower_function(shared, builder, func)?;
-        Ok(Frame::new(0, 0))
+        Ok(FrameExtent::new(0, 0))
     }
 }
 
 /// The blocks of the loop and the values in them.
-struct Loop {
+struct InvocationLoop {
     resume: Value,
     header: Block,
     end: Block,
@@ -109,9 +111,9 @@ struct Loop {
 }
 
 fn lower_loop(
-    shared: &mut Shared<'_, '_>,
+    shared: &mut ClifKernelContext<'_, '_>,
     mut builder: FunctionBuilder<'_>,
-) -> Result<Frame, Diagnostic> {
+) -> Result<FrameExtent, SourceDiagnostic> {
     let program = shared.program;
     let config = shared.code.frontend_config();
     let func = program.entry.func;
@@ -121,16 +123,16 @@ fn lower_loop(
     builder.switch_to_block(start);
     let params: Vec<Value> = builder.block_params(start).to_vec();
     let zero = builder.ins().iconst(types::I32, 0);
-    let item = Item {
+    let item = InvocationValues {
         context: params[0],
         local: [zero; 3],
         linear: zero,
         rooms: zero,
         frame: None,
     };
-    let frame = Frame::new(program.functions.slots, shared.room_bytes);
-    let mut lower = Lower::new(shared, builder, item, frame);
-    let scope = Scope::new(&mut lower, func, None);
+    let frame = FrameExtent::new(program.functions.slots, shared.room_bytes);
+    let mut lower = ClifLowering::new(shared, builder, item, frame);
+    let scope = InlineScope::new(&mut lower, func, None);
     lower.scopes.push(scope);
     let stride = lower.iconst(types::I64, 0);
     let around = lower.open_loop(&params, suspends, stride)?;
@@ -157,14 +159,14 @@ fn lower_loop(
     Ok(frame)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Emits the loop's head; leaves the builder where an invocation begins.
     fn open_loop(
         &mut self,
         params: &[Value],
         suspends: bool,
         room_stride: Value,
-    ) -> Result<Loop, Diagnostic> {
+    ) -> Result<InvocationLoop, SourceDiagnostic> {
         let [_, lo, hi, resume] = params[..] else {
             return Err(self.fault("the entry function has other parameters"));
         };
@@ -241,7 +243,7 @@ impl Lower<'_, '_, '_> {
         let end = self.builder.create_block();
         self.builder.append_block_param(end, types::I32);
         self.item_end = Some(end);
-        Ok(Loop {
+        Ok(InvocationLoop {
             resume,
             header,
             end,
@@ -272,14 +274,14 @@ impl Lower<'_, '_, '_> {
         self.builder.switch_to_block(lanes);
         self.item.linear = linear;
         self.item.local[0] = x;
-        let roots = Roots {
+        let roots = GangEntry {
             width,
             context: self.item.context,
             base_offset: at::BASE,
             lanes,
             frame: self.item.frame.filter(|_| suspends),
         };
-        self.shared.bundle = Some(Entered {
+        self.shared.bundle = Some(GangLoop {
             width,
             roots: Some(roots),
         });
@@ -330,7 +332,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Where an invocation starts: parameters and private variables.
-    fn start_item(&mut self) -> Done {
+    fn start_item(&mut self) -> ClifResult {
         self.bind_parameters()?;
         self.begin_private();
         for (id, init) in self.shared.globals.private.clone() {
@@ -338,7 +340,7 @@ impl Lower<'_, '_, '_> {
                 continue;
             };
             match self.shared.globals.get(id) {
-                Some(Global::Promoted) => {
+                Some(GlobalLocation::Promoted) => {
                     let (first, _) = self.declare_variables(ty);
                     self.private.push((id, first));
                     let func = self.program.entry.func;
@@ -354,11 +356,11 @@ impl Lower<'_, '_, '_> {
                         self.note_unassigned(first, values.len() as u32);
                     }
                 }
-                Some(Global::Private { offset }) => {
+                Some(GlobalLocation::Private { offset }) => {
                     let Some(init) = init else { continue };
                     let base = self.item.rooms;
                     let address = self.builder.ins().iadd_imm_s(base, i64::from(offset));
-                    self.store_to(Pointer::Address(address, None), ty, init)?;
+                    self.store_to(PointerOperand::Address(address, None), ty, init)?;
                     self.define_private(offset, self.program.types.layouts.get(ty).size);
                 }
                 _ => {}
@@ -370,7 +372,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Kernel parameters are read from the block of arguments.
-    fn bind_parameters(&mut self) -> Done {
+    fn bind_parameters(&mut self) -> ClifResult {
         let program = self.program;
         let info = program.functions.get(program.entry.func);
         let args = self.context(types::I64, at::ARGS);
@@ -403,7 +405,7 @@ impl Lower<'_, '_, '_> {
                 SlotKind::Buffer | SlotKind::Local | SlotKind::Handle => {
                     let value = self.builder.ins().load(types::I64, fixed(), args, offset);
                     self.set(*param, &[value]);
-                    self.point(*param, Pointed::default());
+                    self.point(*param, PointeeInfo::default());
                 }
             }
         }
@@ -411,7 +413,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The end of an invocation's run: keeps its state and goes on with the next one.
-    fn close_item(&mut self, around: &Loop, suspends: bool) {
+    fn close_item(&mut self, around: &InvocationLoop, suspends: bool) {
         self.builder.switch_to_block(around.end);
         let state = self.builder.block_params(around.end)[0];
         let header: Vec<Value> = self.builder.block_params(around.header).to_vec();
@@ -454,7 +456,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Invocations go on where they were suspended, those that are elsewhere are passed over.
-    fn dispatch(&mut self, around: &Loop, dispatch: Block, begin: Block) {
+    fn dispatch(&mut self, around: &InvocationLoop, dispatch: Block, begin: Block) {
         self.builder.switch_to_block(dispatch);
         let Some(frame) = self.item.frame else { return };
         let check = self.builder.create_block();
@@ -516,9 +518,9 @@ pub(crate) enum SlotKind {
 
 /// Where a kernel's parameter stands in the block of arguments.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct ParameterSlot {
     pub kind: SlotKind,
-    pub what: What,
+    pub what: ParameterResource,
     pub offset: u32,
     /// Bytes of the value; 8 for addresses.
     pub bytes: u64,
@@ -526,8 +528,8 @@ pub(crate) struct Slot {
 
 /// The layout of the block of arguments.
 pub(crate) fn parameter_slots(
-    program: &crate::program::Program<'_>,
-) -> Result<Vec<Slot>, Diagnostic> {
+    program: &crate::program::AnalysedModule<'_>,
+) -> Result<Vec<ParameterSlot>, SourceDiagnostic> {
     let mut end = 0u64;
     let mut slots = Vec::new();
     for (n, param) in program
@@ -541,7 +543,7 @@ pub(crate) fn parameter_slots(
         let (kind, bytes) = match ty.map(|ty| (program.types.kind(ty), ty)) {
             // What is enqueued is given what it captures in memory of its own.
             Some(_) if program.entry.is_block && n == 0 => (SlotKind::Buffer, 8),
-            Some((Kind::Pointer { class, pointee }, _)) => match class {
+            Some((LoweredTypeKind::Pointer { class, pointee }, _)) => match class {
                 StorageClass::Workgroup => (SlotKind::Local, 8),
                 StorageClass::CrossWorkgroup | StorageClass::UniformConstant
                     if !program.is_by_value(*param) =>
@@ -553,8 +555,10 @@ pub(crate) fn parameter_slots(
                     (SlotKind::Copy, size)
                 }
             },
-            Some((Kind::Handle { .. }, _)) => (SlotKind::Handle, 8),
-            Some((_, ty)) if What::of(program, ty) == What::Pipe => (SlotKind::Handle, 8),
+            Some((LoweredTypeKind::Handle { .. }, _)) => (SlotKind::Handle, 8),
+            Some((_, ty)) if ParameterResource::of(program, ty) == ParameterResource::Pipe => {
+                (SlotKind::Handle, 8)
+            }
             Some((_, ty)) => (SlotKind::ByValue, program.types.layouts.get(ty).size),
             None => (SlotKind::ByValue, 0),
         };
@@ -564,11 +568,13 @@ pub(crate) fn parameter_slots(
             let def = program.module.function(program.entry.func).def;
             let place = program.module.inst(def).place();
             let message = "the kernel's parameters take more than 64 KiB";
-            return Err(Diagnostic::error(place, message));
+            return Err(SourceDiagnostic::error(place, message));
         }
-        slots.push(Slot {
+        slots.push(ParameterSlot {
             kind,
-            what: ty.map_or(What::Memory, |ty| What::of(program, ty)),
+            what: ty.map_or(ParameterResource::Memory, |ty| {
+                ParameterResource::of(program, ty)
+            }),
             offset: offset as u32,
             bytes,
         });

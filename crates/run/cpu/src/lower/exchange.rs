@@ -1,22 +1,22 @@
 //! Suspension points: what an invocation leaves behind, and how it goes on.
 
 use super::checked::copies::CopySide;
-use super::scope::{Held, Lower, Symbol, clif_type};
-use super::{Done, Values};
+use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type};
+use super::{ClifResult, ClifScalars};
 use crate::context::{EXCHANGE, at};
-use crate::suspend::{self, Exchange, Point, Shape};
-use crate::types::{Kind, Scalar};
+use crate::suspend::{self, ExchangeOperandForm, GroupExchange, SuspensionPoint};
+use crate::types::{LoweredTypeKind, ScalarRepr};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 
 /// A control barrier, or an instruction that exchanges values.
-pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn suspend(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     if !suspend::is_point(lower.program, inst) {
         return match inst.op() {
             Op::CooperativeMatrixMulAddKHR => super::dense::multiply(lower, inst),
@@ -32,21 +32,22 @@ pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
     let Some(group) = suspend::group_of(lower.program, inst) else {
         return Ok(());
     };
-    let (shape, exchange) = suspend::row(inst.op()).unwrap_or((Shape::Scoped, Exchange::Barrier));
+    let (shape, exchange) =
+        suspend::row(inst.op()).unwrap_or((ExchangeOperandForm::Scoped, GroupExchange::Barrier));
     let first = match shape {
-        Shape::Subgroup => 0,
-        Shape::Scoped => 1,
-        Shape::Operation => 2,
+        ExchangeOperandForm::Subgroup => 0,
+        ExchangeOperandForm::Scoped => 1,
+        ExchangeOperandForm::Operation => 2,
     };
-    let mut point = Point {
+    let mut point = SuspensionPoint {
         op: inst.op(),
         place: inst.place(),
         group,
         exchange,
-        scalar: Scalar::Int(32),
+        scalar: ScalarRepr::Int(32),
         components: 0,
         operation: match shape {
-            Shape::Operation => inst.word(1),
+            ExchangeOperandForm::Operation => inst.word(1),
             _ => 0,
         },
         cluster: None,
@@ -54,12 +55,12 @@ pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
         site: lower.site(),
     };
     let operands: Vec<Id> = match exchange {
-        Exchange::Barrier | Exchange::Elect | Exchange::Product => Vec::new(),
+        GroupExchange::Barrier | GroupExchange::Elect | GroupExchange::Product => Vec::new(),
         _ => inst.ids(first).collect(),
     };
     let slots = match exchange {
-        Exchange::AsyncCopy => lower.copy_operands(inst.op(), &operands, &mut point)?,
-        Exchange::Product => lower.product_operands(inst, &mut point)?,
+        GroupExchange::AsyncCopy => lower.copy_operands(inst.op(), &operands, &mut point)?,
+        GroupExchange::Product => lower.product_operands(inst, &mut point)?,
         _ => lower.exchange_operands(inst, &operands, &mut point)?,
     };
     if slots.len() > lower.program.functions.slots as usize {
@@ -73,7 +74,7 @@ pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpGroupNonUniformInverseBallot`, `…BallotBitExtract`, `…BallotBitCount`, `…BallotFindLSB` and
 /// `…BallotFindMSB`: of a mask that the invocation has already.
-pub(crate) fn ballot(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn ballot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let counts = inst.op() == Op::GroupNonUniformBallotBitCount;
     let mask = lower.values(inst.id(if counts { 2 } else { 1 }))?;
     let low = lower.builder.ins().uextend(types::I64, mask[0]);
@@ -109,7 +110,7 @@ pub(crate) fn ballot(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &[result])
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Set bits of a mask: of all lanes, up to the invocation's own, or before it.
     fn ballot_count(&mut self, mask: Value, operation: u32) -> Value {
         let one = self.iconst(types::I64, 1);
@@ -136,17 +137,17 @@ impl Lower<'_, '_, '_> {
         &mut self,
         inst: InstRef<'_>,
         operands: &[Id],
-        point: &mut Point,
-    ) -> Result<Values, Diagnostic> {
+        point: &mut SuspensionPoint,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let Some((value, rest)) = operands.split_first() else {
-            return Ok(Values::new());
+            return Ok(ClifScalars::new());
         };
         point.scalar = self.scalar_of(*value)?;
         let mut slots = self.values(*value)?;
         point.components = slots.len() as u32;
-        if let Exchange::Reduce(_) | Exchange::Rotate = point.exchange
+        if let GroupExchange::Reduce(_) | GroupExchange::Rotate = point.exchange
             && let Some(cluster) = operands.get(match point.exchange {
-                Exchange::Rotate => 2,
+                GroupExchange::Rotate => 2,
                 _ => 1,
             })
         {
@@ -191,8 +192,8 @@ impl Lower<'_, '_, '_> {
         &mut self,
         op: Op,
         operands: &[Id],
-        point: &mut Point,
-    ) -> Result<Values, Diagnostic> {
+        point: &mut SuspensionPoint,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let (to, from, bytes, count, stride) = match (op, operands) {
             (Op::UntypedGroupAsyncCopyKHR, &[to, from, bytes, count, stride, ..]) => {
                 (to, from, self.constant(bytes)?, count, stride)
@@ -209,7 +210,7 @@ impl Lower<'_, '_, '_> {
         let ty = self.type_of(to)?;
         let to_local = matches!(
             self.program.types.kind(ty),
-            Kind::Pointer {
+            LoweredTypeKind::Pointer {
                 class: StorageClass::Workgroup,
                 ..
             }
@@ -258,7 +259,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Keeps what is alive, ends the invocation's run and begins the block where it goes on.
-    fn leave(&mut self, point: Point) -> Done {
+    fn leave(&mut self, point: SuspensionPoint) -> ClifResult {
         let (Some(frame), Some(end)) = (self.item.frame, self.item_end) else {
             return Err(self.fault("it stands in a function that cannot be suspended"));
         };
@@ -289,7 +290,7 @@ impl Lower<'_, '_, '_> {
             for id in program.functions.get(scope.func).live.at(cut) {
                 let held = program.functions.local(*id).map(|n| scope.held[n]);
                 match held {
-                    Some(Held::Symbol(Symbol::Promoted { first }))
+                    Some(IdLocation::Symbol(SymbolicPointer::Promoted { first }))
                         if program.functions.is_promoted(*id) =>
                     {
                         live.extend(promoted(program, *id, first));
@@ -306,14 +307,14 @@ impl Lower<'_, '_, '_> {
         live
     }
 
-    fn exchange_result(&mut self, inst: InstRef<'_>, exchange: Exchange) -> Done {
+    fn exchange_result(&mut self, inst: InstRef<'_>, exchange: GroupExchange) -> ClifResult {
         let Some(id) = inst.result() else {
             return Ok(());
         };
         let Some(frame) = self.item.frame else {
             return Ok(());
         };
-        if exchange == Exchange::AsyncCopy {
+        if exchange == GroupExchange::AsyncCopy {
             let event = self.iconst(types::I64, 0);
             self.set(id, &[event]);
             return Ok(());
@@ -321,7 +322,7 @@ impl Lower<'_, '_, '_> {
         let ty = self.result_type(inst)?;
         let flags = MemFlagsData::trusted();
         let leaves = self.leaves(ty);
-        let values: Values = leaves
+        let values: ClifScalars = leaves
             .iter()
             .enumerate()
             .map(|(n, leaf)| {
@@ -336,7 +337,7 @@ impl Lower<'_, '_, '_> {
 }
 
 fn promoted(
-    program: &crate::program::Program<'_>,
+    program: &crate::program::AnalysedModule<'_>,
     id: Id,
     first: Variable,
 ) -> impl Iterator<Item = Variable> {

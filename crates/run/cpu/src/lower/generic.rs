@@ -3,8 +3,8 @@
 //! They are addresses of the host. An address in the memory of the workgroup, or in the private memory of its
 //! invocations, is there; every other one is global, null included.
 
-use super::Done;
-use super::scope::Lower;
+use super::ClifResult;
+use super::scope::ClifLowering;
 use crate::context::at;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -12,7 +12,7 @@ use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 /// `OpGenericCastToPtrExplicit`: the pointer where it leads to memory of the class, else null.
-pub(crate) fn cast_explicit(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn cast_explicit(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let address = lower.value(inst.id(0))?;
     let is_there = match StorageClass(inst.word(1)) {
         StorageClass::Workgroup => is_shared(lower, address),
@@ -30,7 +30,7 @@ pub(crate) fn cast_explicit(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpGenericPtrMemSemantics`: the memory, as the semantics of a barrier name it.
-pub(crate) fn semantics(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn semantics(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let address = lower.value(inst.id(0))?;
     let [shared, global] = [
         MemorySemantics::WorkgroupMemory,
@@ -45,19 +45,19 @@ pub(crate) fn semantics(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &[found])
 }
 
-fn is_shared(lower: &mut Lower, address: Value) -> Value {
+fn is_shared(lower: &mut ClifLowering, address: Value) -> Value {
     let base = lower.context(types::I64, at::WORKGROUP);
     let bytes = lower.context(types::I64, at::WORKGROUP_BYTES);
     is_within(lower, address, base, bytes)
 }
 
-fn is_private(lower: &mut Lower, address: Value) -> Value {
+fn is_private(lower: &mut ClifLowering, address: Value) -> Value {
     let base = lower.context(types::I64, at::PRIVATE);
     let bytes = lower.context(types::I64, at::PRIVATE + 8);
     is_within(lower, address, base, bytes)
 }
 
-fn is_within(lower: &mut Lower, address: Value, base: Value, bytes: Value) -> Value {
+fn is_within(lower: &mut ClifLowering, address: Value, base: Value, bytes: Value) -> Value {
     let offset = lower.builder.ins().isub(address, base);
     lower
         .builder

@@ -1,17 +1,17 @@
 //! Module-level variables: where each lives.
 
 use super::image::image_type;
-use super::scope::Shared;
+use super::scope::ClifKernelContext;
 use crate::address_arithmetic::ComputedAddresses;
-use crate::constants::Bits;
+use crate::constants::ConstantScalar;
 use crate::image::ImageType;
-use crate::jit::Code;
+use crate::jit::JitCode;
 use crate::pipe::PipeShape;
-use crate::program::Program;
+use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::types::{Kind, Scalar};
+use crate::types::{LoweredTypeKind, ScalarRepr};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 use spirula_spirv::ir::{InstRef, Section};
@@ -27,7 +27,7 @@ const MOST_ALIGN: u32 = 128;
 
 /// Where a module-level variable lives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Global {
+pub(crate) enum GlobalLocation {
     /// At an address of the host, for all invocations of all launches.
     Data { address: usize },
     /// In the workgroup's memory.
@@ -50,7 +50,7 @@ pub(crate) enum Global {
 
 /// What an argument or a binding takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum ParameterResource {
     /// Memory, or a value.
     Memory,
     Image(ImageType),
@@ -60,16 +60,18 @@ pub(crate) enum What {
     Pipe,
 }
 
-impl What {
+impl ParameterResource {
     /// By the type.
-    pub fn of(program: &Program<'_>, ty: Id) -> What {
+    pub fn of(program: &AnalysedModule<'_>, ty: Id) -> ParameterResource {
         let image = image_type(program, ty);
         match (program.types.kind(ty), image) {
-            (Kind::Handle { count: 1 }, Some(image)) => What::Image(image),
-            (Kind::Handle { .. }, Some(image)) => What::Both(image),
-            (Kind::Handle { .. }, None) => What::Sampler,
-            _ if program.definitions.op(program.module, ty) == Some(Op::TypePipe) => What::Pipe,
-            _ => What::Memory,
+            (LoweredTypeKind::Handle { count: 1 }, Some(image)) => ParameterResource::Image(image),
+            (LoweredTypeKind::Handle { .. }, Some(image)) => ParameterResource::Both(image),
+            (LoweredTypeKind::Handle { .. }, None) => ParameterResource::Sampler,
+            _ if program.definitions.op(program.module, ty) == Some(Op::TypePipe) => {
+                ParameterResource::Pipe
+            }
+            _ => ParameterResource::Memory,
         }
     }
 }
@@ -79,7 +81,7 @@ impl What {
 pub(crate) struct BindingSlot {
     pub set: u32,
     pub binding: u32,
-    pub what: What,
+    pub what: ParameterResource,
     /// Descriptors of an array of bindings; 0 for any number.
     pub count: Option<u32>,
 }
@@ -88,8 +90,8 @@ pub(crate) struct BindingSlot {
 pub(crate) type PlacedVariables = FxHashMap<Id, usize>;
 
 /// The module-level variables that the entry point reaches.
-pub(crate) struct Globals {
-    rows: IdMap<Option<Global>>,
+pub(crate) struct ReachedGlobals {
+    rows: IdMap<Option<GlobalLocation>>,
     /// Rows of the table of bindings.
     pub bindings: Vec<BindingSlot>,
     /// Bytes of workgroup memory.
@@ -116,14 +118,14 @@ pub(crate) struct Globals {
     computed: ComputedAddresses,
 }
 
-impl Globals {
+impl ReachedGlobals {
     /// Places the variables that the reached functions use; those that other kernels have already stay there.
     pub fn compute(
-        program: &Program<'_>,
-        code: &mut Code,
+        program: &AnalysedModule<'_>,
+        code: &mut JitCode,
         placed: &PlacedVariables,
-    ) -> Result<Globals, Diagnostic> {
-        let mut globals = Globals {
+    ) -> Result<ReachedGlobals, SourceDiagnostic> {
+        let mut globals = ReachedGlobals {
             rows: IdMap::new(program.module.bound(), None),
             bindings: Vec::new(),
             workgroup_bytes: 0,
@@ -151,7 +153,7 @@ impl Globals {
             let known = placed.get(&id).copied();
             let global = globals.place(program, code, inst, id, known)?;
             globals.rows.set(id, Some(global));
-            if let Global::Data { address } = global {
+            if let GlobalLocation::Data { address } = global {
                 globals.variables.insert(id, address);
                 if known.is_none() {
                     data.push((id, inst));
@@ -161,7 +163,8 @@ impl Globals {
         globals.computed = ComputedAddresses::compute(program, |id| globals.address(id));
         // Initialisers may have addresses of variables that come later.
         for (id, inst) in data {
-            let (Some(Global::Data { address }), Some(init)) = (globals.get(id), initialiser(inst))
+            let (Some(GlobalLocation::Data { address }), Some(init)) =
+                (globals.get(id), initialiser(inst))
             else {
                 continue;
             };
@@ -169,7 +172,7 @@ impl Globals {
                 continue;
             };
             let bytes = constant_bytes(program, &globals, init, ty)
-                .map_err(|message| Diagnostic::error(inst.place(), message))?;
+                .map_err(|message| SourceDiagnostic::error(inst.place(), message))?;
             code.fill(address, &bytes);
         }
         Ok(globals)
@@ -178,11 +181,11 @@ impl Globals {
     /// Places the pipes that the module has itself.
     fn place_pipes(
         &mut self,
-        program: &Program<'_>,
-        code: &mut Code,
+        program: &AnalysedModule<'_>,
+        code: &mut JitCode,
         used: &IdMap<bool>,
         placed: &PlacedVariables,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         for inst in program.module.section(Section::Globals) {
             let is_pipe = inst.op() == Op::ConstantPipeStorage;
             let Some(id) = inst.result().filter(|id| is_pipe && used[*id]) else {
@@ -190,7 +193,7 @@ impl Globals {
             };
             if let Some(&address) = placed.get(&id) {
                 self.variables.insert(id, address);
-                self.rows.set(id, Some(Global::Data { address }));
+                self.rows.set(id, Some(GlobalLocation::Data { address }));
                 continue;
             }
             let shape = PipeShape {
@@ -199,49 +202,49 @@ impl Globals {
             };
             let Some(bytes) = shape.bytes().filter(|bytes| *bytes <= MAX_BYTES) else {
                 let message = format!("the pipe {id} holds no packet, or is too large");
-                return Err(Diagnostic::error(inst.place(), message));
+                return Err(SourceDiagnostic::error(inst.place(), message));
             };
             let address = code.keep_zeros(bytes);
             code.fill(address, &shape.header());
             self.variables.insert(id, address);
-            self.rows.set(id, Some(Global::Data { address }));
+            self.rows.set(id, Some(GlobalLocation::Data { address }));
         }
         Ok(())
     }
 
     /// Where a variable lives; none for ids that are no reached variables.
-    pub fn get(&self, id: Id) -> Option<Global> {
+    pub fn get(&self, id: Id) -> Option<GlobalLocation> {
         self.rows[id]
     }
 
     /// The address of a variable that has one for all invocations.
     fn address(&self, id: Id) -> Option<u64> {
         match self.get(id) {
-            Some(Global::Data { address }) => Some(address as u64),
+            Some(GlobalLocation::Data { address }) => Some(address as u64),
             _ => None,
         }
     }
 
     /// The value of a scalar of a constant; none where it depends on the address of memory that workgroups or
     /// invocations have one of each.
-    pub fn value(&self, bits: Bits) -> Option<u64> {
+    pub fn value(&self, bits: ConstantScalar) -> Option<u64> {
         self.computed.value(bits, |id| self.address(id))
     }
 
     fn place(
         &mut self,
-        program: &Program<'_>,
-        code: &mut Code,
+        program: &AnalysedModule<'_>,
+        code: &mut JitCode,
         inst: InstRef<'_>,
         id: Id,
         known: Option<usize>,
-    ) -> Result<Global, Diagnostic> {
+    ) -> Result<GlobalLocation, SourceDiagnostic> {
         let class = StorageClass(inst.word(0));
         let ty = inst.result().and_then(|id| program.variable_type(id));
-        let room = Room::of(program, ty);
+        let room = VariableFootprint::of(program, ty);
         let too_large = || {
             let message = format!("the variable {id} of {} bytes is too large", room.size);
-            Diagnostic::error(inst.place(), message)
+            SourceDiagnostic::error(inst.place(), message)
         };
         if room.size > MAX_BYTES {
             return Err(too_large());
@@ -249,22 +252,25 @@ impl Globals {
         let binding = program.decoration(id, Decoration::Binding);
         Ok(match class {
             StorageClass::Input if program.decoration(id, Decoration::BuiltIn).is_some() => {
-                Global::BuiltIn
+                GlobalLocation::BuiltIn
             }
             StorageClass::StorageBuffer | StorageClass::Uniform if binding.is_some() => {
                 self.binding(program, id, ty, binding.unwrap_or(0))
             }
             StorageClass::UniformConstant
-                if ty.is_some_and(|ty| What::of(program, element(program, ty)) != What::Memory) =>
+                if ty.is_some_and(|ty| {
+                    ParameterResource::of(program, element(program, ty))
+                        != ParameterResource::Memory
+                }) =>
             {
                 match binding {
                     Some(binding) => self.binding(program, id, ty, binding),
-                    None => Global::Unsupported,
+                    None => GlobalLocation::Unsupported,
                 }
             }
             StorageClass::PushConstant => {
                 self.push_bytes = self.push_bytes.max(room.size);
-                Global::Push
+                GlobalLocation::Push
             }
             StorageClass::Workgroup => {
                 self.zero_workgroup |= initialiser(inst).is_some();
@@ -274,20 +280,20 @@ impl Globals {
                 let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
                 if is_block {
                     self.workgroup_bytes = self.workgroup_bytes.max(room.size as u32);
-                    return Ok(Global::Workgroup { offset: 0 });
+                    return Ok(GlobalLocation::Workgroup { offset: 0 });
                 }
                 let offset = room.after(&mut self.workgroup_bytes);
-                Global::Workgroup {
+                GlobalLocation::Workgroup {
                     offset: offset.ok_or_else(too_large)?,
                 }
             }
             StorageClass::Private => {
                 self.private.push((id, initialiser(inst)));
                 if program.functions.is_promoted(id) {
-                    Global::Promoted
+                    GlobalLocation::Promoted
                 } else {
                     let offset = room.after(&mut self.private_bytes);
-                    Global::Private {
+                    GlobalLocation::Private {
                         offset: offset.ok_or_else(too_large)?,
                     }
                 }
@@ -297,29 +303,39 @@ impl Globals {
                     && (program.entry.is_kernel || initialiser(inst).is_some()) =>
             {
                 if program.decoration(id, Decoration::BuiltIn).is_some() {
-                    return Ok(Global::BuiltIn);
+                    return Ok(GlobalLocation::BuiltIn);
                 }
                 let address = known.unwrap_or_else(|| code.keep_zeros(room.size));
                 self.data.push((address as u64, room.size));
-                Global::Data { address }
+                GlobalLocation::Data { address }
             }
-            _ => Global::Unsupported,
+            _ => GlobalLocation::Unsupported,
         })
     }
 
-    fn binding(&mut self, program: &Program<'_>, id: Id, ty: Option<Id>, binding: u32) -> Global {
+    fn binding(
+        &mut self,
+        program: &AnalysedModule<'_>,
+        id: Id,
+        ty: Option<Id>,
+        binding: u32,
+    ) -> GlobalLocation {
         let set = program
             .decoration(id, Decoration::DescriptorSet)
             .unwrap_or(0);
         let count = match ty.map(|ty| program.types.kind(ty)) {
-            Some(Kind::Array { count, .. }) => Some(u32::try_from(count).unwrap_or(u32::MAX)),
-            Some(Kind::RuntimeArray { .. }) => Some(0),
+            Some(LoweredTypeKind::Array { count, .. }) => {
+                Some(u32::try_from(count).unwrap_or(u32::MAX))
+            }
+            Some(LoweredTypeKind::RuntimeArray { .. }) => Some(0),
             _ => None,
         };
         let slot = BindingSlot {
             set,
             binding,
-            what: ty.map_or(What::Memory, |ty| What::of(program, element(program, ty))),
+            what: ty.map_or(ParameterResource::Memory, |ty| {
+                ParameterResource::of(program, element(program, ty))
+            }),
             count,
         };
         let known = self.bindings.iter().position(|b| *b == slot);
@@ -329,24 +345,24 @@ impl Globals {
         }) as u32;
         self.bound.push((id, index));
         match count {
-            Some(_) => Global::Bindings { index },
-            None => Global::Binding { index },
+            Some(_) => GlobalLocation::Bindings { index },
+            None => GlobalLocation::Binding { index },
         }
     }
 }
 
 /// What a variable takes.
-struct Room {
+struct VariableFootprint {
     size: u64,
     align: u64,
 }
 
-impl Room {
-    fn of(program: &Program<'_>, ty: Option<Id>) -> Room {
+impl VariableFootprint {
+    fn of(program: &AnalysedModule<'_>, ty: Option<Id>) -> VariableFootprint {
         let layout = ty.map(|ty| program.types.layouts.get(ty));
         let (size, align) =
             layout.map_or((0, 1), |l| (l.size, l.align.clamp(LEAST_ALIGN, MOST_ALIGN)));
-        Room {
+        VariableFootprint {
             size,
             align: align.into(),
         }
@@ -362,19 +378,21 @@ impl Room {
 }
 
 /// The type of the elements, where a type is an array.
-fn element(program: &Program<'_>, ty: Id) -> Id {
+fn element(program: &AnalysedModule<'_>, ty: Id) -> Id {
     match program.types.kind(ty) {
-        Kind::Array { element, .. } | Kind::RuntimeArray { element } => element,
+        LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element } => {
+            element
+        }
         _ => ty,
     }
 }
 
 /// Whether a value is a pointer to workgroup memory.
-pub(super) fn is_workgroup(program: &Program<'_>, id: Id) -> bool {
+pub(super) fn is_workgroup(program: &AnalysedModule<'_>, id: Id) -> bool {
     let ty = program.type_of(id).map(|ty| program.types.kind(ty));
     matches!(
         ty,
-        Some(Kind::Pointer {
+        Some(LoweredTypeKind::Pointer {
             class: StorageClass::Workgroup,
             ..
         })
@@ -390,7 +408,7 @@ pub(super) fn initialiser(inst: InstRef<'_>) -> Option<Id> {
 }
 
 /// The ids outside of functions that reached functions use, directly or through constants.
-fn used_ids(program: &Program<'_>) -> IdMap<bool> {
+fn used_ids(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut used = IdMap::new(program.module.bound(), false);
     let mut work = Vec::new();
     for func in &program.functions.bottom_up {
@@ -411,8 +429,8 @@ fn used_ids(program: &Program<'_>) -> IdMap<bool> {
 
 /// The bytes of a constant as they stand in memory.
 pub(crate) fn constant_bytes(
-    program: &Program<'_>,
-    globals: &Globals,
+    program: &AnalysedModule<'_>,
+    globals: &ReachedGlobals,
     id: Id,
     ty: Id,
 ) -> Result<Vec<u8>, String> {
@@ -440,7 +458,10 @@ pub(crate) fn constant_bytes(
 }
 
 /// The scalars of types of module-level variables that hold built-in values.
-pub(crate) fn builtin_type(shared: &Shared<'_, '_>, variable: Id) -> Option<(Scalar, usize)> {
+pub(crate) fn builtin_type(
+    shared: &ClifKernelContext<'_, '_>,
+    variable: Id,
+) -> Option<(ScalarRepr, usize)> {
     let program = shared.program;
     let ty = program.variable_type(variable)?;
     Some((

@@ -1,10 +1,10 @@
 //! Conversions between `f32` and the 16-bit formats, which Cranelift lacks.
 
-use super::scope::Lower;
+use super::scope::ClifLowering;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Exact. A half's exponent and fraction, shifted to their place, are a number too small by
     /// 2^112, also where it is subnormal; the product with that is exact.
     pub fn f32_of_f16(&mut self, value: Value) -> Value {

@@ -1,14 +1,14 @@
 //! Images: instructions become calls of the functions of [`crate::image::access`], which are given a
 //! request on the stack.
 
-use super::scope::{Lower, clif_type, fixed, plain};
-use super::{Done, Values};
-use crate::image::access::{self, Query, ask, at};
+use super::scope::{ClifLowering, clif_type, fixed, plain};
+use super::{ClifResult, ClifScalars};
+use crate::image::access::{self, TextureQuery, ask, at};
 use crate::image::{ImageType, SAMPLER};
-use crate::program::Program;
-use crate::types::Scalar;
+use crate::program::AnalysedModule;
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
@@ -24,7 +24,7 @@ const IGNORED: u32 = ImageOperands::MakeTexelAvailable.0
     | ImageOperands::Nontemporal.0;
 
 /// What a type of images says; also of one with a sampler.
-pub(crate) fn image_type(program: &Program<'_>, ty: Id) -> Option<ImageType> {
+pub(crate) fn image_type(program: &AnalysedModule<'_>, ty: Id) -> Option<ImageType> {
     let mut def = program.definitions.get(program.module, ty)?;
     if def.op() == Op::TypeSampledImage {
         def = program.definitions.get(program.module, def.id(0))?;
@@ -33,19 +33,19 @@ pub(crate) fn image_type(program: &Program<'_>, ty: Id) -> Option<ImageType> {
 }
 
 /// `OpSampledImage`.
-pub(crate) fn combine(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn combine(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (image, sampler) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
     lower.set_result(inst.result(), &[image, sampler])
 }
 
 /// `OpImage`: the image of one with a sampler.
-pub(crate) fn image_of(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn image_of(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let image = lower.value(inst.id(0))?;
     lower.set_result(inst.result(), &[image])
 }
 
 /// `OpImageSampleExplicitLod` and its relatives with a reference or a divisor.
-pub(crate) fn sample(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn sample(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let compares = matches!(
         inst.op(),
         Op::ImageSampleDrefExplicitLod | Op::ImageSampleProjDrefExplicitLod
@@ -66,7 +66,7 @@ pub(crate) fn sample(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpImageGather` and `OpImageDrefGather`.
-pub(crate) fn gather(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn gather(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (image, sampler) = lower.sampled_image(inst.id(0))?;
     let mut request = lower.request(inst.id(0))?;
     lower.coordinates(&mut request, inst.id(1), false)?;
@@ -80,7 +80,7 @@ pub(crate) fn gather(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpImageRead` and `OpImageFetch`.
-pub(crate) fn read(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn read(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let image = lower.value(inst.id(0))?;
     let mut request = lower.request(inst.id(0))?;
     lower.coordinates(&mut request, inst.id(1), false)?;
@@ -90,7 +90,7 @@ pub(crate) fn read(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpImageWrite`.
-pub(crate) fn write(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn write(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let image = lower.value(inst.id(0))?;
     let mut request = lower.request(inst.id(0))?;
     lower.coordinates(&mut request, inst.id(1), false)?;
@@ -120,7 +120,7 @@ pub(crate) fn write(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpImageTexelPointer`.
-pub(crate) fn texel_pointer(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn texel_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let pointer = lower.pointer(inst.id(0))?;
     let image = lower.address_of(pointer)?;
     let Some(ty) = lower.program.pointee_of(inst.id(0)) else {
@@ -135,14 +135,14 @@ pub(crate) fn texel_pointer(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// The queries.
-pub(crate) fn query(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let image = lower.value(inst.id(0))?;
     let request = lower.request(inst.id(0))?;
     let what = match inst.op() {
-        Op::ImageQueryLevels => Query::Levels,
-        Op::ImageQueryFormat => Query::Format,
-        Op::ImageQueryOrder => Query::Order,
-        _ => Query::Size,
+        Op::ImageQueryLevels => TextureQuery::Levels,
+        Op::ImageQueryFormat => TextureQuery::Format,
+        Op::ImageQueryOrder => TextureQuery::Order,
+        _ => TextureQuery::Size,
     };
     if inst.op() == Op::ImageQuerySizeLod {
         let lod = lower.value(inst.id(1))?;
@@ -158,31 +158,31 @@ pub(crate) fn query(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// A request on the stack.
-struct Request {
+struct ImageRequestSlot {
     address: Value,
     asks: u64,
     image: ImageType,
 }
 
-impl Request {
-    fn put(&self, lower: &mut Lower, value: Value, offset: i32) {
+impl ImageRequestSlot {
+    fn put(&self, lower: &mut ClifLowering, value: Value, offset: i32) {
         let address = self.address;
         lower.builder.ins().store(plain(), value, address, offset);
     }
 }
 
-fn integers(scalar: Scalar) -> u64 {
+fn integers(scalar: ScalarRepr) -> u64 {
     match scalar {
-        Scalar::Int(64) => ask::INTEGERS | ask::WIDE,
+        ScalarRepr::Int(64) => ask::INTEGERS | ask::WIDE,
         _ if scalar.is_float() => 0,
         _ => ask::INTEGERS,
     }
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The scalars of an image or sampler behind a pointer.
-    pub fn load_handle(&mut self, address: Value, count: u32) -> Values {
-        let mut values = Values::from_slice(&[address]);
+    pub fn load_handle(&mut self, address: Value, count: u32) -> ClifScalars {
+        let mut values = ClifScalars::from_slice(&[address]);
         if count > 1 {
             let flags = fixed();
             values.push(self.builder.ins().load(types::I64, flags, address, SAMPLER));
@@ -190,7 +190,7 @@ impl Lower<'_, '_, '_> {
         values
     }
 
-    fn sampled_image(&mut self, id: Id) -> Result<(Value, Value), Diagnostic> {
+    fn sampled_image(&mut self, id: Id) -> Result<(Value, Value), SourceDiagnostic> {
         match self.values(id)?[..] {
             [image, sampler] => Ok((image, sampler)),
             _ => Err(self.fault(format!("{id} is no image with a sampler"))),
@@ -198,12 +198,12 @@ impl Lower<'_, '_, '_> {
     }
 
     /// An empty request for an image.
-    fn request(&mut self, image: Id) -> Result<Request, Diagnostic> {
+    fn request(&mut self, image: Id) -> Result<ImageRequestSlot, SourceDiagnostic> {
         let ty = self.type_of(image)?;
         self.request_of(ty)
     }
 
-    fn request_of(&mut self, ty: Id) -> Result<Request, Diagnostic> {
+    fn request_of(&mut self, ty: Id) -> Result<ImageRequestSlot, SourceDiagnostic> {
         let Some(image) = image_type(self.program, ty) else {
             return Err(self.fault(format!("{ty} is no type of images")));
         };
@@ -219,7 +219,7 @@ impl Lower<'_, '_, '_> {
         }
         let slot = self.stack_slot(at::SIZE)?;
         let address = self.builder.ins().stack_addr(types::I64, slot, 0);
-        let request = Request {
+        let request = ImageRequestSlot {
             address,
             asks: 0,
             image,
@@ -232,17 +232,17 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Stores coordinates into a request; divided by the one behind them where that is asked for.
-    fn coordinates(&mut self, request: &mut Request, id: Id, divides: bool) -> Done {
+    fn coordinates(&mut self, request: &mut ImageRequestSlot, id: Id, divides: bool) -> ClifResult {
         let scalar = self.scalar_of(id)?;
         let values = self.values(id)?;
         let count = request.image.coordinates();
         if values.len() < count + usize::from(divides) {
             return Err(self.fault(format!("{count} coordinates are needed")));
         }
-        let mut bits = Values::new();
+        let mut bits = ClifScalars::new();
         for value in values.iter().take(count + usize::from(divides)) {
             bits.push(match scalar {
-                Scalar::F64 => self.builder.ins().fdemote(types::F32, *value),
+                ScalarRepr::F64 => self.builder.ins().fdemote(types::F32, *value),
                 _ if scalar.is_float() => self.widen(scalar, *value),
                 _ => self.resize(*value, types::I32, true),
             });
@@ -261,7 +261,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn reference(&mut self, request: &mut Request, id: Id) -> Done {
+    fn reference(&mut self, request: &mut ImageRequestSlot, id: Id) -> ClifResult {
         let scalar = self.scalar_of(id)?;
         let value = self.value(id)?;
         let value = self.widen(scalar, value);
@@ -271,7 +271,12 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The image operands from word `first` on.
-    fn image_operands(&mut self, request: &mut Request, inst: InstRef, first: usize) -> Done {
+    fn image_operands(
+        &mut self,
+        request: &mut ImageRequestSlot,
+        inst: InstRef,
+        first: usize,
+    ) -> ClifResult {
         let Some(mask) = inst.operands().get(first).copied() else {
             return Ok(());
         };
@@ -316,7 +321,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A level of detail: a number where an image is sampled, else an integer.
-    fn level(&mut self, id: Id) -> Result<Value, Diagnostic> {
+    fn level(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         let scalar = self.scalar_of(id)?;
         let value = self.value(id)?;
         Ok(match scalar.is_float() {
@@ -328,16 +333,16 @@ impl Lower<'_, '_, '_> {
     /// Calls a function and takes the result out of the request.
     fn ask(
         &mut self,
-        request: &Request,
+        request: &ImageRequestSlot,
         inst: InstRef,
         callee: usize,
         image: Value,
         sampler: Option<Value>,
-    ) -> Done {
+    ) -> ClifResult {
         let ty = self.result_type(inst)?;
         let asks = request.asks | integers(self.component(ty)?);
         let asks = self.iconst(types::I64, asks as i64);
-        let args: Values = [Some(image), sampler, Some(request.address), Some(asks)]
+        let args: ClifScalars = [Some(image), sampler, Some(request.address), Some(asks)]
             .into_iter()
             .flatten()
             .collect();
@@ -348,14 +353,18 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The result in a request.
-    fn answer(&mut self, request: &Request, inst: InstRef) -> Result<Values, Diagnostic> {
+    fn answer(
+        &mut self,
+        request: &ImageRequestSlot,
+        inst: InstRef,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let ty = self.result_type(inst)?;
         let scalar = self.component(ty)?;
         let count = self.program.types.scalars(ty);
         if count > 4 {
             return self.unsupported("a result that tells of memory");
         }
-        let mut values = Values::new();
+        let mut values = ClifScalars::new();
         for n in 0..count as i32 {
             let (flags, address) = (plain(), request.address);
             let offset = at::TEXEL + 8 * n;
@@ -364,7 +373,7 @@ impl Lower<'_, '_, '_> {
                 let bits = self.builder.ins().ireduce(types::I32, bits);
                 let value = self.cast(types::F32, bits);
                 match scalar {
-                    Scalar::F64 => self.builder.ins().fpromote(types::F64, value),
+                    ScalarRepr::F64 => self.builder.ins().fpromote(types::F64, value),
                     _ => self.narrow(scalar, value),
                 }
             } else {

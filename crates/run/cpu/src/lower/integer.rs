@@ -1,62 +1,62 @@
 //! Arithmetic on integers. Nothing traps: a divisor that cannot be counts as 1, as in
 //! `spirula_scalar`.
 
-use super::lanes::Lane;
-use super::scope::{Lower, clif_type};
-use super::{Done, Values};
+use super::lanes::LaneTypes;
+use super::scope::{ClifLowering, clif_type};
+use super::{ClifResult, ClifScalars};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 /// `OpIAdd`.
-pub(crate) fn add(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn add(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().iadd(v[0], v[1])
 }
 
 /// `OpISub`.
-pub(crate) fn sub(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn sub(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().isub(v[0], v[1])
 }
 
 /// `OpIMul`.
-pub(crate) fn mul(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn mul(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().imul(v[0], v[1])
 }
 
 /// `OpSNegate`.
-pub(crate) fn negate(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn negate(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().ineg(v[0])
 }
 
 /// `OpUDiv`.
-pub(crate) fn udiv(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn udiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.unsigned_divisor(v[1]);
     lower.builder.ins().udiv(v[0], divisor)
 }
 
 /// `OpUMod`.
-pub(crate) fn urem(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn urem(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.unsigned_divisor(v[1]);
     lower.builder.ins().urem(v[0], divisor)
 }
 
 /// `OpSDiv`.
-pub(crate) fn sdiv(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn sdiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.signed_divisor(v[0], v[1]);
     lower.builder.ins().sdiv(v[0], divisor)
 }
 
 /// `OpSRem`: the sign of the dividend.
-pub(crate) fn srem(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn srem(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.signed_divisor(v[0], v[1]);
     lower.builder.ins().srem(v[0], divisor)
 }
 
 /// `OpSMod`: the sign of the divisor.
-pub(crate) fn smod(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+pub(crate) fn smod(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.signed_divisor(v[0], v[1]);
     let rest = lower.builder.ins().srem(v[0], divisor);
     let nonzero = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
@@ -68,7 +68,7 @@ pub(crate) fn smod(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
     lower.builder.ins().select(turn, sum, rest)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     fn unsigned_divisor(&mut self, divisor: Value) -> Value {
         if self.known(divisor).is_some_and(|d| d != 0) {
             return divisor;
@@ -124,10 +124,10 @@ impl Lower<'_, '_, '_> {
 }
 
 /// `OpUMulExtended`, `OpSMulExtended`, `OpIAddCarry`, `OpISubBorrow`: a structure of two.
-pub(crate) fn extended(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn extended(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (a, b) = (lower.values(inst.id(0))?, lower.values(inst.id(1))?);
     let ty = clif_type(lower.scalar_of(inst.id(0))?);
-    let (mut low, mut high) = (Values::new(), Values::new());
+    let (mut low, mut high) = (ClifScalars::new(), ClifScalars::new());
     for (a, b) in a.iter().zip(&b) {
         let (l, h) = match inst.op() {
             Op::UMulExtended => lower.wide_product(*a, *b, false),
@@ -153,7 +153,7 @@ pub(crate) fn extended(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// The six dot products of integers. Vectors of bytes may come packed in 32-bit words.
-pub(crate) fn integer_dot(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn integer_dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (signed_a, signed_b, accumulate) = match inst.op() {
         Op::SDot => (true, true, false),
         Op::UDot => (false, false, false),
@@ -182,9 +182,9 @@ pub(crate) fn integer_dot(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &[result])
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// The components of a vector, or the four bytes of a packed one.
-    fn packed(&mut self, id: Id) -> Result<Values, Diagnostic> {
+    fn packed(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         let values = self.values(id)?;
         if let [word] = values[..] {
             return Ok((0..4)

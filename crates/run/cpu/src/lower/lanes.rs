@@ -1,31 +1,31 @@
 //! Instructions that work on each component by itself, and conversions of Cranelift values.
 
-use super::scope::Lower;
-use super::{Done, Values};
-use crate::types::Scalar;
+use super::scope::ClifLowering;
+use super::{ClifResult, ClifScalars};
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, ValueDef, types,
 };
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::Rounding;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
 /// What a lane function is told about its operands and result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct LaneTypes {
     /// Type of the first operand's components.
-    pub from: Scalar,
+    pub from: ScalarRepr,
     /// Type of the result's components.
-    pub to: Scalar,
+    pub to: ScalarRepr,
 }
 
 /// Computes one component of a result.
-pub(crate) type LaneFn = fn(&mut Lower, Lane, &[Value]) -> Value;
+pub(crate) type LaneFn = fn(&mut ClifLowering, LaneTypes, &[Value]) -> Value;
 
 /// How components of narrow floating-point types are given to a lane function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Domain {
+pub(crate) enum LaneDomain {
     /// As they are.
     Bits,
     /// Halves as `f32`; the result is rounded back.
@@ -33,22 +33,27 @@ pub(crate) enum Domain {
 }
 
 /// Lowers an instruction whose operands are all values.
-pub(crate) fn lower(lower: &mut Lower, inst: InstRef, domain: Domain, f: LaneFn) -> Done {
+pub(crate) fn lower(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+    domain: LaneDomain,
+    f: LaneFn,
+) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let operands: Vec<Id> = inst.ids(0).collect();
     let values = lower.map_lanes(ty, &operands, domain, f)?;
     lower.set_result(inst.result(), &values)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Applies a lane function to each component.
     pub fn map_lanes(
         &mut self,
         ty: Id,
         operands: &[Id],
-        domain: Domain,
+        domain: LaneDomain,
         f: LaneFn,
-    ) -> Result<Values, Diagnostic> {
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let to = self.component(ty)?;
         let Some(first) = operands.first() else {
             return Err(self.fault("it has no operands"));
@@ -64,26 +69,26 @@ impl Lower<'_, '_, '_> {
             }
             columns.push((scalar, values));
         }
-        let mut out = Values::new();
+        let mut out = ClifScalars::new();
         for n in 0..count {
-            let mut args = Values::new();
+            let mut args = ClifScalars::new();
             for (scalar, values) in &columns {
                 let value = values[if values.len() == 1 { 0 } else { n }];
                 args.push(match domain {
-                    Domain::Real => self.widen(*scalar, value),
-                    Domain::Bits => value,
+                    LaneDomain::Real => self.widen(*scalar, value),
+                    LaneDomain::Bits => value,
                 });
             }
-            out.push(self.apply(domain, Lane { from, to }, &args, f));
+            out.push(self.apply(domain, LaneTypes { from, to }, &args, f));
         }
         Ok(out)
     }
 
-    fn apply(&mut self, domain: Domain, lane: Lane, args: &[Value], f: LaneFn) -> Value {
-        if domain == Domain::Bits {
+    fn apply(&mut self, domain: LaneDomain, lane: LaneTypes, args: &[Value], f: LaneFn) -> Value {
+        if domain == LaneDomain::Bits {
             return f(self, lane, args);
         }
-        let wide = Lane {
+        let wide = LaneTypes {
             from: widened(lane.from),
             to: widened(lane.to),
         };
@@ -92,22 +97,22 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A half as `f32`; other scalars as they are.
-    pub fn widen(&mut self, scalar: Scalar, value: Value) -> Value {
+    pub fn widen(&mut self, scalar: ScalarRepr, value: Value) -> Value {
         match scalar {
-            Scalar::F16 => self.f32_of_f16(value),
-            Scalar::BF16 => self.f32_of_bf16(value),
-            Scalar::E4M3 | Scalar::E5M2 => self.f32_of_byte(scalar, value),
+            ScalarRepr::F16 => self.f32_of_f16(value),
+            ScalarRepr::BF16 => self.f32_of_bf16(value),
+            ScalarRepr::E4M3 | ScalarRepr::E5M2 => self.f32_of_byte(scalar, value),
             _ => value,
         }
     }
 
     /// The reverse, rounded to nearest even.
-    pub fn narrow(&mut self, scalar: Scalar, value: Value) -> Value {
+    pub fn narrow(&mut self, scalar: ScalarRepr, value: Value) -> Value {
         match scalar {
-            Scalar::F16 => self.f16_of_f32(value),
-            Scalar::BF16 => self.bf16_of_f32(value),
-            Scalar::E4M3 | Scalar::E5M2 => {
-                self.float_by_host(value, Scalar::F32, scalar, Rounding::NearestEven)
+            ScalarRepr::F16 => self.f16_of_f32(value),
+            ScalarRepr::BF16 => self.bf16_of_f32(value),
+            ScalarRepr::E4M3 | ScalarRepr::E5M2 => {
+                self.float_by_host(value, ScalarRepr::F32, scalar, Rounding::NearestEven)
             }
             _ => value,
         }
@@ -172,9 +177,9 @@ impl Lower<'_, '_, '_> {
 }
 
 /// The type in which a scalar is computed.
-pub(crate) fn widened(scalar: Scalar) -> Scalar {
+pub(crate) fn widened(scalar: ScalarRepr) -> ScalarRepr {
     match scalar {
-        Scalar::F16 | Scalar::BF16 | Scalar::E4M3 | Scalar::E5M2 => Scalar::F32,
+        ScalarRepr::F16 | ScalarRepr::BF16 | ScalarRepr::E4M3 | ScalarRepr::E5M2 => ScalarRepr::F32,
         other => other,
     }
 }

@@ -1,27 +1,27 @@
 //! Products and transposes of matrices. Scalars of a matrix stand column by column.
 
-use super::scope::Lower;
-use super::{Done, Values};
-use crate::types::{Kind, Scalar};
+use super::scope::ClifLowering;
+use super::{ClifResult, ClifScalars};
+use crate::types::{LoweredTypeKind, ScalarRepr};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 /// A matrix with widened scalars; a vector is a matrix of one column.
-struct Matrix {
+struct MatrixValue {
     rows: usize,
     columns: usize,
-    scalars: Values,
+    scalars: ClifScalars,
 }
 
-impl Matrix {
+impl MatrixValue {
     fn column(&self, n: usize) -> &[Value] {
         &self.scalars[n * self.rows..(n + 1) * self.rows]
     }
 
-    fn row(&self, n: usize) -> Values {
+    fn row(&self, n: usize) -> ClifScalars {
         (0..self.columns)
             .map(|c| self.scalars[c * self.rows + n])
             .collect()
@@ -29,7 +29,7 @@ impl Matrix {
 }
 
 /// The products of matrices and vectors, and `OpOuterProduct`.
-pub(crate) fn product(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn product(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
     let mut a = lower.matrix(inst.id(0))?;
@@ -48,10 +48,10 @@ pub(crate) fn product(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpTranspose`.
-pub(crate) fn transpose(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn transpose(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (rows, columns) = lower.shape(inst.id(0))?;
     let values = lower.values(inst.id(0))?;
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for row in 0..rows {
         out.extend((0..columns).map(|column| values[column * rows + row]));
     }
@@ -59,16 +59,21 @@ pub(crate) fn transpose(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// A vector as one row.
-fn turned(vector: Matrix) -> Matrix {
-    Matrix {
+fn turned(vector: MatrixValue) -> MatrixValue {
+    MatrixValue {
         rows: vector.columns,
         columns: vector.rows,
         scalars: vector.scalars,
     }
 }
 
-fn multiply(lower: &mut Lower, scalar: Scalar, a: &Matrix, b: &Matrix) -> Values {
-    let mut out = Values::new();
+fn multiply(
+    lower: &mut ClifLowering,
+    scalar: ScalarRepr,
+    a: &MatrixValue,
+    b: &MatrixValue,
+) -> ClifScalars {
+    let mut out = ClifScalars::new();
     for column in 0..b.columns {
         for row in 0..a.rows {
             let line = a.row(row);
@@ -83,23 +88,23 @@ fn multiply(lower: &mut Lower, scalar: Scalar, a: &Matrix, b: &Matrix) -> Values
     out
 }
 
-impl Lower<'_, '_, '_> {
-    fn matrix(&mut self, id: Id) -> Result<Matrix, Diagnostic> {
+impl ClifLowering<'_, '_, '_> {
+    fn matrix(&mut self, id: Id) -> Result<MatrixValue, SourceDiagnostic> {
         let (rows, columns) = self.shape(id)?;
-        Ok(Matrix {
+        Ok(MatrixValue {
             rows,
             columns,
             scalars: self.reals(id)?,
         })
     }
 
-    fn shape(&self, id: Id) -> Result<(usize, usize), Diagnostic> {
+    fn shape(&self, id: Id) -> Result<(usize, usize), SourceDiagnostic> {
         let ty = self.type_of(id)?;
         match self.program.types.kind(ty) {
-            Kind::Matrix { column, count } => {
+            LoweredTypeKind::Matrix { column, count } => {
                 Ok((self.program.types.scalars(column), count as usize))
             }
-            Kind::Vector { count, .. } => Ok((count as usize, 1)),
+            LoweredTypeKind::Vector { count, .. } => Ok((count as usize, 1)),
             _ => Err(self.fault(format!("{id} is no matrix"))),
         }
     }

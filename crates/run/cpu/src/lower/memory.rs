@@ -1,13 +1,13 @@
 //! Loads, stores and copies.
 
-use super::checked::{Guarded, Use};
+use super::checked::{GuardedAccess, MemoryAccessKind};
 use super::globals::initialiser;
-use super::scope::{Held, Lower, Symbol, clif_type, plain};
-use super::values::Pointer;
-use super::{Done, Values};
-use crate::types::{Kind, Leaf, Strides};
+use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain};
+use super::values::PointerOperand;
+use super::{ClifResult, ClifScalars};
+use crate::types::{LoweredTypeKind, MatrixStrides, ScalarLeaf};
 use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
@@ -16,7 +16,7 @@ use spirula_spirv::ir::InstRef;
 const MAX_MADE_TWICE: usize = 4;
 
 /// `OpVariable` of a function.
-pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn variable(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let Some(id) = inst.result() else {
         return Ok(());
     };
@@ -29,7 +29,7 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
     }
     if lower.program.functions.is_promoted(id) {
         let first = match lower.held(id) {
-            Held::Symbol(Symbol::Promoted { first }) => first,
+            IdLocation::Symbol(SymbolicPointer::Promoted { first }) => first,
             _ => {
                 let first = lower.declare_variables(ty).0;
                 let func = lower.scope().func;
@@ -41,7 +41,7 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
                 first
             }
         };
-        lower.hold(id, Held::Symbol(Symbol::Promoted { first }));
+        lower.hold(id, IdLocation::Symbol(SymbolicPointer::Promoted { first }));
         let values = match initialiser {
             Some(init) => lower.values(init)?,
             None => lower.zeros(ty),
@@ -55,14 +55,14 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
     let bytes = lower.program.types.layouts.get(ty).size;
     let address = lower.open_room(id, bytes)?;
     if let Some(init) = initialiser {
-        lower.store_to(Pointer::Address(address, None), ty, init)?;
+        lower.store_to(PointerOperand::Address(address, None), ty, init)?;
         lower.define_room(id);
     }
     Ok(())
 }
 
 /// `OpLoad`.
-pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if lower.program.is_dense(ty) {
         return super::dense::read(lower, inst, ty);
@@ -71,7 +71,7 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let pointer = lower.pointer(inst.id(0))?;
     // A variable of a kernel's own has what was stored, whatever that is.
     let is_own = is_function_variable(lower, inst.id(0))?;
-    if let Kind::Handle { count } = lower.program.types.kind(ty)
+    if let LoweredTypeKind::Handle { count } = lower.program.types.kind(ty)
         && !is_own
     {
         let address = lower.address_of(pointer)?;
@@ -82,22 +82,22 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
-        let address = lower.guard_range(inst.id(0), address, extent, Use::Read)?;
+        let address = lower.guard_range(inst.id(0), address, extent, MemoryAccessKind::Read)?;
         return lower.set_large(inst, ty, address);
     }
     lower.begin_flags(inst.result());
-    if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
+    if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
         lower.check_assigned(inst.id(0), first, lower.program.types.scalars(ty) as u32);
     }
     let how = match volatile {
-        true => Use::Volatile { writes: false },
-        false => Use::Read,
+        true => MemoryAccessKind::Volatile { writes: false },
+        false => MemoryAccessKind::Read,
     };
     let values = match pointer {
-        Pointer::Symbol(_) => lower.load_from(pointer, ty, volatile)?,
+        PointerOperand::Symbol(_) => lower.load_from(pointer, ty, volatile)?,
         _ => {
             let strides = strides_of(pointer);
-            let load = |lower: &mut Lower, at| lower.load_at(at, ty, strides, volatile);
+            let load = |lower: &mut ClifLowering, at| lower.load_at(at, ty, strides, volatile);
             lower.guard_access(inst.id(0), pointer, ty, how, &[], load)?
         }
     };
@@ -105,11 +105,11 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// Whether a pointer is to memory of the invocation.
-fn is_function_variable(lower: &Lower, pointer: Id) -> Result<bool, Diagnostic> {
+fn is_function_variable(lower: &ClifLowering, pointer: Id) -> Result<bool, SourceDiagnostic> {
     let ty = lower.type_of(pointer)?;
     Ok(matches!(
         lower.program.types.kind(ty),
-        Kind::Pointer {
+        LoweredTypeKind::Pointer {
             class: StorageClass::Function,
             ..
         }
@@ -117,17 +117,17 @@ fn is_function_variable(lower: &Lower, pointer: Id) -> Result<bool, Diagnostic> 
 }
 
 /// `OpStore`.
-pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.type_of(inst.id(1))?;
     if lower.program.is_dense(ty) {
         return super::dense::write(lower, inst, ty);
     }
     let pointer = lower.pointer(inst.id(0))?;
-    if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
+    if !lower.is_checking() || matches!(pointer, PointerOperand::Symbol(_)) {
         let before = lower.builder.func.dfg.num_insts();
         lower.store_to(pointer, ty, inst.id(1))?;
         lower.note_streamed(inst.id(0), before);
-        if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
+        if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
             lower.assign_flags(first);
         }
         return Ok(());
@@ -136,27 +136,27 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     lower.check_shared(inst.id(0), inst.id(1));
     let volatile = is_volatile(inst.operands().get(2));
     let how = match volatile && !lower.is_plain_update(inst) {
-        true => Use::Volatile { writes: true },
-        false => Use::Write,
+        true => MemoryAccessKind::Volatile { writes: true },
+        false => MemoryAccessKind::Write,
     };
     if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
         let address = lower.guard_range(inst.id(0), address, extent, how)?;
-        return lower.store_to(Pointer::Address(address, None), ty, inst.id(1));
+        return lower.store_to(PointerOperand::Address(address, None), ty, inst.id(1));
     }
     let values = lower.values(inst.id(1))?;
     let strides = strides_of(pointer);
-    let store = |lower: &mut Lower, at| {
+    let store = |lower: &mut ClifLowering, at| {
         lower.store_at(at, ty, strides, &values);
-        Values::new()
+        ClifScalars::new()
     };
     lower.guard_access(inst.id(0), pointer, ty, how, &values, store)?;
     Ok(())
 }
 
 /// `OpCopyMemory`.
-pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn copy_memory(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let known = |id| lower.program.pointee_of(id);
     let Some(ty) = known(inst.id(0)).or_else(|| known(inst.id(1))) else {
         return lower.unsupported("a copy through untyped pointers");
@@ -173,14 +173,14 @@ pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
         }
         return Ok(());
     }
-    let from = lower.guard_value(inst.id(1), from, ty, Use::Read, &[])?;
+    let from = lower.guard_value(inst.id(1), from, ty, MemoryAccessKind::Read, &[])?;
     let values = lower.load_from(from, ty, false)?;
-    let to = lower.guard_value(inst.id(0), to, ty, Use::Write, &values)?;
+    let to = lower.guard_value(inst.id(0), to, ty, MemoryAccessKind::Write, &values)?;
     lower.store_values(to, ty, &values)
 }
 
 /// `OpCopyMemorySized`.
-pub(crate) fn copy_memory_sized(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn copy_memory_sized(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
     let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
     if lower.is_checking() {
@@ -211,9 +211,9 @@ fn is_volatile(access: Option<&u32>) -> bool {
     access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Gives a variable, or a parameter with a copy of its own, room of so many bytes; its address.
-    pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, Diagnostic> {
+    pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, SourceDiagnostic> {
         let room = if self.is_checking() {
             // The flags of defined bytes stand behind them.
             let padded = bytes.next_multiple_of(16);
@@ -228,16 +228,16 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address that a pointer has.
-    pub fn address_of(&mut self, pointer: Pointer) -> Result<Value, Diagnostic> {
+    pub fn address_of(&mut self, pointer: PointerOperand) -> Result<Value, SourceDiagnostic> {
         match pointer {
-            Pointer::Address(address, _) => Ok(address),
-            Pointer::Entry(entry) => Ok(self.entry_address(entry)),
-            Pointer::Symbol(symbol) => self.materialise(symbol),
+            PointerOperand::Address(address, _) => Ok(address),
+            PointerOperand::Entry(entry) => Ok(self.entry_address(entry)),
+            PointerOperand::Symbol(symbol) => self.materialise(symbol),
         }
     }
 
     /// The scalars of a value of a type behind a pointer.
-    fn leaves_behind(&self, pointer: Pointer, ty: Id) -> Vec<Leaf> {
+    fn leaves_behind(&self, pointer: PointerOperand, ty: Id) -> Vec<ScalarLeaf> {
         let mut leaves = Vec::new();
         let strides = strides_of(pointer);
         self.program.types.leaves(ty, 0, strides, &mut leaves);
@@ -248,11 +248,11 @@ impl Lower<'_, '_, '_> {
     pub fn guard_value(
         &mut self,
         id: Id,
-        pointer: Pointer,
+        pointer: PointerOperand,
         ty: Id,
-        how: Use,
+        how: MemoryAccessKind,
         values: &[Value],
-    ) -> Result<Pointer, Diagnostic> {
+    ) -> Result<PointerOperand, SourceDiagnostic> {
         if !self.is_checking() {
             return Ok(pointer);
         }
@@ -264,12 +264,12 @@ impl Lower<'_, '_, '_> {
     pub fn guard_access(
         &mut self,
         id: Id,
-        pointer: Pointer,
+        pointer: PointerOperand,
         ty: Id,
-        how: Use,
+        how: MemoryAccessKind,
         values: &[Value],
-        make: impl Fn(&mut Self, Value) -> Values,
-    ) -> Result<Values, Diagnostic> {
+        make: impl Fn(&mut Self, Value) -> ClifScalars,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let address = self.address_of(pointer)?;
         if !self.is_checking() {
             return Ok(make(self, address));
@@ -282,22 +282,22 @@ impl Lower<'_, '_, '_> {
             let address = self.guard_address(id, address, &leaves, how, values)?;
             return Ok(make(self, address));
         }
-        let access = Guarded { id, address, how };
+        let access = GuardedAccess { id, address, how };
         self.guard_leaves(access, &leaves, values, make)
     }
 
     /// Loads a value of at most 64 scalars.
     pub fn load_from(
         &mut self,
-        pointer: Pointer,
+        pointer: PointerOperand,
         ty: Id,
         volatile: bool,
-    ) -> Result<Values, Diagnostic> {
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         match pointer {
-            Pointer::Symbol(Symbol::Promoted { first }) => {
+            PointerOperand::Symbol(SymbolicPointer::Promoted { first }) => {
                 Ok(self.read(first, self.program.types.scalars(ty)))
             }
-            Pointer::Symbol(Symbol::BuiltIn {
+            PointerOperand::Symbol(SymbolicPointer::BuiltIn {
                 variable,
                 component,
             }) => self.builtin(variable, component),
@@ -314,9 +314,9 @@ impl Lower<'_, '_, '_> {
         &mut self,
         address: Value,
         ty: Id,
-        strides: Option<Strides>,
+        strides: Option<MatrixStrides>,
         volatile: bool,
-    ) -> Values {
+    ) -> ClifScalars {
         let mut leaves = Vec::new();
         self.program.types.leaves(ty, 0, strides, &mut leaves);
         leaves
@@ -325,7 +325,7 @@ impl Lower<'_, '_, '_> {
             .collect()
     }
 
-    fn load_leaf(&mut self, address: Value, leaf: Leaf, volatile: bool) -> Value {
+    fn load_leaf(&mut self, address: Value, leaf: ScalarLeaf, volatile: bool) -> Value {
         let ty = clif_type(leaf.scalar);
         if volatile {
             // An atomic load of the same width is what no optimisation merges with another.
@@ -339,7 +339,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Stores a value.
-    pub fn store_to(&mut self, pointer: Pointer, ty: Id, value: Id) -> Done {
+    pub fn store_to(&mut self, pointer: PointerOperand, ty: Id, value: Id) -> ClifResult {
         if self.is_large(ty) {
             let to = self.address_of(pointer)?;
             let extent = self.program.types.get(ty).extent;
@@ -368,10 +368,17 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Stores scalars.
-    pub fn store_values(&mut self, pointer: Pointer, ty: Id, values: &[Value]) -> Done {
+    pub fn store_values(
+        &mut self,
+        pointer: PointerOperand,
+        ty: Id,
+        values: &[Value],
+    ) -> ClifResult {
         match pointer {
-            Pointer::Symbol(Symbol::Promoted { first }) => self.assign(first, values),
-            Pointer::Symbol(_) => return self.unsupported("a store to an input"),
+            PointerOperand::Symbol(SymbolicPointer::Promoted { first }) => {
+                self.assign(first, values)
+            }
+            PointerOperand::Symbol(_) => return self.unsupported("a store to an input"),
             _ => {
                 let strides = strides_of(pointer);
                 let address = self.address_of(pointer)?;
@@ -382,7 +389,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Stores the scalars of a type to an address.
-    pub fn store_at(&mut self, address: Value, ty: Id, strides: Option<Strides>, values: &[Value]) {
+    pub fn store_at(
+        &mut self,
+        address: Value,
+        ty: Id,
+        strides: Option<MatrixStrides>,
+        values: &[Value],
+    ) {
         let mut leaves = Vec::new();
         self.program.types.leaves(ty, 0, strides, &mut leaves);
         for (leaf, value) in leaves.iter().zip(values) {
@@ -414,20 +427,20 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Makes a copy of a value in memory the result.
-    pub fn set_large(&mut self, inst: InstRef<'_>, ty: Id, from: Value) -> Done {
+    pub fn set_large(&mut self, inst: InstRef<'_>, ty: Id, from: Value) -> ClifResult {
         let address = self.large_result(inst, ty)?;
         self.copy_bytes(address, from, self.program.types.get(ty).extent);
         Ok(())
     }
 
     /// Room for a result that is kept in memory, and its address.
-    pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, Diagnostic> {
+    pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
         let room = self.room(self.program.types.layouts.get(ty).size)?;
         let address = self.room_address(room);
         if let Some(id) = inst.result() {
             let held = match room {
-                Held::RoomAddress(offset) => Held::RoomMemory(offset),
-                _ => Held::Memory(address),
+                IdLocation::RoomAddress(offset) => IdLocation::RoomMemory(offset),
+                _ => IdLocation::Memory(address),
             };
             self.hold(id, held);
         }
@@ -435,7 +448,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The number with the given bits.
-    pub fn bits_to(&mut self, scalar: crate::types::Scalar, bits: Value) -> Value {
+    pub fn bits_to(&mut self, scalar: crate::types::ScalarRepr, bits: Value) -> Value {
         let ty = clif_type(scalar);
         if ty.is_float() {
             self.builder.ins().bitcast(ty, MemFlagsData::new(), bits)
@@ -445,9 +458,9 @@ impl Lower<'_, '_, '_> {
     }
 }
 
-fn strides_of(pointer: Pointer) -> Option<Strides> {
+fn strides_of(pointer: PointerOperand) -> Option<MatrixStrides> {
     match pointer {
-        Pointer::Address(_, strides) => strides,
+        PointerOperand::Address(_, strides) => strides,
         _ => None,
     }
 }

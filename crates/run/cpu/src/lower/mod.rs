@@ -34,21 +34,24 @@ mod table;
 mod values;
 
 pub(crate) use call::signature;
-pub(crate) use checked::{Checking, RowKind};
+pub(crate) use checked::{RowKind, SanitizerAnalysis};
 pub(crate) use dense::{dense_base, workgroup_align};
 pub(crate) use entry::{
-    Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots, private_room,
+    FrameExtent, ParameterSlot, SlotKind, entry_signature, lower_entry, parameter_slots,
+    private_room,
 };
 pub(crate) use ext::check as check_extended;
-pub(crate) use globals::{BindingSlot, Global, Globals, PlacedVariables, What};
-pub(crate) use scope::{Entered, Shared};
+pub(crate) use globals::{
+    BindingSlot, GlobalLocation, ParameterResource, PlacedVariables, ReachedGlobals,
+};
+pub(crate) use scope::{ClifKernelContext, GangLoop};
 pub(crate) use table::is_supported;
 
 use cranelift_codegen::ir::Value;
 use smallvec::SmallVec;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 
 /// The scalars of a value.
-pub(crate) type Values = SmallVec<[Value; 4]>;
+pub(crate) type ClifScalars = SmallVec<[Value; 4]>;
 /// What lowering an instruction gives.
-pub(crate) type Done = Result<(), Diagnostic>;
+pub(crate) type ClifResult = Result<(), SourceDiagnostic>;

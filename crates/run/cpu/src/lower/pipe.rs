@@ -1,12 +1,12 @@
 //! Pipes: calls of [`crate::pipe`].
 
-use super::Done;
-use super::checked::Use;
-use super::scope::{Lower, plain};
-use crate::pipe::{self, Operands, PipeUse};
+use super::ClifResult;
+use super::checked::MemoryAccessKind;
+use super::scope::{ClifLowering, plain};
+use crate::pipe::{self, PipeOperands, PipeUse};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -14,7 +14,7 @@ use std::mem::offset_of;
 
 /// What stands behind the pipe among the operands of an instruction; size and alignment of packets come last.
 #[derive(Clone, Copy)]
-enum Rest {
+enum PipeOperandForm {
     Nothing,
     Packet,
     /// A reservation, or a number of packets.
@@ -23,23 +23,47 @@ enum Rest {
     Reserved,
 }
 
-struct Row(Op, PipeUse, Rest);
+struct PipeInstruction(Op, PipeUse, PipeOperandForm);
 
-const ROWS: &[Row] = &[
-    Row(Op::ReadPipe, PipeUse::Read, Rest::Packet),
-    Row(Op::WritePipe, PipeUse::Write, Rest::Packet),
-    Row(Op::ReservedReadPipe, PipeUse::ReadReserved, Rest::Reserved),
-    Row(
+const ROWS: &[PipeInstruction] = &[
+    PipeInstruction(Op::ReadPipe, PipeUse::Read, PipeOperandForm::Packet),
+    PipeInstruction(Op::WritePipe, PipeUse::Write, PipeOperandForm::Packet),
+    PipeInstruction(
+        Op::ReservedReadPipe,
+        PipeUse::ReadReserved,
+        PipeOperandForm::Reserved,
+    ),
+    PipeInstruction(
         Op::ReservedWritePipe,
         PipeUse::WriteReserved,
-        Rest::Reserved,
+        PipeOperandForm::Reserved,
     ),
-    Row(Op::ReserveReadPipePackets, PipeUse::ReserveRead, Rest::Id),
-    Row(Op::ReserveWritePipePackets, PipeUse::ReserveWrite, Rest::Id),
-    Row(Op::CommitReadPipe, PipeUse::CommitRead, Rest::Id),
-    Row(Op::CommitWritePipe, PipeUse::CommitWrite, Rest::Id),
-    Row(Op::GetNumPipePackets, PipeUse::Packets, Rest::Nothing),
-    Row(Op::GetMaxPipePackets, PipeUse::Capacity, Rest::Nothing),
+    PipeInstruction(
+        Op::ReserveReadPipePackets,
+        PipeUse::ReserveRead,
+        PipeOperandForm::Id,
+    ),
+    PipeInstruction(
+        Op::ReserveWritePipePackets,
+        PipeUse::ReserveWrite,
+        PipeOperandForm::Id,
+    ),
+    PipeInstruction(Op::CommitReadPipe, PipeUse::CommitRead, PipeOperandForm::Id),
+    PipeInstruction(
+        Op::CommitWritePipe,
+        PipeUse::CommitWrite,
+        PipeOperandForm::Id,
+    ),
+    PipeInstruction(
+        Op::GetNumPipePackets,
+        PipeUse::Packets,
+        PipeOperandForm::Nothing,
+    ),
+    PipeInstruction(
+        Op::GetMaxPipePackets,
+        PipeUse::Capacity,
+        PipeOperandForm::Nothing,
+    ),
 ];
 
 /// The instructions in the table.
@@ -48,28 +72,28 @@ pub(super) fn ops() -> impl Iterator<Item = Op> {
 }
 
 /// An instruction that one invocation does by itself.
-pub(crate) fn operate(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn operate(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let row = ROWS.iter().find(|row| row.0 == inst.op());
-    let Some(Row(_, what, rest)) = row else {
+    let Some(PipeInstruction(_, what, rest)) = row else {
         return lower.unsupported("this use of a pipe");
     };
     let nothing = lower.iconst(types::I64, 0);
     let [mut id, mut index, mut packet] = [nothing; 3];
     let behind = match rest {
-        Rest::Nothing => 1,
-        Rest::Packet => 2,
-        Rest::Id => {
+        PipeOperandForm::Nothing => 1,
+        PipeOperandForm::Packet => 2,
+        PipeOperandForm::Id => {
             id = lower.wide(inst.id(1))?;
             2
         }
-        Rest::Reserved => {
+        PipeOperandForm::Reserved => {
             id = lower.wide(inst.id(1))?;
             index = lower.wide(inst.id(2))?;
             4
         }
     };
     let size = lower.wide(inst.id(behind))?;
-    if matches!(rest, Rest::Packet | Rest::Reserved) {
+    if matches!(rest, PipeOperandForm::Packet | PipeOperandForm::Reserved) {
         packet = lower.packet(inst.id(behind - 1), inst.id(behind), what.reads())?;
     }
     let pipe = lower.value(inst.id(0))?;
@@ -83,37 +107,45 @@ pub(crate) fn operate(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpIsValidReserveId`.
-pub(crate) fn is_valid(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn is_valid(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let id = lower.value(inst.id(0))?;
     let valid = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, id, 0);
     lower.set_result(inst.result(), &[valid])
 }
 
-impl Lower<'_, '_, '_> {
-    fn wide(&mut self, id: Id) -> Result<Value, Diagnostic> {
+impl ClifLowering<'_, '_, '_> {
+    fn wide(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         let value = self.value(id)?;
         Ok(self.extend_to(value, types::I64, false))
     }
 
     /// The address of a packet outside of the pipe.
-    fn packet(&mut self, pointer: Id, size: Id, is_read: bool) -> Result<Value, Diagnostic> {
+    fn packet(&mut self, pointer: Id, size: Id, is_read: bool) -> Result<Value, SourceDiagnostic> {
         let held = self.pointer(pointer)?;
         let address = self.address_of(held)?;
         let bytes = self.constant(size)?;
-        let how = if is_read { Use::Write } else { Use::Read };
+        let how = if is_read {
+            MemoryAccessKind::Write
+        } else {
+            MemoryAccessKind::Read
+        };
         self.guard_range(pointer, address, bytes, how)
     }
 
-    fn operate_pipe(&mut self, what: PipeUse, operands: [Value; 5]) -> Result<Value, Diagnostic> {
+    fn operate_pipe(
+        &mut self,
+        what: PipeUse,
+        operands: [Value; 5],
+    ) -> Result<Value, SourceDiagnostic> {
         self.shared.in_order = true;
-        let slot = self.stack_slot(size_of::<Operands>() as u64)?;
+        let slot = self.stack_slot(size_of::<PipeOperands>() as u64)?;
         let place = self.builder.ins().stack_addr(types::I64, slot, 0);
         let offsets = [
-            offset_of!(Operands, pipe),
-            offset_of!(Operands, id),
-            offset_of!(Operands, index),
-            offset_of!(Operands, packet),
-            offset_of!(Operands, size),
+            offset_of!(PipeOperands, pipe),
+            offset_of!(PipeOperands, id),
+            offset_of!(PipeOperands, index),
+            offset_of!(PipeOperands, packet),
+            offset_of!(PipeOperands, size),
         ];
         for (operand, offset) in operands.into_iter().zip(offsets) {
             self.builder

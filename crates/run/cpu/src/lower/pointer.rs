@@ -1,20 +1,20 @@
 //! Addresses: access chains, casts and comparisons of pointers.
 
-use super::Done;
-use super::scope::{Held, Lower, Pointed, Symbol, fixed};
-use super::values::Pointer;
-use crate::types::{Kind, Strides};
+use super::ClifResult;
+use super::scope::{ClifLowering, IdLocation, PointeeInfo, SymbolicPointer, fixed};
+use super::values::PointerOperand;
+use crate::types::{LoweredTypeKind, MatrixStrides};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Opcode, Value, types};
 use cranelift_frontend::Variable;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 
 /// `OpAccessChain` and its relatives.
-pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn access_chain(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let untyped = matches!(
         inst.op(),
         Op::UntypedAccessChainKHR
@@ -51,7 +51,7 @@ pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
         _ => (None, indexes),
     };
     let pointer = lower.pointer(base)?;
-    if let Pointer::Symbol(symbol) = pointer
+    if let PointerOperand::Symbol(symbol) = pointer
         && element.is_none()
         && lower.symbolic_chain(result, symbol, pointee, &indexes)?
     {
@@ -63,9 +63,9 @@ pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
         let stride = lower.program.element_stride(base, pointee);
         lower.step(&mut walk, (element, true), stride)?;
     }
-    if let (Pointer::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
+    if let (PointerOperand::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
         lower.set(result, &[entry]);
-        let pointed = Pointed {
+        let pointed = PointeeInfo {
             strides: None,
             is_entry: true,
         };
@@ -80,17 +80,17 @@ pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// A position within a value in memory.
-struct Walk {
+struct AccessChainWalk {
     address: Value,
     offset: i64,
     ty: Id,
-    strides: Option<Strides>,
-    reach: Reach,
+    strides: Option<MatrixStrides>,
+    reach: IndexReach,
 }
 
 /// How far indices may lead from an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum IndexReach {
     /// Anywhere.
     Any,
     /// Not across the guards of the memory: a first index has been cut to 32 bits where `begun`.
@@ -100,27 +100,31 @@ enum Reach {
 /// Widest elements to which an index of 32 bits stays within the guards of memory ([`crate::thread_memory`]).
 const MAX_GUARDED_STRIDE: u64 = 16;
 
-impl Lower<'_, '_, '_> {
-    fn begin_walk(&mut self, pointer: Pointer, ty: Id) -> Result<Walk, Diagnostic> {
+impl ClifLowering<'_, '_, '_> {
+    fn begin_walk(
+        &mut self,
+        pointer: PointerOperand,
+        ty: Id,
+    ) -> Result<AccessChainWalk, SourceDiagnostic> {
         let strides = match pointer {
-            Pointer::Address(_, strides) => strides,
+            PointerOperand::Address(_, strides) => strides,
             _ => None,
         };
-        Ok(Walk {
+        Ok(AccessChainWalk {
             address: self.address_of(pointer)?,
             offset: 0,
             ty,
             strides,
-            reach: Reach::Any,
+            reach: IndexReach::Any,
         })
     }
 
     /// How far indices may lead from a pointer: memory that the device itself provides lies between guards, and is of less
     /// than 2^31 bytes. Checks compare indices as they are.
-    fn reach_of(&self, pointer: Id) -> Reach {
+    fn reach_of(&self, pointer: Id) -> IndexReach {
         match self.is_in_guarded_memory(pointer) {
-            true => Reach::Guarded { begun: false },
-            false => Reach::Any,
+            true => IndexReach::Guarded { begun: false },
+            false => IndexReach::Any,
         }
     }
 
@@ -132,7 +136,7 @@ impl Lower<'_, '_, '_> {
             .map(|ty| self.program.types.kind(ty));
         let guarded = matches!(
             ty,
-            Some(Kind::Pointer {
+            Some(LoweredTypeKind::Pointer {
                 class: StorageClass::Workgroup | StorageClass::Function | StorageClass::Private,
                 ..
             })
@@ -152,27 +156,27 @@ impl Lower<'_, '_, '_> {
         self.builder.ins().sextend(types::I64, half)
     }
 
-    fn finish_walk(&mut self, result: Id, walk: Walk) {
+    fn finish_walk(&mut self, result: Id, walk: AccessChainWalk) {
         let offset = match walk.reach {
-            Reach::Any => walk.offset,
-            Reach::Guarded { .. } => i64::from(walk.offset as i32),
+            IndexReach::Any => walk.offset,
+            IndexReach::Guarded { .. } => i64::from(walk.offset as i32),
         };
         let address = match offset {
             0 => walk.address,
             _ => self.builder.ins().iadd_imm_s(walk.address, offset),
         };
         self.set(result, &[address]);
-        let pointed = Pointed {
+        let pointed = PointeeInfo {
             strides: walk.strides,
             is_entry: false,
         };
         self.point(result, pointed);
     }
 
-    fn walk(&mut self, walk: &mut Walk, index: Id) -> Done {
+    fn walk(&mut self, walk: &mut AccessChainWalk, index: Id) -> ClifResult {
         let types = &self.program.types;
         let next = match types.kind(walk.ty) {
-            Kind::Struct { count, .. } => {
+            LoweredTypeKind::Struct { count, .. } => {
                 let n = self.constant(index)?;
                 if n >= u64::from(count) {
                     return Err(self.fault(format!("there is no member {n}")));
@@ -182,16 +186,18 @@ impl Lower<'_, '_, '_> {
                 walk.strides = strides;
                 types.part(walk.ty, n as u32).map(|part| part.0)
             }
-            Kind::Array { element, .. } | Kind::RuntimeArray { element } => Some(element),
-            Kind::Vector { component, .. } => Some(component),
-            Kind::Matrix { column, .. } => Some(column),
+            LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element } => {
+                Some(element)
+            }
+            LoweredTypeKind::Vector { component, .. } => Some(component),
+            LoweredTypeKind::Matrix { column, .. } => Some(column),
             _ => None,
         };
-        if !matches!(types.kind(walk.ty), Kind::Struct { .. }) {
+        if !matches!(types.kind(walk.ty), LoweredTypeKind::Struct { .. }) {
             let stride = types.stride(walk.ty, walk.strides);
             let count = match types.kind(walk.ty) {
-                Kind::Array { count, .. } => Some(count),
-                Kind::Vector { count, .. } => Some(count.into()),
+                LoweredTypeKind::Array { count, .. } => Some(count),
+                LoweredTypeKind::Vector { count, .. } => Some(count.into()),
                 _ => None,
             };
             let signed = self.is_index_signed(index);
@@ -211,18 +217,23 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Goes on by so many strides as an index says, which may have a sign.
-    fn step(&mut self, walk: &mut Walk, (index, signed): (Id, bool), stride: u64) -> Done {
+    fn step(
+        &mut self,
+        walk: &mut AccessChainWalk,
+        (index, signed): (Id, bool),
+        stride: u64,
+    ) -> ClifResult {
         if let Some(n) = self.program.constant_index(index, signed) {
             walk.offset = walk.offset.wrapping_add(n.wrapping_mul(stride as i64));
             return Ok(());
         }
         let index = self.value(index)?;
         let mut index = self.extend_to(index, types::I64, signed);
-        let is_first = walk.reach == Reach::Guarded { begun: false };
+        let is_first = walk.reach == IndexReach::Guarded { begun: false };
         let cuts_index = is_first && stride <= MAX_GUARDED_STRIDE;
         if cuts_index {
             index = self.cut_to_half(index);
-            walk.reach = Reach::Guarded { begun: true };
+            walk.reach = IndexReach::Guarded { begun: true };
         }
         let mut bytes = if stride.is_power_of_two() {
             let shift = i64::from(stride.trailing_zeros());
@@ -230,7 +241,7 @@ impl Lower<'_, '_, '_> {
         } else {
             self.builder.ins().imul_imm_s(index, stride as i64)
         };
-        if walk.reach != Reach::Any && !cuts_index {
+        if walk.reach != IndexReach::Any && !cuts_index {
             bytes = self.cut_to_half(bytes);
         }
         walk.address = self.builder.ins().iadd(walk.address, bytes);
@@ -238,7 +249,12 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Checks an index into an array of known length.
-    fn check_step(&mut self, walk: &mut Walk, index: Id, count: Option<u64>) -> Done {
+    fn check_step(
+        &mut self,
+        walk: &mut AccessChainWalk,
+        index: Id,
+        count: Option<u64>,
+    ) -> ClifResult {
         let Some(count) = count.filter(|_| self.is_checking()) else {
             return Ok(());
         };
@@ -260,12 +276,12 @@ impl Lower<'_, '_, '_> {
     fn symbolic_chain(
         &mut self,
         result: Id,
-        symbol: Symbol,
+        symbol: SymbolicPointer,
         pointee: Id,
         indexes: &[Id],
-    ) -> Result<bool, Diagnostic> {
+    ) -> Result<bool, SourceDiagnostic> {
         match symbol {
-            Symbol::Promoted { first } => {
+            SymbolicPointer::Promoted { first } => {
                 let (mut ty, mut at) = (pointee, 0);
                 for index in indexes {
                     let n = self.constant(*index)?;
@@ -277,10 +293,13 @@ impl Lower<'_, '_, '_> {
                     (ty, at) = (part.0, at + part.1);
                 }
                 let first = Variable::from_u32(first.as_u32() + at as u32);
-                self.hold(result, Held::Symbol(Symbol::Promoted { first }));
+                self.hold(
+                    result,
+                    IdLocation::Symbol(SymbolicPointer::Promoted { first }),
+                );
                 Ok(true)
             }
-            Symbol::BuiltIn {
+            SymbolicPointer::BuiltIn {
                 variable,
                 component: None,
             } => {
@@ -291,15 +310,15 @@ impl Lower<'_, '_, '_> {
                 let component = Some(n as u32);
                 self.hold(
                     result,
-                    Held::Symbol(Symbol::BuiltIn {
+                    IdLocation::Symbol(SymbolicPointer::BuiltIn {
                         variable,
                         component,
                     }),
                 );
                 Ok(true)
             }
-            Symbol::BuiltIn { .. } => Ok(false),
-            Symbol::Bindings { binding } => {
+            SymbolicPointer::BuiltIn { .. } => Ok(false),
+            SymbolicPointer::Bindings { binding } => {
                 self.binding_chain(result, binding, pointee, indexes)?;
                 Ok(true)
             }
@@ -307,12 +326,21 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The first index chooses the binding of the array.
-    fn binding_chain(&mut self, result: Id, binding: u32, pointee: Id, indexes: &[Id]) -> Done {
+    fn binding_chain(
+        &mut self,
+        result: Id,
+        binding: u32,
+        pointee: Id,
+        indexes: &[Id],
+    ) -> ClifResult {
         let Some((first, rest)) = indexes.split_first() else {
-            self.hold(result, Held::Symbol(Symbol::Bindings { binding }));
+            self.hold(
+                result,
+                IdLocation::Symbol(SymbolicPointer::Bindings { binding }),
+            );
             return Ok(());
         };
-        let (Kind::Array { element, .. } | Kind::RuntimeArray { element }) =
+        let (LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element }) =
             self.program.types.kind(pointee)
         else {
             return self.unsupported("this array of bindings");
@@ -329,14 +357,14 @@ impl Lower<'_, '_, '_> {
         let entry = self.builder.ins().iadd(table, bytes);
         if rest.is_empty() {
             self.set(result, &[entry]);
-            let pointed = Pointed {
+            let pointed = PointeeInfo {
                 strides: None,
                 is_entry: true,
             };
             self.point(result, pointed);
             return Ok(());
         }
-        let mut walk = self.begin_walk(Pointer::Entry(entry), element)?;
+        let mut walk = self.begin_walk(PointerOperand::Entry(entry), element)?;
         for index in rest {
             self.walk(&mut walk, *index)?;
         }
@@ -346,7 +374,7 @@ impl Lower<'_, '_, '_> {
 }
 
 /// `OpArrayLength` and `OpUntypedArrayLengthKHR`.
-pub(crate) fn array_length(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn array_length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let untyped = inst.op() == Op::UntypedArrayLengthKHR;
     let (structure, pointer, member) = if untyped {
         (Some(inst.id(0)), inst.id(1), inst.word(2))
@@ -354,7 +382,7 @@ pub(crate) fn array_length(lower: &mut Lower, inst: InstRef) -> Done {
         let structure = lower.program.pointee_of(inst.id(0));
         (structure, inst.id(0), inst.word(1))
     };
-    let Pointer::Entry(entry) = lower.pointer(pointer)? else {
+    let PointerOperand::Entry(entry) = lower.pointer(pointer)? else {
         return lower.unsupported("the length of an array behind this pointer");
     };
     let types = &lower.program.types;
@@ -378,7 +406,7 @@ pub(crate) fn array_length(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// Casts between pointers, and copies of them.
-pub(crate) fn same(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn same(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (Some(result), operand) = (inst.result(), inst.id(0)) else {
         return Ok(());
     };
@@ -387,8 +415,8 @@ pub(crate) fn same(lower: &mut Lower, inst: InstRef) -> Done {
         let address = lower.large(operand)?;
         return lower.set_large(inst, ty, address);
     }
-    if let (Op::CopyObject, Held::Symbol(symbol)) = (inst.op(), lower.held(operand)) {
-        lower.hold(result, Held::Symbol(symbol));
+    if let (Op::CopyObject, IdLocation::Symbol(symbol)) = (inst.op(), lower.held(operand)) {
+        lower.hold(result, IdLocation::Symbol(symbol));
         return Ok(());
     }
     let values = lower.values(operand)?;
@@ -400,7 +428,7 @@ pub(crate) fn same(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpConvertPtrToU` and `OpConvertUToPtr`.
-pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn convert(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let to = super::scope::clif_type(lower.component(ty)?);
     let value = lower.value(inst.id(0))?;
@@ -409,7 +437,7 @@ pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpPtrEqual`, `OpPtrNotEqual`.
-pub(crate) fn compare(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn compare(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (a, b) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
     let condition = if inst.op() == Op::PtrEqual {
         IntCC::Equal
@@ -421,7 +449,7 @@ pub(crate) fn compare(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `OpPtrDiff`: in elements.
-pub(crate) fn difference(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn difference(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let Some(pointee) = lower.program.pointee_of(inst.id(0)) else {
         return lower.unsupported("a difference of untyped pointers");
     };

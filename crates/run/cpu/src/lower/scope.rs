@@ -1,22 +1,22 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
-use super::checked::{Asked, Checking, Room, RowKind};
-use super::{Done, Frame, Globals, Slot, Values};
-use crate::bundle::Roots;
-use crate::count::Counters;
-use crate::jit::Code;
-use crate::print::Printed;
-use crate::program::Program;
-use crate::stream::Streams;
-use crate::suspend::Point;
-use crate::tally::Tallies;
-use crate::types::{Scalar, Strides};
+use super::checked::{RowKind, SanitizerAnalysis, StridedCheckResults, VariableShadow};
+use super::{ClifResult, ClifScalars, FrameExtent, ParameterSlot, ReachedGlobals};
+use crate::bundle::GangEntry;
+use crate::count::BlockCounters;
+use crate::jit::JitCode;
+use crate::print::PrintfArgument;
+use crate::program::AnalysedModule;
+use crate::stream::NonTemporalStores;
+use crate::suspend::SuspensionPoint;
+use crate::tally::PrivatisedAtomics;
+use crate::types::{MatrixStrides, ScalarRepr};
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
     StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::wide::Wide;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, Inst, InstRef};
@@ -25,31 +25,31 @@ use spirula_spirv::ir::{Func, Inst, InstRef};
 const MAX_STACK_SLOT: u32 = 1 << 17;
 
 /// What the functions of a kernel have in common while they are lowered.
-pub(crate) struct Shared<'a, 'm> {
-    pub program: &'a Program<'m>,
-    pub globals: &'a Globals,
+pub(crate) struct ClifKernelContext<'a, 'm> {
+    pub program: &'a AnalysedModule<'m>,
+    pub globals: &'a ReachedGlobals,
     /// Lanes of a subgroup, a power of two.
     pub subgroup_size: u32,
     /// The code that is being made.
-    pub code: &'a mut Code,
+    pub code: &'a mut JitCode,
     /// Suspension points so far.
-    pub points: Vec<Point>,
+    pub points: Vec<SuspensionPoint>,
     /// Where the code for bundles is entered, where such code is made.
-    pub bundle: Option<Entered>,
+    pub bundle: Option<GangLoop>,
     /// Bytes of an invocation's private memory that private variables and the functions made so far take.
     pub room_bytes: u32,
     /// Addresses of constants that are kept in memory.
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
     /// Where blocks that run are counted, if they are.
-    pub counters: Option<Counters>,
+    pub counters: Option<BlockCounters>,
     /// What checks need to know, where accesses are checked.
-    pub checking: Option<Checking>,
+    pub checking: Option<SanitizerAnalysis>,
     /// Arguments and bindings, for checks.
     pub rows: Vec<RowKind>,
     /// How parameters are passed.
-    pub slots: &'a [Slot],
+    pub slots: &'a [ParameterSlot],
     /// The arguments of each instruction that prints.
-    pub prints: Vec<Vec<Printed>>,
+    pub prints: Vec<Vec<PrintfArgument>>,
     /// Functions of one number that there are of several, by their addresses.
     pub wide: rustc_hash::FxHashMap<usize, Wide>,
     /// Bytes of the workgroup's memory for large cooperative matrices.
@@ -57,9 +57,9 @@ pub(crate) struct Shared<'a, 'm> {
     /// Whether invocations have to come in their order.
     pub in_order: bool,
     /// Memory that is only written.
-    pub streams: Streams,
+    pub streams: NonTemporalStores,
     /// What is only counted in.
-    pub tallies: Tallies,
+    pub tallies: PrivatisedAtomics,
     /// The stores to it, of the code for bundles.
     pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
     /// Addresses and lengths of formats that are no constants.
@@ -68,23 +68,23 @@ pub(crate) struct Shared<'a, 'm> {
 
 /// Whether the loop over the invocations steps by bundles, and where those enter.
 #[derive(Clone, Copy)]
-pub(crate) struct Entered {
+pub(crate) struct GangLoop {
     /// Invocations of a bundle.
     pub width: usize,
     /// Filled in once the loop is made.
-    pub roots: Option<Roots>,
+    pub roots: Option<GangEntry>,
 }
 
-impl Entered {
+impl GangLoop {
     /// Bundles of so many invocations.
-    pub fn new(width: usize) -> Entered {
-        Entered { width, roots: None }
+    pub fn new(width: usize) -> GangLoop {
+        GangLoop { width, roots: None }
     }
 }
 
 /// What generated code knows about the invocation that it runs.
 #[derive(Clone, Copy)]
-pub(crate) struct Item {
+pub(crate) struct InvocationValues {
     /// The launch context.
     pub context: Value,
     /// Local id, 32 bits each.
@@ -99,7 +99,7 @@ pub(crate) struct Item {
 
 /// A pointer that is no address.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Symbol {
+pub(crate) enum SymbolicPointer {
     /// Into a promoted variable: its first scalar and its Cranelift variables.
     Promoted { first: Variable },
     /// An input variable that holds a built-in value, or a component of it.
@@ -113,7 +113,7 @@ pub(crate) enum Symbol {
 
 /// Where the scalars of an id are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Held {
+pub(crate) enum IdLocation {
     /// Nowhere yet.
     Unset,
     /// In the pool of values.
@@ -131,23 +131,23 @@ pub(crate) enum Held {
     /// An address within the invocation's private memory.
     RoomAddress(u32),
     /// A pointer that is no address.
-    Symbol(Symbol),
+    Symbol(SymbolicPointer),
 }
 
 /// What is known of a pointer besides its address.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pointed {
+pub(crate) struct PointeeInfo {
     /// Strides of the matrix or column that it points to, or of matrices in there.
-    pub strides: Option<Strides>,
+    pub strides: Option<MatrixStrides>,
     /// Whether the scalar is the address of a binding's entry, which holds the address meant.
     pub is_entry: bool,
 }
 
 /// A function whose body is being lowered into the current one.
-pub(crate) struct Scope {
+pub(crate) struct InlineScope {
     pub func: Func,
-    pub held: Vec<Held>,
-    pub pointed: Vec<Pointed>,
+    pub held: Vec<IdLocation>,
+    pub pointed: Vec<PointeeInfo>,
     /// First variable of each phi.
     pub phis: Vec<Option<Variable>>,
     /// Cranelift's block of each block.
@@ -169,14 +169,14 @@ pub(crate) struct Scope {
 }
 
 /// Lowering of one function of generated code.
-pub(crate) struct Lower<'a, 'b, 'm> {
-    pub shared: &'a mut Shared<'b, 'm>,
-    pub program: &'b Program<'m>,
+pub(crate) struct ClifLowering<'a, 'b, 'm> {
+    pub shared: &'a mut ClifKernelContext<'b, 'm>,
+    pub program: &'b AnalysedModule<'m>,
     pub builder: FunctionBuilder<'a>,
-    pub scopes: Vec<Scope>,
-    pub item: Item,
+    pub scopes: Vec<InlineScope>,
+    pub item: InvocationValues,
     /// Layout of the invocations' frames; only in entry functions that suspend.
-    pub frame: Frame,
+    pub frame: FrameExtent,
     /// Where an invocation's run ends, with its new state as argument.
     pub item_end: Option<Block>,
     /// Where it goes on from each suspension point.
@@ -191,22 +191,22 @@ pub(crate) struct Lower<'a, 'b, 'm> {
     /// The instruction being lowered, for diagnostics.
     pub current: Option<InstRef<'m>>,
     /// Where the variables of functions are, for checks.
-    pub rooms: rustc_hash::FxHashMap<Id, Room>,
+    pub rooms: rustc_hash::FxHashMap<Id, VariableShadow>,
     /// What was asked for loads that are checked together.
-    pub asked: Asked,
+    pub asked: StridedCheckResults,
     /// By Cranelift variable: another that says whether it was assigned, for checks.
     pub assigned: Vec<Option<Variable>>,
 }
 
-impl<'a, 'b, 'm> Lower<'a, 'b, 'm> {
+impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
     /// Nothing is lowered yet.
     pub fn new(
-        shared: &'a mut Shared<'b, 'm>,
+        shared: &'a mut ClifKernelContext<'b, 'm>,
         builder: FunctionBuilder<'a>,
-        item: Item,
-        frame: Frame,
+        item: InvocationValues,
+        frame: FrameExtent,
     ) -> Self {
-        Lower {
+        ClifLowering {
             program: shared.program,
             shared,
             builder,
@@ -221,58 +221,63 @@ impl<'a, 'b, 'm> Lower<'a, 'b, 'm> {
             is_ill_typed: false,
             current: None,
             rooms: rustc_hash::FxHashMap::default(),
-            asked: Asked::default(),
+            asked: StridedCheckResults::default(),
             assigned: Vec::new(),
         }
     }
 }
 
-impl<'m> Lower<'_, '_, 'm> {
+impl<'m> ClifLowering<'_, '_, 'm> {
     /// The scope of the function being lowered.
-    pub fn scope(&mut self) -> &mut Scope {
+    pub fn scope(&mut self) -> &mut InlineScope {
         let last = self.scopes.len() - 1;
         &mut self.scopes[last]
     }
 
     /// A fault of the instruction being lowered.
-    pub fn fault(&self, message: impl std::fmt::Display) -> Diagnostic {
+    pub fn fault(&self, message: impl std::fmt::Display) -> SourceDiagnostic {
         match self.current {
-            Some(inst) => Diagnostic::error(inst.place(), format!("{}: {message}", inst.op())),
-            None => Diagnostic::error(spirula_diagnostics::Place::Unknown, message.to_string()),
+            Some(inst) => {
+                SourceDiagnostic::error(inst.place(), format!("{}: {message}", inst.op()))
+            }
+            None => SourceDiagnostic::error(
+                spirula_diagnostics::SourceLocation::Unknown,
+                message.to_string(),
+            ),
         }
     }
 
     /// The fault that the instruction cannot be lowered for these operands.
-    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, Diagnostic> {
+    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, SourceDiagnostic> {
         Err(self.fault(format!("{what} is not supported by the CPU device")))
     }
 
     /// The result type of an instruction that has one.
-    pub fn result_type(&self, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+    pub fn result_type(&self, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
         inst.result_type()
             .ok_or_else(|| self.fault("it has no result type"))
     }
 
     /// The type of a value.
-    pub fn type_of(&self, id: Id) -> Result<Id, Diagnostic> {
+    pub fn type_of(&self, id: Id) -> Result<Id, SourceDiagnostic> {
         let ty = self.program.type_of(id);
         ty.ok_or_else(|| self.fault(format!("{id} is no value")))
     }
 
     /// The component type of a value.
-    pub fn scalar_of(&self, id: Id) -> Result<Scalar, Diagnostic> {
+    pub fn scalar_of(&self, id: Id) -> Result<ScalarRepr, SourceDiagnostic> {
         let ty = self.type_of(id)?;
         self.component(ty)
     }
 
     /// The component type of a type.
-    pub fn component(&self, ty: Id) -> Result<Scalar, Diagnostic> {
+    pub fn component(&self, ty: Id) -> Result<ScalarRepr, SourceDiagnostic> {
         let scalar = self.program.types.component(ty);
         scalar.ok_or_else(|| self.fault(format!("the type {ty} is not supported")))
     }
 
     /// The value of a constant operand.
-    pub fn constant(&self, id: Id) -> Result<u64, Diagnostic> {
+    pub fn constant(&self, id: Id) -> Result<u64, SourceDiagnostic> {
         let value = self.program.constants.u64(id);
         value.ok_or_else(|| self.fault(format!("{id} is no constant")))
     }
@@ -304,7 +309,7 @@ impl<'m> Lower<'_, '_, 'm> {
     }
 
     /// Room on the function's stack.
-    pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, Diagnostic> {
+    pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, SourceDiagnostic> {
         let size = u32::try_from(bytes).ok().filter(|b| *b <= MAX_STACK_SLOT);
         let Some(size) = size else {
             return self.unsupported(format!("a variable of {bytes} bytes"));
@@ -315,17 +320,17 @@ impl<'m> Lower<'_, '_, 'm> {
 
     /// Room in the invocation's private memory, which lies between guards: the stack would not survive an index that
     /// is out of bounds.
-    pub fn room(&mut self, bytes: u64) -> Result<Held, Diagnostic> {
+    pub fn room(&mut self, bytes: u64) -> Result<IdLocation, SourceDiagnostic> {
         match self.frame.open_room(bytes) {
-            Some(offset) => Ok(Held::RoomAddress(offset)),
+            Some(offset) => Ok(IdLocation::RoomAddress(offset)),
             None => self.unsupported(format!("a variable of {bytes} bytes")),
         }
     }
 
     /// The address of room.
-    pub fn room_address(&mut self, room: Held) -> Value {
+    pub fn room_address(&mut self, room: IdLocation) -> Value {
         match room {
-            Held::RoomAddress(offset) | Held::RoomMemory(offset) => {
+            IdLocation::RoomAddress(offset) | IdLocation::RoomMemory(offset) => {
                 let rooms = self.item.rooms;
                 self.builder.ins().iadd_imm_s(rooms, i64::from(offset))
             }
@@ -340,7 +345,7 @@ impl<'m> Lower<'_, '_, 'm> {
         params: &[Type],
         results: &[Type],
         args: &[Value],
-    ) -> Values {
+    ) -> ClifScalars {
         let mut signature = Signature::new(self.shared.code.host_convention());
         signature
             .params
@@ -369,7 +374,7 @@ impl<'m> Lower<'_, '_, 'm> {
     }
 
     /// Lowers the blocks of the innermost scope's function.
-    pub fn body(&mut self) -> Done {
+    pub fn body(&mut self) -> ClifResult {
         let func = self.scope().func;
         let program = self.program;
         let info = program.functions.get(func);
@@ -403,14 +408,14 @@ pub(crate) fn plain() -> MemFlagsData {
 }
 
 /// How Cranelift holds a scalar.
-pub(crate) fn clif_type(scalar: Scalar) -> Type {
+pub(crate) fn clif_type(scalar: ScalarRepr) -> Type {
     match scalar {
-        Scalar::Bool | Scalar::Int(8) | Scalar::E4M3 | Scalar::E5M2 => types::I8,
-        Scalar::Int(16) | Scalar::F16 | Scalar::BF16 => types::I16,
-        Scalar::Int(32) => types::I32,
-        Scalar::F32 => types::F32,
-        Scalar::F64 => types::F64,
-        Scalar::Int(_) | Scalar::Pointer => types::I64,
+        ScalarRepr::Bool | ScalarRepr::Int(8) | ScalarRepr::E4M3 | ScalarRepr::E5M2 => types::I8,
+        ScalarRepr::Int(16) | ScalarRepr::F16 | ScalarRepr::BF16 => types::I16,
+        ScalarRepr::Int(32) => types::I32,
+        ScalarRepr::F32 => types::F32,
+        ScalarRepr::F64 => types::F64,
+        ScalarRepr::Int(_) | ScalarRepr::Pointer => types::I64,
     }
 }
 

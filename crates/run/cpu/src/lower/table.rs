@@ -1,9 +1,9 @@
 //! What each instruction is lowered by: one row an instruction.
 
-use super::lanes::{self, Domain, LaneFn};
-use super::scope::Lower;
+use super::lanes::{self, LaneDomain, LaneFn};
+use super::scope::ClifLowering;
 use super::{
-    Done, arithmetic, atomic, bits, call, compare, composite, control, convert, cooperative,
+    ClifResult, arithmetic, atomic, bits, call, compare, composite, control, convert, cooperative,
     enqueue, exchange, ext, generic, image, integer, matrix, memory, pipe, pointer,
 };
 use crate::suspend;
@@ -13,20 +13,20 @@ use std::sync::OnceLock;
 
 /// How an instruction is lowered.
 #[derive(Clone, Copy)]
-enum Row {
+enum ClifLoweringRule {
     /// Component by component, on the bits.
     Bits(LaneFn),
     /// Component by component; halves are computed in `f32`.
     Real(LaneFn),
     /// By a function of its own.
-    With(fn(&mut Lower, InstRef) -> Done),
+    With(fn(&mut ClifLowering, InstRef) -> ClifResult),
     /// It changes nothing.
     Nothing,
 }
 
-use Row::{Bits, Nothing, Real, With};
+use ClifLoweringRule::{Bits, Nothing, Real, With};
 
-const ROWS: &[(Op, Row)] = &[
+const ROWS: &[(Op, ClifLoweringRule)] = &[
     (Op::Nop, Nothing),
     (Op::Line, Nothing),
     (Op::NoLine, Nothing),
@@ -284,13 +284,13 @@ const ROWS: &[(Op, Row)] = &[
 ];
 
 /// The row of an opcode; suspension points have theirs in [`suspend`].
-fn row(op: Op) -> Option<Row> {
-    static INDEX: OnceLock<Vec<Option<Row>>> = OnceLock::new();
+fn row(op: Op) -> Option<ClifLoweringRule> {
+    static INDEX: OnceLock<Vec<Option<ClifLoweringRule>>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let points = suspend::ops().map(|op| (op, With(exchange::suspend)));
         let pipes = pipe::ops().map(|op| (op, With(pipe::operate)));
         let rows = ROWS.iter().copied().chain(points).chain(pipes);
-        let rows: Vec<(Op, Row)> = rows.collect();
+        let rows: Vec<(Op, ClifLoweringRule)> = rows.collect();
         let length = rows.iter().map(|row| usize::from(row.0.0) + 1).max();
         let mut index = vec![None; length.unwrap_or(0)];
         for (op, row) in rows {
@@ -307,10 +307,10 @@ pub(crate) fn is_supported(op: Op) -> bool {
 }
 
 /// Lowers one instruction.
-pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn lower(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     match row(inst.op()) {
-        Some(Bits(f)) => lanes::lower(lower, inst, Domain::Bits, f),
-        Some(Real(f)) => lanes::lower(lower, inst, Domain::Real, f),
+        Some(Bits(f)) => lanes::lower(lower, inst, LaneDomain::Bits, f),
+        Some(Real(f)) => lanes::lower(lower, inst, LaneDomain::Real, f),
         Some(With(f)) => f(lower, inst),
         Some(Nothing) => Ok(()),
         None => lower.unsupported("this instruction"),

@@ -1,50 +1,55 @@
 //! Where values are: getting the scalars of an id and setting those of a result.
 
-use super::scope::{Held, Lower, Pointed, Symbol, clif_type, fixed};
-use super::{Done, Global, Values};
-use crate::constants::Bits;
+use super::scope::{ClifLowering, IdLocation, PointeeInfo, SymbolicPointer, clif_type, fixed};
+use super::{ClifResult, ClifScalars, GlobalLocation};
+use crate::constants::ConstantScalar;
 use crate::promote::MAX_SCALARS;
-use crate::types::{Leaf, Scalar};
+use crate::types::{ScalarLeaf, ScalarRepr};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::Variable;
 use smallvec::smallvec;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 
 /// A pointer operand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Pointer {
+pub(crate) enum PointerOperand {
     /// An address, with the strides of the matrix that it points to.
-    Address(Value, Option<crate::types::Strides>),
+    Address(Value, Option<crate::types::MatrixStrides>),
     /// The address of a binding's entry.
     Entry(Value),
     /// Another way.
-    Symbol(Symbol),
+    Symbol(SymbolicPointer),
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Whether values of a type are kept in memory.
     pub fn is_large(&self, ty: Id) -> bool {
         self.program.types.scalars(ty) > MAX_SCALARS
     }
 
     /// The scalars of a type in order.
-    pub fn leaves(&self, ty: Id) -> Vec<Leaf> {
+    pub fn leaves(&self, ty: Id) -> Vec<ScalarLeaf> {
         let mut leaves = Vec::new();
         self.program.types.leaves(ty, 0, None, &mut leaves);
         leaves
     }
 
     /// Where an id of the function being lowered is.
-    pub fn held(&mut self, id: Id) -> Held {
+    pub fn held(&mut self, id: Id) -> IdLocation {
         match self.program.functions.local(id) {
-            Some(local) => self.scope().held.get(local).copied().unwrap_or(Held::Unset),
-            None => Held::Unset,
+            Some(local) => self
+                .scope()
+                .held
+                .get(local)
+                .copied()
+                .unwrap_or(IdLocation::Unset),
+            None => IdLocation::Unset,
         }
     }
 
     /// Says where an id of the function being lowered is.
-    pub fn hold(&mut self, id: Id, held: Held) {
+    pub fn hold(&mut self, id: Id, held: IdLocation) {
         if let Some(local) = self.program.functions.local(id)
             && let Some(row) = self.scope().held.get_mut(local)
         {
@@ -53,48 +58,53 @@ impl Lower<'_, '_, '_> {
     }
 
     /// What is known of a pointer.
-    pub fn pointed(&mut self, id: Id) -> Pointed {
+    pub fn pointed(&mut self, id: Id) -> PointeeInfo {
         match self.program.functions.local(id) {
             Some(local) => self.scope().pointed[local],
-            None => Pointed::default(),
+            None => PointeeInfo::default(),
         }
     }
 
     /// Says what is known of a pointer.
-    pub fn point(&mut self, id: Id, pointed: Pointed) {
+    pub fn point(&mut self, id: Id, pointed: PointeeInfo) {
         if let Some(local) = self.program.functions.local(id) {
             self.scope().pointed[local] = pointed;
         }
     }
 
     /// The scalars of a value.
-    pub fn values(&mut self, id: Id) -> Result<Values, Diagnostic> {
+    pub fn values(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         if self.program.functions.local(id).is_none() {
             return self.global_values(id);
         }
         Ok(match self.held(id) {
-            Held::Unset => return Err(self.fault(format!("{id} is used before it is defined"))),
-            Held::Values { start, count } => {
+            IdLocation::Unset => {
+                return Err(self.fault(format!("{id} is used before it is defined")));
+            }
+            IdLocation::Values { start, count } => {
                 let range = start as usize..(start + count) as usize;
-                let values: Values = self.pool[range].into();
+                let values: ClifScalars = self.pool[range].into();
                 self.through_entry(id, values)
             }
-            Held::Kept { start, count } => {
-                let values: Values = (start..start + count)
+            IdLocation::Kept { start, count } => {
+                let values: ClifScalars = (start..start + count)
                     .map(|n| self.load_kept(Variable::from_u32(n)))
                     .collect();
                 self.through_entry(id, values)
             }
-            held @ Held::RoomAddress(_) => smallvec![self.room_address(held)],
-            Held::Memory(_) | Held::RoomMemory(_) | Held::Constant(_) | Held::Dense(_) => {
+            held @ IdLocation::RoomAddress(_) => smallvec![self.room_address(held)],
+            IdLocation::Memory(_)
+            | IdLocation::RoomMemory(_)
+            | IdLocation::Constant(_)
+            | IdLocation::Dense(_) => {
                 return self.unsupported("an aggregate of more than 64 scalars");
             }
-            Held::Symbol(symbol) => smallvec![self.materialise(symbol)?],
+            IdLocation::Symbol(symbol) => smallvec![self.materialise(symbol)?],
         })
     }
 
     /// The address that a binding's entry holds, where the value is the address of an entry.
-    fn through_entry(&mut self, id: Id, values: Values) -> Values {
+    fn through_entry(&mut self, id: Id, values: ClifScalars) -> ClifScalars {
         if self.pointed(id).is_entry {
             smallvec![self.entry_address(values[0])]
         } else {
@@ -103,7 +113,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The one scalar of a value.
-    pub fn value(&mut self, id: Id) -> Result<Value, Diagnostic> {
+    pub fn value(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         let values = self.values(id)?;
         match values.first() {
             Some(value) => Ok(*value),
@@ -112,41 +122,43 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A pointer operand.
-    pub fn pointer(&mut self, id: Id) -> Result<Pointer, Diagnostic> {
+    pub fn pointer(&mut self, id: Id) -> Result<PointerOperand, SourceDiagnostic> {
         if self.program.functions.local(id).is_none() {
             return self.global_pointer(id);
         }
         match self.held(id) {
-            Held::Symbol(symbol) => Ok(Pointer::Symbol(symbol)),
+            IdLocation::Symbol(symbol) => Ok(PointerOperand::Symbol(symbol)),
             _ => {
                 let pointed = self.pointed(id);
                 if pointed.is_entry {
-                    self.point(id, Pointed::default());
+                    self.point(id, PointeeInfo::default());
                     let entry = self.value(id);
                     self.point(id, pointed);
-                    return Ok(Pointer::Entry(entry?));
+                    return Ok(PointerOperand::Entry(entry?));
                 }
-                Ok(Pointer::Address(self.value(id)?, pointed.strides))
+                Ok(PointerOperand::Address(self.value(id)?, pointed.strides))
             }
         }
     }
 
-    fn global_pointer(&mut self, id: Id) -> Result<Pointer, Diagnostic> {
+    fn global_pointer(&mut self, id: Id) -> Result<PointerOperand, SourceDiagnostic> {
         let Some(global) = self.shared.globals.get(id) else {
-            return Ok(Pointer::Address(self.value(id)?, None));
+            return Ok(PointerOperand::Address(self.value(id)?, None));
         };
         Ok(match global {
-            Global::BuiltIn => Pointer::Symbol(Symbol::BuiltIn {
+            GlobalLocation::BuiltIn => PointerOperand::Symbol(SymbolicPointer::BuiltIn {
                 variable: id,
                 component: None,
             }),
-            Global::Promoted => match self.private.iter().find(|row| row.0 == id) {
-                Some(row) => Pointer::Symbol(Symbol::Promoted { first: row.1 }),
+            GlobalLocation::Promoted => match self.private.iter().find(|row| row.0 == id) {
+                Some(row) => PointerOperand::Symbol(SymbolicPointer::Promoted { first: row.1 }),
                 None => return Err(self.fault(format!("the variable {id} is out of reach"))),
             },
-            Global::Binding { index } => Pointer::Entry(self.binding_entry(index)),
-            Global::Bindings { index } => Pointer::Symbol(Symbol::Bindings { binding: index }),
-            _ => Pointer::Address(self.global_address(id)?, None),
+            GlobalLocation::Binding { index } => PointerOperand::Entry(self.binding_entry(index)),
+            GlobalLocation::Bindings { index } => {
+                PointerOperand::Symbol(SymbolicPointer::Bindings { binding: index })
+            }
+            _ => PointerOperand::Address(self.global_address(id)?, None),
         })
     }
 
@@ -167,43 +179,43 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of a module-level variable.
-    fn global_address(&mut self, id: Id) -> Result<Value, Diagnostic> {
+    fn global_address(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         use crate::context::at;
         let Some(global) = self.shared.globals.get(id) else {
             return Err(self.fault(format!("{id} is no variable that can be used here")));
         };
         Ok(match global {
-            Global::Data { address } => self.iconst(types::I64, address as i64),
-            Global::Workgroup { offset } => {
+            GlobalLocation::Data { address } => self.iconst(types::I64, address as i64),
+            GlobalLocation::Workgroup { offset } => {
                 let base = self.context(types::I64, at::WORKGROUP);
                 self.builder.ins().iadd_imm_s(base, i64::from(offset))
             }
-            Global::Private { offset } => {
+            GlobalLocation::Private { offset } => {
                 let base = self.item.rooms;
                 self.builder.ins().iadd_imm_s(base, i64::from(offset))
             }
-            Global::Push => self.context(types::I64, at::PUSH),
-            Global::Binding { .. } => {
-                let Pointer::Entry(entry) = self.global_pointer(id)? else {
+            GlobalLocation::Push => self.context(types::I64, at::PUSH),
+            GlobalLocation::Binding { .. } => {
+                let PointerOperand::Entry(entry) = self.global_pointer(id)? else {
                     return self.unsupported("this use of a binding");
                 };
                 self.entry_address(entry)
             }
-            Global::BuiltIn => self.materialise(Symbol::BuiltIn {
+            GlobalLocation::BuiltIn => self.materialise(SymbolicPointer::BuiltIn {
                 variable: id,
                 component: None,
             })?,
-            Global::Promoted | Global::Bindings { .. } => {
+            GlobalLocation::Promoted | GlobalLocation::Bindings { .. } => {
                 return self.unsupported("this use of a variable's address");
             }
-            Global::Unsupported => {
+            GlobalLocation::Unsupported => {
                 return self.unsupported(format!("a variable of the type of {id}"));
             }
         })
     }
 
     /// The scalars of a constant, or the address of a module-level variable.
-    fn global_values(&mut self, id: Id) -> Result<Values, Diagnostic> {
+    fn global_values(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         if self.shared.globals.get(id).is_some() {
             return Ok(smallvec![self.global_address(id)?]);
         }
@@ -217,12 +229,12 @@ impl Lower<'_, '_, '_> {
         }
         let leaves = self.leaves(ty);
         let bits = program.constants.scalars(id);
-        let mut values = Values::new();
+        let mut values = ClifScalars::new();
         for (n, leaf) in leaves.iter().enumerate() {
-            let bits = bits.get(n).copied().unwrap_or(Bits::Plain(0));
+            let bits = bits.get(n).copied().unwrap_or(ConstantScalar::Plain(0));
             values.push(match bits {
-                Bits::Plain(bits) => self.scalar_constant(leaf.scalar, bits),
-                Bits::Address { variable, offset } => {
+                ConstantScalar::Plain(bits) => self.scalar_constant(leaf.scalar, bits),
+                ConstantScalar::Address { variable, offset } => {
                     let base = self.global_address(variable)?;
                     let address = self.builder.ins().iadd_imm_s(base, offset);
                     match clif_type(leaf.scalar) {
@@ -230,7 +242,7 @@ impl Lower<'_, '_, '_> {
                         narrow => self.builder.ins().ireduce(narrow, address),
                     }
                 }
-                Bits::Computed { .. } => match self.shared.globals.value(bits) {
+                ConstantScalar::Computed { .. } => match self.shared.globals.value(bits) {
                     Some(value) => self.scalar_constant(leaf.scalar, value),
                     None => {
                         let text = format!("{id} depends on an address that is no constant");
@@ -243,10 +255,10 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A scalar constant from its bits.
-    pub fn scalar_constant(&mut self, scalar: Scalar, bits: u64) -> Value {
+    pub fn scalar_constant(&mut self, scalar: ScalarRepr, bits: u64) -> Value {
         match scalar {
-            Scalar::F32 => self.f32const(f32::from_bits(bits as u32)),
-            Scalar::F64 => self.f64const(f64::from_bits(bits)),
+            ScalarRepr::F32 => self.f32const(f32::from_bits(bits as u32)),
+            ScalarRepr::F64 => self.f64const(f64::from_bits(bits)),
             other => self.iconst(clif_type(other), bits as i64),
         }
     }
@@ -262,7 +274,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Zeros of a type.
-    pub fn zeros(&mut self, ty: Id) -> Values {
+    pub fn zeros(&mut self, ty: Id) -> ClifScalars {
         let leaves = self.leaves(ty);
         leaves
             .iter()
@@ -277,11 +289,11 @@ impl Lower<'_, '_, '_> {
         let kept = self.program.functions.local(id);
         if kept.is_some_and(|local| info.live.is_kept(local)) {
             let first = match self.held(id) {
-                Held::Kept { start, .. } => Variable::from_u32(start),
+                IdLocation::Kept { start, .. } => Variable::from_u32(start),
                 _ => self.declare(values),
             };
             let (start, count) = (first.as_u32(), values.len() as u32);
-            self.hold(id, Held::Kept { start, count });
+            self.hold(id, IdLocation::Kept { start, count });
             for (n, value) in (start..).zip(values) {
                 self.save(Variable::from_u32(n), *value);
             }
@@ -290,7 +302,7 @@ impl Lower<'_, '_, '_> {
         let start = self.pool.len() as u32;
         self.pool.extend_from_slice(values);
         let count = values.len() as u32;
-        self.hold(id, Held::Values { start, count });
+        self.hold(id, IdLocation::Values { start, count });
     }
 
     /// Variables with slots in the frame for values that are alive at suspension points. They only
@@ -383,8 +395,8 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The values of Cranelift variables in a row.
-    pub fn read(&mut self, first: Variable, count: usize) -> Values {
-        let mut values = Values::new();
+    pub fn read(&mut self, first: Variable, count: usize) -> ClifScalars {
+        let mut values = ClifScalars::new();
         for n in 0..count as u32 {
             let variable = Variable::from_u32(first.as_u32() + n);
             match self.builder.try_use_var(variable) {
@@ -396,7 +408,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Sets a result that is a list of scalars or, where the type is large, fails.
-    pub fn set_result(&mut self, id: Option<Id>, values: &[Value]) -> Done {
+    pub fn set_result(&mut self, id: Option<Id>, values: &[Value]) -> ClifResult {
         match id {
             Some(id) => {
                 self.set(id, values);
@@ -407,11 +419,11 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of a value that is kept in memory.
-    pub fn large(&mut self, id: Id) -> Result<Value, Diagnostic> {
+    pub fn large(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         match self.held(id) {
-            Held::Memory(address) => return Ok(address),
-            held @ Held::RoomMemory(_) => return Ok(self.room_address(held)),
-            Held::Constant(constant) => return self.large_constant(constant),
+            IdLocation::Memory(address) => return Ok(address),
+            held @ IdLocation::RoomMemory(_) => return Ok(self.room_address(held)),
+            IdLocation::Constant(constant) => return self.large_constant(constant),
             _ => {}
         }
         if self.program.constants.contains(id) {
@@ -420,7 +432,7 @@ impl Lower<'_, '_, '_> {
         Err(self.fault(format!("{id} is used before it is defined")))
     }
 
-    fn large_constant(&mut self, id: Id) -> Result<Value, Diagnostic> {
+    fn large_constant(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         if let Some(address) = self.shared.large_constants.get(&id) {
             let address = *address as i64;
             return Ok(self.iconst(types::I64, address));
@@ -430,7 +442,7 @@ impl Lower<'_, '_, '_> {
         Ok(self.iconst(types::I64, address as i64))
     }
 
-    fn constant_block(&mut self, id: Id) -> Result<usize, Diagnostic> {
+    fn constant_block(&mut self, id: Id) -> Result<usize, SourceDiagnostic> {
         let ty = self.type_of(id)?;
         let bytes = self.program.types.layouts.get(ty).size;
         if bytes > 1 << 28 {

@@ -1,8 +1,11 @@
 //! Compiling and running small modules written as text.
 #![allow(unsafe_code, dead_code)] // Kernels are run on buffers that the tests own.
 
-use spirula_cpu::{Argument, Bound, Kernel, Launch, Memory, Options, Resource, RunError, Size};
-use spirula_diagnostics::Diagnostic;
+use spirula_cpu::{
+    DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions,
+    LaunchError, MemorySpan, ResourceBinding,
+};
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
@@ -16,32 +19,32 @@ pub fn module(text: &str) -> Module {
 }
 
 /// Compiles the entry point `main`, whichever model it has.
-pub fn compile(text: &str) -> Result<Kernel, Vec<Diagnostic>> {
-    compile_with(text, &[], &Options::default())
+pub fn compile(text: &str) -> Result<JitKernel, Vec<SourceDiagnostic>> {
+    compile_with(text, &[], &JitOptions::default())
 }
 
 /// The same with specialisation and options.
 pub fn compile_with(
     text: &str,
     spec: &[(u32, u64)],
-    options: &Options,
-) -> Result<Kernel, Vec<Diagnostic>> {
+    options: &JitOptions,
+) -> Result<JitKernel, Vec<SourceDiagnostic>> {
     let model = if text.contains("OpEntryPoint Kernel") {
         ExecutionModel::Kernel
     } else {
         ExecutionModel::GLCompute
     };
-    Kernel::compile(&module(text), "main", model, spec, options)
+    JitKernel::compile(&module(text), "main", model, spec, options)
 }
 
 /// What running gives, which is the same in every mode: in vectors, one invocation at a time, and checked.
-pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&Options) -> T) -> T {
+pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&JitOptions) -> T) -> T {
     let modes = [(true, false), (false, false), (false, true)];
     let results = modes.map(|(bundles, check)| {
-        run(&Options {
+        run(&JitOptions {
             bundles,
             check,
-            ..Options::default()
+            ..JitOptions::default()
         })
     });
     assert!(results.windows(2).all(|r| r[0] == r[1]), "{results:?}");
@@ -57,8 +60,8 @@ pub fn refusal(text: &str) -> Vec<String> {
     }
 }
 
-fn memory<T>(buffer: &mut Vec<T>) -> Memory {
-    Memory {
+fn memory<T>(buffer: &mut Vec<T>) -> MemorySpan {
+    MemorySpan {
         address: buffer.as_mut_ptr().cast(),
         length: size_of_val(buffer.as_slice()) as u64,
     }
@@ -66,19 +69,19 @@ fn memory<T>(buffer: &mut Vec<T>) -> Memory {
 
 /// Runs a kernel on buffers of 64-bit words and values.
 pub fn run_kernel(
-    kernel: &Kernel,
+    kernel: &JitKernel,
     global: [u64; 3],
     local: Option<[u32; 3]>,
     buffers: &mut [Vec<u64>],
-    values: &[Argument<'_>],
-) -> Result<(), RunError> {
-    let mut arguments: Vec<Argument<'_>> = buffers
+    values: &[JitArgument<'_>],
+) -> Result<(), LaunchError> {
+    let mut arguments: Vec<JitArgument<'_>> = buffers
         .iter_mut()
-        .map(|b| Argument::Memory(memory(b)))
+        .map(|b| JitArgument::Memory(memory(b)))
         .collect();
     arguments.extend_from_slice(values);
-    let launch = Launch {
-        size: Size::Items {
+    let launch = JitLaunch {
+        size: InvocationRange::Items {
             global,
             local,
             offset: [0; 3],
@@ -108,23 +111,23 @@ pub fn words_in_every_mode(text: &str, words: usize) -> Vec<u64> {
 
 /// Runs a shader on buffers of 32-bit words, bound to set 0 in order.
 pub fn run_shader(
-    kernel: &Kernel,
+    kernel: &JitKernel,
     groups: [u32; 3],
     buffers: &mut [Vec<u32>],
     push: &[u8],
-) -> Result<(), RunError> {
-    let bindings: Vec<Bound> = buffers
+) -> Result<(), LaunchError> {
+    let bindings: Vec<ResourceBinding> = buffers
         .iter_mut()
         .enumerate()
-        .map(|(n, b)| Bound {
+        .map(|(n, b)| ResourceBinding {
             set: 0,
             binding: n as u32,
             index: 0,
-            resource: Resource::Memory(memory(b)),
+            resource: DescriptorResource::Memory(memory(b)),
         })
         .collect();
-    let launch = Launch {
-        size: Size::Groups(groups),
+    let launch = JitLaunch {
+        size: InvocationRange::Groups(groups),
         arguments: &[],
         bindings: &bindings,
         push,

@@ -1,8 +1,10 @@
 //! Filters and addresses against the formulas of section 8.2 of the OpenCL C specification, written
 //! down as they stand there.
 
-use super::{Picture, all_ways, compile, flat, format, memory, run_kernel};
-use spirula_cpu::{Address, Argument, Dimensions, Filter, ImageShape, Sampler};
+use super::{ImageFixture, all_ways, compile, flat, format, memory, run_kernel};
+use spirula_cpu::{
+    ImageDimensions, ImageShape, JitArgument, SamplerAddressing, SamplerFilter, SamplerState,
+};
 
 /// A kernel that samples a 2D image at places that it is given; by a literal sampler where there is one.
 pub fn kernel(literal: Option<&str>) -> String {
@@ -65,17 +67,17 @@ OpFunctionEnd
 }
 
 /// The texels on both sides of a coordinate, and the weight of the second.
-fn axis(s: f32, n: i64, sampler: &Sampler) -> (i64, i64, f32) {
+fn axis(s: f32, n: i64, sampler: &SamplerState) -> (i64, i64, f32) {
     let w = n as f32;
-    let linear = sampler.magnify == Filter::Linear;
+    let linear = sampler.magnify == SamplerFilter::Linear;
     let fraction = |u: f32| (u - 0.5) - (u - 0.5).floor();
     let clamped = |i: i64| match sampler.address[0] {
-        Address::Border => i.clamp(-1, n),
+        SamplerAddressing::Border => i.clamp(-1, n),
         _ => i.clamp(0, n - 1),
     };
     let u = match (sampler.normalized, sampler.address[0]) {
-        (true, Address::Repeat) => (s - s.floor()) * w,
-        (true, Address::Mirror) => {
+        (true, SamplerAddressing::Repeat) => (s - s.floor()) * w,
+        (true, SamplerAddressing::Mirror) => {
             let even = 2.0 * (0.5 * s).round_ties_even();
             (s - even).abs() * w
         }
@@ -85,27 +87,27 @@ fn axis(s: f32, n: i64, sampler: &Sampler) -> (i64, i64, f32) {
     if !linear {
         let i = u.floor() as i64;
         let i = match sampler.address[0] {
-            Address::Repeat if i > n - 1 => i - n,
-            Address::Mirror => i.min(n - 1),
-            Address::Repeat => i,
+            SamplerAddressing::Repeat if i > n - 1 => i - n,
+            SamplerAddressing::Mirror => i.min(n - 1),
+            SamplerAddressing::Repeat => i,
             _ => clamped(i),
         };
         return (i, i, 0.0);
     }
     let (i0, i1) = ((u - 0.5).floor() as i64, (u - 0.5).floor() as i64 + 1);
     let (i0, i1) = match sampler.address[0] {
-        Address::Repeat => (
+        SamplerAddressing::Repeat => (
             if i0 < 0 { i0 + n } else { i0 },
             if i1 > n - 1 { i1 - n } else { i1 },
         ),
-        Address::Mirror => (i0.max(0), i1.min(n - 1)),
+        SamplerAddressing::Mirror => (i0.max(0), i1.min(n - 1)),
         _ => (clamped(i0), clamped(i1)),
     };
     (i0, i1, fraction(u))
 }
 
 /// The value at a place of an image of `rgba32f`.
-fn reference(picture: &Picture, sampler: &Sampler, [s, t, r, _]: [f32; 4]) -> [f32; 4] {
+fn reference(picture: &ImageFixture, sampler: &SamplerState, [s, t, r, _]: [f32; 4]) -> [f32; 4] {
     let [w, h, d] = picture.shape.size.map(i64::from);
     let (i0, i1, a) = axis(s, w, sampler);
     let (j0, j1, b) = axis(t, h, sampler);
@@ -136,8 +138,8 @@ fn reference(picture: &Picture, sampler: &Sampler, [s, t, r, _]: [f32; 4]) -> [f
     sum
 }
 
-fn picture(shape: ImageShape) -> Picture {
-    let mut picture = Picture::new(shape);
+fn picture(shape: ImageShape) -> ImageFixture {
+    let mut picture = ImageFixture::new(shape);
     for (n, texel) in picture.bytes.chunks_mut(4).enumerate() {
         let value = (n * 7 % 23) as f32 / 8.0 - 1.0;
         texel.copy_from_slice(&value.to_le_bytes());
@@ -159,7 +161,7 @@ fn places(scale: [f32; 3]) -> Vec<[f32; 4]> {
     places
 }
 
-fn check(image: &str, shape: ImageShape, sampler: Sampler, integers: bool) {
+fn check(image: &str, shape: ImageShape, sampler: SamplerState, integers: bool) {
     let mut picture = picture(shape);
     let scale = match sampler.normalized {
         true => [1.0; 3],
@@ -175,10 +177,10 @@ fn check(image: &str, shape: ImageShape, sampler: Sampler, integers: bool) {
         let kernel = compile(&sampling(image, None, integers), &way);
         let mut out = vec![[f32::NAN; 4]; places.len()];
         let arguments = [
-            Argument::Image(picture.image()),
-            Argument::Sampler(sampler),
-            Argument::Memory(memory(&mut places)),
-            Argument::Memory(memory(&mut out)),
+            JitArgument::Image(picture.image()),
+            JitArgument::Sampler(sampler),
+            JitArgument::Memory(memory(&mut places)),
+            JitArgument::Memory(memory(&mut out)),
         ];
         run_kernel(&kernel, places.len() as u64, &arguments).expect("it runs");
         for (place, got) in places.iter().zip(&out) {
@@ -190,20 +192,30 @@ fn check(image: &str, shape: ImageShape, sampler: Sampler, integers: bool) {
 }
 
 fn all(image: &str, shape: ImageShape) {
-    for filter in [Filter::Nearest, Filter::Linear] {
+    for filter in [SamplerFilter::Nearest, SamplerFilter::Linear] {
         for address in [
-            Address::ClampToEdge,
-            Address::Border,
-            Address::Repeat,
-            Address::Mirror,
+            SamplerAddressing::ClampToEdge,
+            SamplerAddressing::Border,
+            SamplerAddressing::Repeat,
+            SamplerAddressing::Mirror,
         ] {
-            check(image, shape, Sampler::opencl(address, filter, true), false);
+            check(
+                image,
+                shape,
+                SamplerState::opencl(address, filter, true),
+                false,
+            );
         }
-        for address in [Address::ClampToEdge, Address::Border] {
-            check(image, shape, Sampler::opencl(address, filter, false), false);
+        for address in [SamplerAddressing::ClampToEdge, SamplerAddressing::Border] {
+            check(
+                image,
+                shape,
+                SamplerState::opencl(address, filter, false),
+                false,
+            );
         }
     }
-    let clamped = Sampler::opencl(Address::Border, Filter::Nearest, false);
+    let clamped = SamplerState::opencl(SamplerAddressing::Border, SamplerFilter::Nearest, false);
     check(image, shape, clamped, true);
 }
 
@@ -214,6 +226,6 @@ fn of_two_dimensions() {
 
 #[test]
 fn of_three_dimensions() {
-    let shape = ImageShape::new(Dimensions::D3, format("rgba32f"), [3, 4, 2]);
+    let shape = ImageShape::new(ImageDimensions::D3, format("rgba32f"), [3, 4, 2]);
     all("3D 0 0 0 0 Unknown ReadOnly", shape);
 }

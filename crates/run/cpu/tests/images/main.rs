@@ -9,40 +9,41 @@ mod shaders;
 
 use common::{compile_with, module};
 use spirula_cpu::{
-    Argument, Bound, Dimensions, Format, Image, ImageShape, Kernel, Launch, Memory, Options,
-    Resource, RunError, Sampler, Size,
+    DescriptorResource, HostImage, ImageDimensions, ImageShape, InvocationRange, JitArgument,
+    JitKernel, JitLaunch, JitOptions, LaunchError, MemorySpan, ResourceBinding, SamplerState,
+    TexelFormat,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 
 /// An image with its texels.
-struct Picture {
+struct ImageFixture {
     shape: ImageShape,
     bytes: Vec<u8>,
-    sampler: Sampler,
+    sampler: SamplerState,
 }
 
-impl Picture {
-    fn new(shape: ImageShape) -> Picture {
+impl ImageFixture {
+    fn new(shape: ImageShape) -> ImageFixture {
         shape.check().expect("the shape is one");
         let bytes = shape.bytes().expect("it is small") as usize;
-        Picture {
+        ImageFixture {
             shape,
             bytes: vec![0; bytes],
-            sampler: Sampler::default(),
+            sampler: SamplerState::default(),
         }
     }
 
     /// With bytes that differ from place to place, and are no NaN in any format.
-    fn filled(shape: ImageShape) -> Picture {
-        let mut picture = Picture::new(shape);
+    fn filled(shape: ImageShape) -> ImageFixture {
+        let mut picture = ImageFixture::new(shape);
         for (n, byte) in picture.bytes.iter_mut().enumerate() {
             *byte = (n * 37) as u8 & 0x77;
         }
         picture
     }
 
-    fn image(&mut self) -> Image {
-        Image {
+    fn image(&mut self) -> HostImage {
+        HostImage {
             shape: self.shape,
             memory: memory(&mut self.bytes),
             sampler: self.sampler,
@@ -50,44 +51,48 @@ impl Picture {
     }
 }
 
-fn memory<T>(buffer: &mut [T]) -> Memory {
-    Memory {
+fn memory<T>(buffer: &mut [T]) -> MemorySpan {
+    MemorySpan {
         address: buffer.as_mut_ptr().cast(),
         length: size_of_val(buffer) as u64,
     }
 }
 
-fn format(name: &str) -> Format {
-    Format::named(name).unwrap_or_else(|| panic!("there is no format {name}"))
+fn format(name: &str) -> TexelFormat {
+    TexelFormat::named(name).unwrap_or_else(|| panic!("there is no format {name}"))
 }
 
 fn flat(name: &str, width: u32, height: u32) -> ImageShape {
-    ImageShape::new(Dimensions::D2, format(name), [width, height, 1])
+    ImageShape::new(ImageDimensions::D2, format(name), [width, height, 1])
 }
 
 /// Every way in which code is made.
-fn all_ways() -> [Options; 3] {
-    let with = |bundles, check| Options {
+fn all_ways() -> [JitOptions; 3] {
+    let with = |bundles, check| JitOptions {
         bundles,
         check,
-        ..Options::default()
+        ..JitOptions::default()
     };
     [with(true, false), with(false, false), with(false, true)]
 }
 
 /// Runs a shader with its resources at bindings 0, 1, … of set 0.
-fn run(kernel: &Kernel, groups: u32, resources: &[Resource]) -> Result<(), RunError> {
-    let bindings: Vec<Bound> = (0..)
+fn run(
+    kernel: &JitKernel,
+    groups: u32,
+    resources: &[DescriptorResource],
+) -> Result<(), LaunchError> {
+    let bindings: Vec<ResourceBinding> = (0..)
         .zip(resources)
-        .map(|(binding, resource)| Bound {
+        .map(|(binding, resource)| ResourceBinding {
             set: 0,
             binding,
             index: 0,
             resource: *resource,
         })
         .collect();
-    let launch = Launch {
-        size: Size::Groups([groups, 1, 1]),
+    let launch = JitLaunch {
+        size: InvocationRange::Groups([groups, 1, 1]),
         arguments: &[],
         bindings: &bindings,
         push: &[],
@@ -99,9 +104,13 @@ fn run(kernel: &Kernel, groups: u32, resources: &[Resource]) -> Result<(), RunEr
 }
 
 /// Runs a kernel with so many invocations.
-fn run_kernel(kernel: &Kernel, count: u64, arguments: &[Argument<'_>]) -> Result<(), RunError> {
-    let launch = Launch {
-        size: Size::Items {
+fn run_kernel(
+    kernel: &JitKernel,
+    count: u64,
+    arguments: &[JitArgument<'_>],
+) -> Result<(), LaunchError> {
+    let launch = JitLaunch {
+        size: InvocationRange::Items {
             global: [count, 1, 1],
             local: None,
             offset: [0; 3],
@@ -117,23 +126,26 @@ fn run_kernel(kernel: &Kernel, count: u64, arguments: &[Argument<'_>]) -> Result
     unsafe { kernel.run(&launch) }
 }
 
-fn compile(text: &str, options: &Options) -> Kernel {
+fn compile(text: &str, options: &JitOptions) -> JitKernel {
     compile_with(text, &[], options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]))
 }
 
 #[test]
 fn every_format_there_and_back() {
     for way in all_ways() {
-        for format in Format::all() {
+        for format in TexelFormat::all() {
             let integers = format.is_integer();
             let wide = format.name().starts_with("r64");
             let kernel = compile(&shaders::copy(integers, wide), &way);
-            let shape = ImageShape::new(Dimensions::D2, format, [8, 3, 1]);
-            let (mut from, mut to) = (Picture::filled(shape), Picture::new(shape));
+            let shape = ImageShape::new(ImageDimensions::D2, format, [8, 3, 1]);
+            let (mut from, mut to) = (ImageFixture::filled(shape), ImageFixture::new(shape));
             run(
                 &kernel,
                 3,
-                &[Resource::Image(from.image()), Resource::Image(to.image())],
+                &[
+                    DescriptorResource::Image(from.image()),
+                    DescriptorResource::Image(to.image()),
+                ],
             )
             .expect("it runs");
             assert_eq!(from.bytes, to.bytes, "{format}");
@@ -144,39 +156,47 @@ fn every_format_there_and_back() {
 #[test]
 fn the_image_has_to_be_of_the_type() {
     let text = shaders::copy(false, false).replace("2 Unknown", "2 Rgba8");
-    let kernel = compile(&text, &Options::default());
-    let mut good = Picture::new(flat("rgba8", 8, 3));
+    let kernel = compile(&text, &JitOptions::default());
+    let mut good = ImageFixture::new(flat("rgba8", 8, 3));
     let (mut other, mut line) = (
-        Picture::new(flat("rgba16f", 8, 3)),
-        Picture::new(ImageShape::new(Dimensions::D1, format("rgba8"), [8, 1, 1])),
+        ImageFixture::new(flat("rgba16f", 8, 3)),
+        ImageFixture::new(ImageShape::new(
+            ImageDimensions::D1,
+            format("rgba8"),
+            [8, 1, 1],
+        )),
     );
-    let mut layers = Picture::new(ImageShape {
+    let mut layers = ImageFixture::new(ImageShape {
         arrayed: true,
         layers: 2,
         ..flat("rgba8", 8, 3)
     });
     let mut short = good.image();
     short.memory.length -= 1;
-    let mut said = |wrong: Resource| {
-        let error = run(&kernel, 1, &[wrong, Resource::Image(good.image())]);
+    let mut said = |wrong: DescriptorResource| {
+        let error = run(
+            &kernel,
+            1,
+            &[wrong, DescriptorResource::Image(good.image())],
+        );
         error.expect_err("it does not fit").to_string()
     };
-    let sampler = Resource::Sampler(Sampler::default());
+    let sampler = DescriptorResource::Sampler(SamplerState::default());
     let pairs = [
         (
-            said(Resource::Image(other.image())),
+            said(DescriptorResource::Image(other.image())),
             "set 0 binding 0 element 0: it takes rgba8, rgba16f is given",
         ),
         (
-            said(Resource::Image(line.image())),
+            said(DescriptorResource::Image(line.image())),
             "set 0 binding 0 element 0: it takes an image of 2D, 1D is given",
         ),
         (
-            said(Resource::Image(layers.image())),
+            said(DescriptorResource::Image(layers.image())),
             "set 0 binding 0 element 0: it takes an image without layers",
         ),
         (
-            said(Resource::Image(short)),
+            said(DescriptorResource::Image(short)),
             "set 0 binding 0 element 0: its texels take 96 bytes, it has 95",
         ),
         (
@@ -193,15 +213,15 @@ fn the_image_has_to_be_of_the_type() {
 fn texels_that_are_not_there() {
     for way in all_ways() {
         let kernel = compile(&shaders::far(), &way);
-        let mut from = Picture::filled(flat("rgba32f", 4, 4));
+        let mut from = ImageFixture::filled(flat("rgba32f", 4, 4));
         let mut out = vec![7f32; 4 * 8];
         let before = from.bytes.clone();
         run(
             &kernel,
             1,
             &[
-                Resource::Image(from.image()),
-                Resource::Memory(memory(&mut out)),
+                DescriptorResource::Image(from.image()),
+                DescriptorResource::Memory(memory(&mut out)),
             ],
         )
         .expect("it runs");
@@ -214,8 +234,8 @@ fn texels_that_are_not_there() {
 fn atomics_on_texels() {
     for way in all_ways() {
         let kernel = compile(&shaders::count(), &way);
-        let mut counts = Picture::new(flat("r32ui", 4, 2));
-        run(&kernel, 10, &[Resource::Image(counts.image())]).expect("it runs");
+        let mut counts = ImageFixture::new(flat("r32ui", 4, 2));
+        run(&kernel, 10, &[DescriptorResource::Image(counts.image())]).expect("it runs");
         let words: Vec<u32> = counts
             .bytes
             .chunks(4)
@@ -232,14 +252,14 @@ fn sizes_are_told() {
     (shape.arrayed, shape.layers, shape.levels) = (true, 5, 3);
     for way in all_ways() {
         let kernel = compile(&shaders::sizes(), &way);
-        let mut picture = Picture::new(shape);
+        let mut picture = ImageFixture::new(shape);
         let mut out = vec![0u32; 16];
         run(
             &kernel,
             1,
             &[
-                Resource::Image(picture.image()),
-                Resource::Memory(memory(&mut out)),
+                DescriptorResource::Image(picture.image()),
+                DescriptorResource::Memory(memory(&mut out)),
             ],
         )
         .expect("it runs");
@@ -250,22 +270,22 @@ fn sizes_are_told() {
 #[test]
 fn an_image_and_its_sampler() {
     // The same through one binding with both, and through two.
-    let mut picture = Picture::filled(flat("r8", 4, 4));
-    picture.sampler = Sampler {
-        magnify: spirula_cpu::Filter::Linear,
-        minify: spirula_cpu::Filter::Linear,
-        ..Sampler::default()
+    let mut picture = ImageFixture::filled(flat("r8", 4, 4));
+    picture.sampler = SamplerState {
+        magnify: spirula_cpu::SamplerFilter::Linear,
+        minify: spirula_cpu::SamplerFilter::Linear,
+        ..SamplerState::default()
     };
     for way in all_ways() {
         let mut results = Vec::new();
         for both in [true, false] {
             let kernel = compile(&shaders::sampled(both), &way);
             let mut out = vec![0f32; 16];
-            let mut resources = vec![Resource::Image(picture.image())];
+            let mut resources = vec![DescriptorResource::Image(picture.image())];
             if !both {
-                resources.push(Resource::Sampler(picture.sampler));
+                resources.push(DescriptorResource::Sampler(picture.sampler));
             }
-            resources.push(Resource::Memory(memory(&mut out)));
+            resources.push(DescriptorResource::Memory(memory(&mut out)));
             run(&kernel, 1, &resources).expect("it runs");
             results.push(out);
         }
@@ -280,22 +300,22 @@ fn an_image_and_its_sampler() {
 #[test]
 fn literal_samplers() {
     let text = filters::kernel(Some("Repeat 1 Nearest"));
-    let kernel = Kernel::compile(
+    let kernel = JitKernel::compile(
         &module(&text),
         "main",
         ExecutionModel::Kernel,
         &[],
-        &Options::default(),
+        &JitOptions::default(),
     )
     .unwrap_or_else(|f| panic!("{}", f[0]));
-    let mut picture = Picture::filled(flat("rgba8", 4, 1));
+    let mut picture = ImageFixture::filled(flat("rgba8", 4, 1));
     let mut places = vec![[1.3f32, 0.0, 0.0, 0.0]; 4];
     let mut out = vec![[0f32; 4]; 4];
     let arguments = [
-        Argument::Image(picture.image()),
-        Argument::Sampler(Sampler::default()),
-        Argument::Memory(memory(&mut places)),
-        Argument::Memory(memory(&mut out)),
+        JitArgument::Image(picture.image()),
+        JitArgument::Sampler(SamplerState::default()),
+        JitArgument::Memory(memory(&mut places)),
+        JitArgument::Memory(memory(&mut out)),
     ];
     run_kernel(&kernel, 4, &arguments).expect("it runs");
     assert_eq!(out[0][0], f32::from(picture.bytes[4]) / 255.0);

@@ -2,8 +2,11 @@
 
 mod size;
 
-use crate::types::{TypeNames, Value};
-use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Format, Inputs, Launch};
+use crate::types::{TypeNames, ValueElements};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceInfo, KernelArgument, KernelLaunch, LaunchBinding,
+    LaunchInputs, TexelFormat,
+};
 use smallvec::SmallVec;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, Definitions};
@@ -13,16 +16,16 @@ use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, 
 use std::fmt;
 
 /// Whether `length` bytes at `offset` are within a buffer.
-pub fn range(offset: u64, length: usize, size: u64) -> Result<(), Error> {
+pub fn range(offset: u64, length: usize, size: u64) -> Result<(), DeviceError> {
     let end = offset.saturating_add(length as u64);
     match end <= size {
         true => Ok(()),
-        false => Err(Error::Range { offset, end, size }),
+        false => Err(DeviceError::Range { offset, end, size }),
     }
 }
 
 /// Whether each value has its constant, and the constant room for it.
-pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error> {
+pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), DeviceError> {
     if spec.is_empty() {
         return Ok(());
     }
@@ -30,7 +33,7 @@ pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error>
     let constants = spec_constants(module, &definitions, &Decorations::compute(module));
     let types = TypeNames::compute(module);
     for (number, &(id, value)) in spec.iter().enumerate() {
-        let bad = |problem: String| Err(Error::Spec { id, problem });
+        let bad = |problem: String| Err(DeviceError::Spec { id, problem });
         if spec[..number].iter().any(|(other, _)| *other == id) {
             return bad("it is given twice".to_owned());
         }
@@ -45,7 +48,7 @@ pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error>
             });
         };
         let bits = match types.value(constant.ty) {
-            Some(Value { element, .. }) => element.size() as u32 * 8,
+            Some(ValueElements { element, .. }) => element.size() as u32 * 8,
             None => 64,
         };
         if bits < 64 && value >> bits != 0 {
@@ -58,29 +61,29 @@ pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error>
 /// Whether a launch fits. `opaque` tells of the interface's types that are opaque, `buffers` has what the device has.
 pub fn launch(
     interface: &Interface,
-    opaque: &[(Id, Takes)],
-    launch: &Launch,
+    opaque: &[(Id, AcceptedResource)],
+    launch: &KernelLaunch,
     device: &DeviceInfo,
-    buffers: &[Option<Resource>],
-) -> Result<(), Error> {
+    buffers: &[Option<DeviceResource>],
+) -> Result<(), DeviceError> {
     size::check(interface, &launch.size, device)?;
     match &launch.inputs {
-        Inputs::Arguments(_) if !interface.takes_arguments() => {
+        LaunchInputs::Arguments(_) if !interface.takes_arguments() => {
             let text = format!(
                 "{} is a shader: it takes buffers by set and binding",
                 interface.name
             );
-            Err(Error::Launch(text))
+            Err(DeviceError::Launch(text))
         }
-        Inputs::Arguments(given) => arguments(interface, opaque, given, device, buffers),
-        Inputs::Resources { .. } if interface.takes_arguments() => {
+        LaunchInputs::Arguments(given) => arguments(interface, opaque, given, device, buffers),
+        LaunchInputs::Resources { .. } if interface.takes_arguments() => {
             let text = format!(
                 "{} is a kernel: it takes arguments in order",
                 interface.name
             );
-            Err(Error::Launch(text))
+            Err(DeviceError::Launch(text))
         }
-        Inputs::Resources { bindings, push } => {
+        LaunchInputs::Resources { bindings, push } => {
             resources(interface, opaque, bindings, push, buffers)
         }
     }
@@ -88,11 +91,11 @@ pub fn launch(
 
 /// What a handle stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handled {
+pub enum DeviceResourceKind {
     /// A buffer.
     Buffer,
     /// An image of texels of a format.
-    Image(Format),
+    Image(TexelFormat),
     /// A sampler.
     Sampler,
     /// A pipe.
@@ -101,7 +104,7 @@ pub enum Handled {
 
 /// What a parameter or a binding takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum AcceptedResource {
     /// A buffer.
     Buffer,
     /// An image.
@@ -114,9 +117,9 @@ pub enum Takes {
     Opaque,
 }
 
-impl Takes {
+impl AcceptedResource {
     /// What the opaque types of an interface take.
-    pub fn all(interface: &Interface, types: &TypeNames<'_>) -> Vec<(Id, Takes)> {
+    pub fn all(interface: &Interface, types: &TypeNames<'_>) -> Vec<(Id, AcceptedResource)> {
         let params = interface.params.iter().filter_map(|p| match p.kind {
             ParamKind::Opaque { ty } => Some(ty),
             _ => None,
@@ -126,66 +129,70 @@ impl Takes {
             _ => None,
         });
         let takes = |ty: Id| match types.op(ty) {
-            Some(Op::TypeImage | Op::TypeSampledImage) => Takes::Image,
-            Some(Op::TypeSampler) => Takes::Sampler,
-            Some(Op::TypePipe) => Takes::Pipe,
-            _ => Takes::Opaque,
+            Some(Op::TypeImage | Op::TypeSampledImage) => AcceptedResource::Image,
+            Some(Op::TypeSampler) => AcceptedResource::Sampler,
+            Some(Op::TypePipe) => AcceptedResource::Pipe,
+            _ => AcceptedResource::Opaque,
         };
         params.chain(bindings).map(|ty| (ty, takes(ty))).collect()
     }
 
     /// That of a type.
-    fn of(all: &[(Id, Takes)], ty: Id) -> Takes {
+    fn of(all: &[(Id, AcceptedResource)], ty: Id) -> AcceptedResource {
         let found = all.iter().find(|row| row.0 == ty);
-        found.map_or(Takes::Opaque, |row| row.1)
+        found.map_or(AcceptedResource::Opaque, |row| row.1)
     }
 }
 
-impl fmt::Display for Takes {
+impl fmt::Display for AcceptedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Takes::Buffer => "a buffer",
-            Takes::Image => "an image",
-            Takes::Sampler => "a sampler",
-            Takes::Pipe => "a pipe",
-            Takes::Opaque => "an image, a sampler or a pipe",
+            AcceptedResource::Buffer => "a buffer",
+            AcceptedResource::Image => "an image",
+            AcceptedResource::Sampler => "a sampler",
+            AcceptedResource::Pipe => "a pipe",
+            AcceptedResource::Opaque => "an image, a sampler or a pipe",
         })
     }
 }
 
 /// Something of a device that launches are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resource {
+pub struct DeviceResource {
     /// Bytes.
     pub size: u64,
     /// What it is.
-    pub what: Handled,
+    pub what: DeviceResourceKind,
 }
 
 /// What is wrong with a handle for what takes the like.
-fn handle_problem(buffer: Buffer, takes: Takes, buffers: &[Option<Resource>]) -> Option<String> {
+fn handle_problem(
+    buffer: DeviceBuffer,
+    takes: AcceptedResource,
+    buffers: &[Option<DeviceResource>],
+) -> Option<String> {
     let Some(found) = buffers.get(buffer.index()).copied().flatten() else {
         return Some("its buffer was destroyed".to_owned());
     };
     let is = match found.what {
-        Handled::Buffer => Takes::Buffer,
-        Handled::Image(_) => Takes::Image,
-        Handled::Sampler => Takes::Sampler,
-        Handled::Pipe => Takes::Pipe,
+        DeviceResourceKind::Buffer => AcceptedResource::Buffer,
+        DeviceResourceKind::Image(_) => AcceptedResource::Image,
+        DeviceResourceKind::Sampler => AcceptedResource::Sampler,
+        DeviceResourceKind::Pipe => AcceptedResource::Pipe,
     };
-    let fits = takes == is || (takes == Takes::Opaque && is != Takes::Buffer);
+    let fits = takes == is || (takes == AcceptedResource::Opaque && is != AcceptedResource::Buffer);
     (!fits).then(|| format!("it takes {takes}, {is} is given"))
 }
 
 fn arguments(
     interface: &Interface,
-    opaque: &[(Id, Takes)],
-    given: &[Argument],
+    opaque: &[(Id, AcceptedResource)],
+    given: &[KernelArgument],
     device: &DeviceInfo,
-    buffers: &[Option<Resource>],
-) -> Result<(), Error> {
+    buffers: &[Option<DeviceResource>],
+) -> Result<(), DeviceError> {
     if given.len() != interface.params.len() {
-        return Err(Error::ArgumentCount {
+        return Err(DeviceError::ArgumentCount {
             kernel: interface.name.clone(),
             expected: interface.params.len(),
             given: given.len(),
@@ -194,13 +201,13 @@ fn arguments(
     let mut local = 0_u64;
     for (number, (param, argument)) in interface.params.iter().zip(given).enumerate() {
         if let Some(problem) = argument_problem(param, opaque, argument, buffers) {
-            return Err(Error::Argument {
+            return Err(DeviceError::Argument {
                 number,
                 name: param.name.clone(),
                 problem,
             });
         }
-        if let Argument::Local(bytes) = argument {
+        if let KernelArgument::Local(bytes) = argument {
             local = local.saturating_add(*bytes);
         }
     }
@@ -210,35 +217,37 @@ fn arguments(
             "{local} bytes of workgroup memory: {} has {most}",
             device.id
         );
-        return Err(Error::Launch(text));
+        return Err(DeviceError::Launch(text));
     }
     Ok(())
 }
 
 fn argument_problem(
     param: &Param,
-    opaque: &[(Id, Takes)],
-    argument: &Argument,
-    buffers: &[Option<Resource>],
+    opaque: &[(Id, AcceptedResource)],
+    argument: &KernelArgument,
+    buffers: &[Option<DeviceResource>],
 ) -> Option<String> {
     match (&param.kind, argument) {
-        (ParamKind::Value { size, .. }, Argument::Bytes(bytes)) if bytes.len() as u64 == *size => {
+        (ParamKind::Value { size, .. }, KernelArgument::Bytes(bytes))
+            if bytes.len() as u64 == *size =>
+        {
             None
         }
-        (ParamKind::Value { size, .. }, Argument::Bytes(bytes)) => Some(format!(
+        (ParamKind::Value { size, .. }, KernelArgument::Bytes(bytes)) => Some(format!(
             "it takes a value of {size} bytes, {} are given",
             bytes.len()
         )),
-        (ParamKind::Buffer { .. }, Argument::Buffer(buffer)) => {
-            handle_problem(*buffer, Takes::Buffer, buffers)
+        (ParamKind::Buffer { .. }, KernelArgument::Buffer(buffer)) => {
+            handle_problem(*buffer, AcceptedResource::Buffer, buffers)
         }
-        (ParamKind::Opaque { ty }, Argument::Buffer(buffer)) => {
-            handle_problem(*buffer, Takes::of(opaque, *ty), buffers)
+        (ParamKind::Opaque { ty }, KernelArgument::Buffer(buffer)) => {
+            handle_problem(*buffer, AcceptedResource::of(opaque, *ty), buffers)
         }
-        (ParamKind::Workgroup { .. }, Argument::Local(0)) => {
+        (ParamKind::Workgroup { .. }, KernelArgument::Local(0)) => {
             Some("it takes workgroup memory, of 1 byte at least".to_owned())
         }
-        (ParamKind::Workgroup { .. }, Argument::Local(_)) => None,
+        (ParamKind::Workgroup { .. }, KernelArgument::Local(_)) => None,
         (wanted, given) => Some(format!(
             "it takes {}, {} is given",
             takes(wanted, opaque),
@@ -247,30 +256,30 @@ fn argument_problem(
     }
 }
 
-fn takes(kind: &ParamKind, opaque: &[(Id, Takes)]) -> String {
+fn takes(kind: &ParamKind, opaque: &[(Id, AcceptedResource)]) -> String {
     match kind {
         ParamKind::Value { size, .. } => format!("a value of {size} bytes"),
         ParamKind::Buffer { .. } => "a buffer".to_owned(),
         ParamKind::Workgroup { .. } => "workgroup memory".to_owned(),
-        ParamKind::Opaque { ty } => Takes::of(opaque, *ty).to_string(),
+        ParamKind::Opaque { ty } => AcceptedResource::of(opaque, *ty).to_string(),
     }
 }
 
-fn gives(argument: &Argument) -> String {
+fn gives(argument: &KernelArgument) -> String {
     match argument {
-        Argument::Buffer(_) => "a buffer".to_owned(),
-        Argument::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
-        Argument::Local(_) => "workgroup memory".to_owned(),
+        KernelArgument::Buffer(_) => "a buffer".to_owned(),
+        KernelArgument::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
+        KernelArgument::Local(_) => "workgroup memory".to_owned(),
     }
 }
 
 fn resources(
     interface: &Interface,
-    opaque: &[(Id, Takes)],
-    given: &[Bound],
+    opaque: &[(Id, AcceptedResource)],
+    given: &[LaunchBinding],
     push: &[u8],
-    buffers: &[Option<Resource>],
-) -> Result<(), Error> {
+    buffers: &[Option<DeviceResource>],
+) -> Result<(), DeviceError> {
     if fits_in_order(interface, given, push, buffers) {
         return Ok(());
     }
@@ -294,7 +303,7 @@ fn resources(
     if given != u64::from(wanted) {
         let name = &interface.name;
         let text = format!("{name} takes {wanted} bytes of push constants, {given} are given");
-        return Err(Error::Launch(text));
+        return Err(DeviceError::Launch(text));
     }
     Ok(())
 }
@@ -303,9 +312,9 @@ fn resources(
 /// Most do, so that nothing needs to be looked for.
 fn fits_in_order(
     interface: &Interface,
-    given: &[Bound],
+    given: &[LaunchBinding],
     push: &[u8],
-    buffers: &[Option<Resource>],
+    buffers: &[Option<DeviceResource>],
 ) -> bool {
     let mut rest = given.iter();
     let mut last = None;
@@ -319,12 +328,12 @@ fn fits_in_order(
             continue;
         }
         last = Some(place);
-        let is_it = |b: &&Bound| (b.set, b.binding, b.index) == (place.0, place.1, 0);
+        let is_it = |b: &&LaunchBinding| (b.set, b.binding, b.index) == (place.0, place.1, 0);
         let Some(bound) = rest.next().filter(is_it) else {
             return false;
         };
         match buffers.get(bound.buffer.index()) {
-            Some(Some(found)) if found.what == Handled::Buffer => {}
+            Some(Some(found)) if found.what == DeviceResourceKind::Buffer => {}
             _ => return false,
         }
     }
@@ -333,7 +342,10 @@ fn fits_in_order(
 
 /// What a shader declares where something is bound; `None` where another entry point does, since what is bound
 /// for that harms nobody.
-fn declared<'i>(interface: &'i Interface, bound: &Bound) -> Result<Option<&'i Binding>, Error> {
+fn declared<'i>(
+    interface: &'i Interface,
+    bound: &LaunchBinding,
+) -> Result<Option<&'i Binding>, DeviceError> {
     let (set, binding) = (bound.set, bound.binding);
     let is_it = |b: &&Binding| (b.set, b.binding) == (set, binding);
     let found = interface.bindings.iter().find(is_it);
@@ -344,7 +356,7 @@ fn declared<'i>(interface: &'i Interface, bound: &Bound) -> Result<Option<&'i Bi
         "the shader has no such binding; it has: {}",
         list(&interface.bindings)
     );
-    Err(Error::Binding {
+    Err(DeviceError::Binding {
         set,
         binding,
         name: None,
@@ -352,8 +364,8 @@ fn declared<'i>(interface: &'i Interface, bound: &Bound) -> Result<Option<&'i Bi
     })
 }
 
-fn unfit(declared: &Binding, problem: String) -> Error {
-    Error::Binding {
+fn unfit(declared: &Binding, problem: String) -> DeviceError {
+    DeviceError::Binding {
         set: declared.set,
         binding: declared.binding,
         name: declared.name.clone(),
@@ -363,17 +375,17 @@ fn unfit(declared: &Binding, problem: String) -> Error {
 
 fn bound_problem(
     declared: &Binding,
-    opaque: &[(Id, Takes)],
-    bound: &Bound,
-    buffers: &[Option<Resource>],
+    opaque: &[(Id, AcceptedResource)],
+    bound: &LaunchBinding,
+    buffers: &[Option<DeviceResource>],
 ) -> Option<String> {
     let (index, count) = (u64::from(bound.index), u64::from(declared.count));
     if count != 0 && index >= count {
         return Some(format!("it has {count} elements, not {}", index + 1));
     }
     let takes = match declared.kind {
-        BindingKind::Opaque(ty) => Takes::of(opaque, ty),
-        BindingKind::Storage(_) | BindingKind::Uniform(_) => Takes::Buffer,
+        BindingKind::Opaque(ty) => AcceptedResource::of(opaque, ty),
+        BindingKind::Storage(_) | BindingKind::Uniform(_) => AcceptedResource::Buffer,
     };
     handle_problem(bound.buffer, takes, buffers)
 }
@@ -411,7 +423,7 @@ fn list(bindings: &[Binding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Buffer, DeviceKind, Kernel, Limits, Size};
+    use crate::{DeviceBuffer, DeviceKernel, DeviceKind, DeviceLimits, IndexSpace};
     use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
 
     const ID: Id = Id::MAX;
@@ -429,7 +441,7 @@ mod tests {
             special_values: 0,
             matrices: Vec::new(),
             has_dense_matrices: false,
-            limits: Limits {
+            limits: DeviceLimits {
                 buffer_size: 1 << 20,
                 workgroup_size: [64, 64, 4],
                 workgroup_invocations: 128,
@@ -480,8 +492,8 @@ mod tests {
         }
     }
 
-    fn items(global: [u64; 3], local: [u32; 3]) -> Size {
-        Size::Items {
+    fn items(global: [u64; 3], local: [u32; 3]) -> IndexSpace {
+        IndexSpace::Items {
             dimensions: 3,
             global,
             local: Some(local),
@@ -490,15 +502,15 @@ mod tests {
     }
 
     /// What is said of a launch with two buffers, the second destroyed.
-    fn said(interface: &Interface, size: Size, inputs: Inputs) -> String {
-        let all = Launch {
-            kernel: Kernel(0),
+    fn said(interface: &Interface, size: IndexSpace, inputs: LaunchInputs) -> String {
+        let all = KernelLaunch {
+            kernel: DeviceKernel(0),
             size,
             inputs,
         };
-        let known = Resource {
+        let known = DeviceResource {
             size: 4,
-            what: Handled::Buffer,
+            what: DeviceResourceKind::Buffer,
         };
         match launch(interface, &[], &all, &device(), &[Some(known), None]) {
             Ok(()) => "fits".to_owned(),
@@ -509,14 +521,14 @@ mod tests {
     #[test]
     fn sizes() {
         let f = kernel(Vec::new());
-        let of = |size| said(&f, size, Inputs::Arguments(Vec::new()));
+        let of = |size| said(&f, size, LaunchInputs::Arguments(Vec::new()));
         assert_eq!(of(items([64, 2, 1], [64, 2, 1])), "fits");
         assert!(of(items([64, 4, 1], [64, 4, 1])).contains("too large"));
         assert!(of(items([8, 8, 8], [1, 1, 8])).contains("too large"));
         assert!(of(items([8, 8, 8], [1, 0, 1])).contains("empty"));
         assert!(of(items([9, 8, 8], [2, 1, 1])).contains("no multiple"));
         assert!(of(items([8, 9, 1], [1, 1, 1])).contains("9 workgroups in dimension 1"));
-        let flat = Size::Items {
+        let flat = IndexSpace::Items {
             dimensions: 1,
             global: [8, 2, 1],
             local: None,
@@ -530,7 +542,7 @@ mod tests {
         let text = said(
             &demanding,
             items([8, 1, 1], [8, 1, 1]),
-            Inputs::Arguments(Vec::new()),
+            LaunchInputs::Arguments(Vec::new()),
         );
         assert_eq!(text, "f demands workgroups of 4x1x1, not 8x1x1");
     }
@@ -549,12 +561,19 @@ mod tests {
         };
         let local = ParamKind::Workgroup { pointee: ID };
         let f = kernel(vec![value, buffer, local]);
-        let of = |a: Argument, b: Argument, c: Argument| {
-            said(&f, items([1; 3], [1; 3]), Inputs::Arguments(vec![a, b, c]))
+        let of = |a: KernelArgument, b: KernelArgument, c: KernelArgument| {
+            said(
+                &f,
+                items([1; 3], [1; 3]),
+                LaunchInputs::Arguments(vec![a, b, c]),
+            )
         };
-        let bytes = |n| Argument::Bytes(vec![0; n]);
-        let (alive, dead) = (Argument::Buffer(Buffer(0)), Argument::Buffer(Buffer(1)));
-        let local = Argument::Local;
+        let bytes = |n| KernelArgument::Bytes(vec![0; n]);
+        let (alive, dead) = (
+            KernelArgument::Buffer(DeviceBuffer(0)),
+            KernelArgument::Buffer(DeviceBuffer(1)),
+        );
+        let local = KernelArgument::Local;
         assert_eq!(of(bytes(4), alive.clone(), local(8)), "fits");
         let text = of(bytes(8), alive.clone(), local(8));
         assert_eq!(
@@ -578,19 +597,19 @@ mod tests {
     fn bindings_and_push_constants() {
         let f = shader(&[(0, 1, 2)]);
         let of = |elements: &[(u32, u32, u32)], push| {
-            let bound = |&(set, binding, index): &(u32, u32, u32)| Bound {
+            let bound = |&(set, binding, index): &(u32, u32, u32)| LaunchBinding {
                 set,
                 binding,
                 index,
-                buffer: Buffer(0),
+                buffer: DeviceBuffer(0),
                 region: None,
             };
             let bindings = elements.iter().map(bound).collect();
             let push = vec![0; push];
             said(
                 &f,
-                Size::Groups([1; 3]),
-                Inputs::Resources { bindings, push },
+                IndexSpace::Groups([1; 3]),
+                LaunchInputs::Resources { bindings, push },
             )
         };
         let both = [(0, 1, 0), (0, 1, 1)];
@@ -611,12 +630,14 @@ mod tests {
         // Two variables see the second buffer.
         let f = shader(&[(0, 0, 1), (0, 1, 1), (0, 1, 1)]);
         let of = |elements: &[(u32, u32)], push: usize| {
-            let bound = |&(binding, buffer): &(u32, u32)| Bound::whole(binding, Buffer(buffer));
-            let inputs = Inputs::Resources {
+            let bound = |&(binding, buffer): &(u32, u32)| {
+                LaunchBinding::whole(binding, DeviceBuffer(buffer))
+            };
+            let inputs = LaunchInputs::Resources {
                 bindings: elements.iter().map(bound).collect(),
                 push: vec![0; push],
             };
-            said(&f, Size::Groups([1; 3]), inputs)
+            said(&f, IndexSpace::Groups([1; 3]), inputs)
         };
         assert_eq!(of(&[(0, 0), (1, 0)], 16), "fits");
         assert_eq!(of(&[(1, 0), (0, 0)], 16), "fits");

@@ -1,14 +1,18 @@
 //! Whether a device takes the sizes of a launch.
 
-use crate::{DeviceInfo, Error, Size};
+use crate::{DeviceError, DeviceInfo, IndexSpace};
 use spirula_spirv::reflect::Interface;
 
 /// Whether the sizes of a launch make sense for a kernel, and a device takes them.
-pub fn check(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), Error> {
+pub fn check(
+    interface: &Interface,
+    size: &IndexSpace,
+    device: &DeviceInfo,
+) -> Result<(), DeviceError> {
     let limits = &device.limits;
-    let bad = |text: String| Err(Error::Launch(text));
+    let bad = |text: String| Err(DeviceError::Launch(text));
     match *size {
-        Size::Groups(groups) => {
+        IndexSpace::Groups(groups) => {
             for (axis, (n, most)) in groups.iter().zip(&limits.groups).enumerate() {
                 if n > most && !limits.folds {
                     return bad(format!(
@@ -19,7 +23,7 @@ pub fn check(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<
             }
             group_size(interface.workgroup_size.unwrap_or([1; 3]), device)
         }
-        Size::Items {
+        IndexSpace::Items {
             dimensions,
             global,
             local,
@@ -70,7 +74,7 @@ pub fn check(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<
     }
 }
 
-fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), Error> {
+fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), DeviceError> {
     let limits = &device.limits;
     let count = local.iter().map(|n| u128::from(*n)).product::<u128>();
     let fits = local
@@ -78,7 +82,7 @@ fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), Error> {
         .zip(&limits.workgroup_size)
         .all(|(n, most)| n <= most);
     if count == 0 {
-        return Err(Error::Launch(format!(
+        return Err(DeviceError::Launch(format!(
             "a workgroup of {} is empty",
             text(local)
         )));
@@ -87,7 +91,7 @@ fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), Error> {
         let most = limits.workgroup_invocations;
         let local = text(local);
         let each = text(limits.workgroup_size);
-        return Err(Error::Launch(format!(
+        return Err(DeviceError::Launch(format!(
             "a workgroup of {local} is too large: {} takes {most} invocations, at most {each}",
             device.id
         )));

@@ -4,33 +4,33 @@
 //! store. Where all that is loaded becomes floats of one type, and all that is stored was such floats, the
 //! words are floats; copies say nothing. Cost: one pass over the module.
 
-use crate::data::Element;
+use crate::data::ElementType;
 use crate::types::TypeNames;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
 
 /// What is done with the values of variables.
-pub struct Evidence {
+pub struct ElementEvidence {
     /// For each id the variable that it points into or was loaded from, 0 for none.
     roots: Vec<u32>,
     /// For each id of a value that was computed, what it is the bits of.
-    made: Vec<Option<Use>>,
-    found: Vec<(u32, Use)>,
+    made: Vec<Option<ElementUse>>,
+    found: Vec<(u32, ElementUse)>,
 }
 
 /// What a value is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Float(Element),
+enum ElementUse {
+    Float(ElementType),
     Other,
 }
 
-impl Evidence {
+impl ElementEvidence {
     /// What a module does.
-    pub fn of(module: &Module, names: &TypeNames<'_>) -> Evidence {
+    pub fn of(module: &Module, names: &TypeNames<'_>) -> ElementEvidence {
         let bound = module.bound() as usize;
-        let mut evidence = Evidence {
+        let mut evidence = ElementEvidence {
             roots: vec![0; bound],
             made: vec![None; bound],
             found: Vec::new(),
@@ -50,12 +50,14 @@ impl Evidence {
     }
 
     /// The floats that the words of some variables are, if all that is done with them says so.
-    pub fn floats(&self, variables: &[Id]) -> Option<Element> {
+    pub fn floats(&self, variables: &[Id]) -> Option<ElementType> {
         let is_theirs = |root: u32| variables.iter().any(|v| v.word() == root);
         let uses = self.found.iter().filter(|(root, _)| is_theirs(*root));
         let mut uses = uses.map(|(_, used)| *used);
         match uses.next()? {
-            Use::Float(element) if uses.all(|used| used == Use::Float(element)) => Some(element),
+            ElementUse::Float(element) if uses.all(|used| used == ElementUse::Float(element)) => {
+                Some(element)
+            }
             _ => None,
         }
     }
@@ -78,9 +80,9 @@ impl Evidence {
             Op::Phi | Op::Select | Op::CopyObject | Op::ArrayLength => {}
             Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange => {}
             _ => {
-                ids.visit(inst, |_, id| self.take(id.word(), Use::Other));
+                ids.visit(inst, |_, id| self.take(id.word(), ElementUse::Other));
                 if let Some(id) = inst.result() {
-                    self.made[id.index()] = Some(Use::Other);
+                    self.made[id.index()] = Some(ElementUse::Other);
                 }
             }
         }
@@ -92,16 +94,16 @@ impl Evidence {
             element.is_float().then_some(element)
         };
         if let Some(element) = float(inst.result_type()) {
-            self.take(inst.word(0), Use::Float(element));
+            self.take(inst.word(0), ElementUse::Float(element));
         } else if let Some(id) = inst.result() {
             // Of integers as others nothing is said.
             let from = names.type_of(inst.word(0)).and_then(|ty| float(Some(ty)));
-            self.made[id.index()] = from.map(Use::Float);
+            self.made[id.index()] = from.map(ElementUse::Float);
         }
     }
 
     /// Takes note of what a value of a variable is used as.
-    fn take(&mut self, word: u32, used: Use) {
+    fn take(&mut self, word: u32, used: ElementUse) {
         let root = self.root(word);
         if root != 0 {
             self.found.push((root, used));

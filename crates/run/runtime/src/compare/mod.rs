@@ -1,7 +1,7 @@
 //! Several devices that do the same, launch by launch.
 //!
 //! Every buffer, copy and launch is done on each. After a launch the buffers that it was given are compared:
-//! where they part beyond the tolerance the launch fails with [`Parted`], which has all that it takes to
+//! where they part beyond the tolerance the launch fails with [`LaunchMismatch`], which has all that it takes to
 //! run that launch alone; where they part within it, all go on with what the first device has, so that small
 //! differences do not add up and each launch is compared by itself. Cost: all buffers of a launch are
 //! downloaded from every device, before and after it.
@@ -11,21 +11,24 @@ mod part;
 #[cfg(test)]
 mod tests;
 
-pub use part::Tolerance;
+pub use part::FloatTolerance;
 
-use crate::data::Element;
-use crate::driver::{DeviceInfo, Driver, Limits};
-use crate::{Argument, Bound, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch};
-use crate::{PipeShape, Sampler, Size};
-use part::{Types, Used, part};
-use spirula_diagnostics::{Diagnostic, Place};
+use crate::data::ElementType;
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceLimits};
+use crate::{
+    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelArgument,
+    KernelLaunch, LaunchBinding, LaunchInputs,
+};
+use crate::{IndexSpace, PipeShape, SamplerState};
+use part::{ComparedBuffer, ElementTypes, part};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{BindingKind, Interface, ParamKind};
 
 /// The first launch whose results part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parted {
+pub struct LaunchMismatch {
     /// Its number, from 1, among those that were run.
     pub launch: u64,
     /// Name of the entry point.
@@ -37,10 +40,10 @@ pub struct Parted {
     /// Where it parts, and the two values.
     pub difference: String,
     /// What runs it alone.
-    pub case: Case,
+    pub case: LaunchCase,
 }
 
-impl std::fmt::Display for Parted {
+impl std::fmt::Display for LaunchMismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [one, other] = &self.devices;
         write!(
@@ -53,11 +56,11 @@ impl std::fmt::Display for Parted {
 
 /// A launch with all that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct LaunchCase {
     /// Words of the module, specialised.
     pub module: Vec<u32>,
     /// Over how many invocations.
-    pub size: Size,
+    pub size: IndexSpace,
     /// What it was given, in order.
     pub inputs: Vec<CaseInput>,
     /// Push constants.
@@ -76,28 +79,28 @@ pub enum CaseInput {
 }
 
 /// A kernel as all devices have it.
-struct Known {
+struct ComparedKernel {
     module: Module,
     interface: Interface,
     spec: Vec<(u32, u64)>,
-    kernels: Vec<Kernel>,
+    kernels: Vec<DeviceKernel>,
 }
 
 /// The driver over several devices.
-pub struct Comparing {
-    devices: Vec<Device>,
+pub struct ComparisonDriver {
+    devices: Vec<ComputeDevice>,
     info: DeviceInfo,
-    tolerance: Tolerance,
-    buffers: Vec<Option<(u64, Vec<Buffer>)>>,
+    tolerance: FloatTolerance,
+    buffers: Vec<Option<(u64, Vec<DeviceBuffer>)>>,
     /// What launches showed each buffer to hold.
-    shown: Vec<Option<Element>>,
-    kernels: Vec<Known>,
+    shown: Vec<Option<ElementType>>,
+    kernels: Vec<ComparedKernel>,
     launches: u64,
 }
 
-impl Comparing {
+impl ComparisonDriver {
     /// A driver over devices, of which there is one at least; each must be fresh.
-    pub fn new(devices: Vec<Device>, tolerance: Tolerance) -> Option<Comparing> {
+    pub fn new(devices: Vec<ComputeDevice>, tolerance: FloatTolerance) -> Option<ComparisonDriver> {
         let mut info = devices.first()?.info().clone();
         for device in &devices[1..] {
             let other = device.info();
@@ -111,7 +114,7 @@ impl Comparing {
             info.matrices.retain(|shape| other.matrices.contains(shape));
             info.limits = common(&info.limits, &other.limits);
         }
-        Some(Comparing {
+        Some(ComparisonDriver {
             devices,
             info,
             tolerance,
@@ -122,24 +125,24 @@ impl Comparing {
         })
     }
 
-    fn buffer(&self, buffer: Buffer) -> Result<&(u64, Vec<Buffer>), Error> {
+    fn buffer(&self, buffer: DeviceBuffer) -> Result<&(u64, Vec<DeviceBuffer>), DeviceError> {
         let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
-        found.ok_or(Error::Handle("a buffer"))
+        found.ok_or(DeviceError::Handle("a buffer"))
     }
 
     /// A launch in the handles of a device.
-    fn on(&self, device: usize, launch: &Launch) -> Result<Launch, Error> {
+    fn on(&self, device: usize, launch: &KernelLaunch) -> Result<KernelLaunch, DeviceError> {
         let mut launch = launch.clone();
         launch.kernel = self.kernels[launch.kernel.index()].kernels[device];
         match &mut launch.inputs {
-            Inputs::Arguments(arguments) => {
+            LaunchInputs::Arguments(arguments) => {
                 for argument in arguments {
-                    if let Argument::Buffer(buffer) = argument {
+                    if let KernelArgument::Buffer(buffer) = argument {
                         *buffer = self.buffer(*buffer)?.1[device];
                     }
                 }
             }
-            Inputs::Resources { bindings, .. } => {
+            LaunchInputs::Resources { bindings, .. } => {
                 for bound in bindings {
                     bound.buffer = self.buffer(bound.buffer)?.1[device];
                 }
@@ -149,29 +152,32 @@ impl Comparing {
     }
 
     /// What a launch is given, as it is now on the first device, and the buffers among it.
-    fn case(&mut self, launch: &Launch) -> Result<(Case, Vec<Used>), Error> {
+    fn case(
+        &mut self,
+        launch: &KernelLaunch,
+    ) -> Result<(LaunchCase, Vec<ComparedBuffer>), DeviceError> {
         let known = self.kernels.get(launch.kernel.index());
-        let known = known.ok_or(Error::Handle("a kernel"))?;
+        let known = known.ok_or(DeviceError::Handle("a kernel"))?;
         let mut module = known.module.clone();
         crate::specialised::specialise(&mut module, &known.spec);
-        let types = Types::of(&known.module);
+        let types = ElementTypes::of(&known.module);
         let mut used = Vec::new();
         let mut inputs = Vec::new();
         let mut push = Vec::new();
         match &launch.inputs {
-            Inputs::Arguments(arguments) => {
+            LaunchInputs::Arguments(arguments) => {
                 for (number, argument) in arguments.iter().enumerate() {
                     inputs.push(match argument {
-                        Argument::Bytes(bytes) => CaseInput::Bytes(bytes.clone()),
-                        Argument::Local(bytes) => CaseInput::Local(*bytes),
-                        Argument::Buffer(buffer) => {
+                        KernelArgument::Bytes(bytes) => CaseInput::Bytes(bytes.clone()),
+                        KernelArgument::Local(bytes) => CaseInput::Local(*bytes),
+                        KernelArgument::Buffer(buffer) => {
                             used.push(argument_used(&known.interface, &types, number, *buffer));
                             CaseInput::Buffer(None, Vec::new())
                         }
                     });
                 }
             }
-            Inputs::Resources {
+            LaunchInputs::Resources {
                 bindings,
                 push: given,
             } => {
@@ -196,7 +202,7 @@ impl Comparing {
                 *bytes = self.download(0, used.buffer)?;
             }
         }
-        let case = Case {
+        let case = LaunchCase {
             module: module.to_words(),
             size: launch.size,
             inputs,
@@ -205,19 +211,24 @@ impl Comparing {
         Ok((case, used))
     }
 
-    fn download(&mut self, device: usize, buffer: Buffer) -> Result<Vec<u8>, Error> {
+    fn download(&mut self, device: usize, buffer: DeviceBuffer) -> Result<Vec<u8>, DeviceError> {
         let own = self.buffer(buffer)?.1[device];
         self.devices[device].download(own)
     }
 }
 
 /// A buffer that a kernel is given as an argument.
-fn argument_used(interface: &Interface, types: &Types<'_>, number: usize, buffer: Buffer) -> Used {
+fn argument_used(
+    interface: &Interface,
+    types: &ElementTypes<'_>,
+    number: usize,
+    buffer: DeviceBuffer,
+) -> ComparedBuffer {
     let pointee = interface.params.get(number).and_then(|p| match p.kind {
         ParamKind::Buffer { pointee, .. } => Some(pointee),
         _ => None,
     });
-    Used {
+    ComparedBuffer {
         buffer,
         place: format!("argument {number}"),
         elements: types.elements(pointee.as_slice()),
@@ -227,10 +238,10 @@ fn argument_used(interface: &Interface, types: &Types<'_>, number: usize, buffer
 /// A buffer that is bound; `shown` is what launches showed each to hold.
 fn resource_used(
     interface: &Interface,
-    types: &Types<'_>,
-    shown: &mut Vec<Option<Element>>,
-    bound: &Bound,
-) -> Used {
+    types: &ElementTypes<'_>,
+    shown: &mut Vec<Option<ElementType>>,
+    bound: &LaunchBinding,
+) -> ComparedBuffer {
     let (set, binding) = (bound.set, bound.binding);
     let declared = interface.bindings.iter();
     let declared: Vec<_> = declared
@@ -247,7 +258,7 @@ fn resource_used(
         BindingKind::Storage(ty) | BindingKind::Uniform(ty) => Some(ty),
         BindingKind::Opaque(_) => None,
     });
-    Used {
+    ComparedBuffer {
         buffer: bound.buffer,
         place: format!("set {set}, binding {binding}"),
         elements: match shown[number] {
@@ -258,9 +269,9 @@ fn resource_used(
 }
 
 /// What both keep to.
-fn common(one: &Limits, other: &Limits) -> Limits {
+fn common(one: &DeviceLimits, other: &DeviceLimits) -> DeviceLimits {
     let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|axis| a[axis].min(b[axis]));
-    Limits {
+    DeviceLimits {
         buffer_size: one.buffer_size.min(other.buffer_size),
         workgroup_size: three(one.workgroup_size, other.workgroup_size),
         workgroup_invocations: one.workgroup_invocations.min(other.workgroup_invocations),
@@ -272,7 +283,7 @@ fn common(one: &Limits, other: &Limits) -> Limits {
     }
 }
 
-impl Driver for Comparing {
+impl DeviceDriver for ComparisonDriver {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -281,7 +292,7 @@ impl Driver for Comparing {
         true
     }
 
-    fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
+    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         let made = self.devices.iter_mut().map(|d| d.create_buffer(size));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         self.buffers.push(Some((size, made)));
@@ -290,10 +301,10 @@ impl Driver for Comparing {
 
     fn create_image(
         &mut self,
-        _: Buffer,
+        _: DeviceBuffer,
         shape: &ImageShape,
-        sampler: &Sampler,
-    ) -> Result<(), Error> {
+        sampler: &SamplerState,
+    ) -> Result<(), DeviceError> {
         let devices = self.devices.iter_mut();
         let made = devices.map(|d| d.create_image(shape, sampler));
         let made = made.collect::<Result<Vec<_>, _>>()?;
@@ -301,21 +312,25 @@ impl Driver for Comparing {
         Ok(())
     }
 
-    fn create_sampler(&mut self, _: Buffer, sampler: &Sampler) -> Result<(), Error> {
+    fn create_sampler(
+        &mut self,
+        _: DeviceBuffer,
+        sampler: &SamplerState,
+    ) -> Result<(), DeviceError> {
         let made = self.devices.iter_mut().map(|d| d.create_sampler(sampler));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         self.buffers.push(Some((0, made)));
         Ok(())
     }
 
-    fn create_pipe(&mut self, _: Buffer, shape: PipeShape) -> Result<(), Error> {
+    fn create_pipe(&mut self, _: DeviceBuffer, shape: PipeShape) -> Result<(), DeviceError> {
         let made = self.devices.iter_mut().map(|d| d.create_pipe(shape));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
         Ok(())
     }
 
-    fn destroy_buffer(&mut self, buffer: Buffer) {
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
         if let Some(shown) = self.shown.get_mut(buffer.index()) {
             *shown = None;
         }
@@ -328,33 +343,38 @@ impl Driver for Comparing {
         }
     }
 
-    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         let own = self.buffer(buffer)?.1.clone();
         let mut all = self.devices.iter_mut().zip(own);
         all.try_for_each(|(device, buffer)| device.write(buffer, offset, data))
     }
 
-    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
         let own = self.buffer(buffer)?.1[0];
         self.devices[0].read(own, offset, out)
     }
 
-    fn address(&mut self, _: Buffer) -> Result<u64, Error> {
+    fn address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
         let text = "addresses of buffers differ from device to device";
-        let fault = Diagnostic::error(Place::Unknown, text);
-        Err(Error::Unsupported(vec![fault]))
+        let fault = SourceDiagnostic::error(SourceLocation::Unknown, text);
+        Err(DeviceError::Unsupported(vec![fault]))
     }
 
     fn create_kernel(
         &mut self,
-        _: Kernel,
+        _: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         let devices = self.devices.iter_mut();
         let kernels = devices.map(|d| d.create_kernel(module, &interface.name, spec));
-        self.kernels.push(Known {
+        self.kernels.push(ComparedKernel {
             kernels: kernels.collect::<Result<_, _>>()?,
             module: module.clone(),
             interface: interface.clone(),
@@ -363,7 +383,7 @@ impl Driver for Comparing {
         Ok(())
     }
 
-    fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
+    fn launch(&mut self, launch: &KernelLaunch, _: &[DeviceBuffer]) -> Result<(), DeviceError> {
         let (case, used) = self.case(launch)?;
         self.launches += 1;
         for device in 0..self.devices.len() {
@@ -376,7 +396,7 @@ impl Driver for Comparing {
                 let other = self.download(device, used.buffer)?;
                 if let Some(difference) = part(&first, &other, used, &self.tolerance) {
                     let known = &self.kernels[launch.kernel.index()];
-                    return Err(Error::Parted(Box::new(Parted {
+                    return Err(DeviceError::Parted(Box::new(LaunchMismatch {
                         launch: self.launches,
                         kernel: known.interface.name.clone(),
                         devices: [0, device].map(|n| self.devices[n].info().id.clone()),
@@ -394,19 +414,19 @@ impl Driver for Comparing {
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
-        self.devices.iter_mut().try_for_each(Device::wait)
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.devices.iter_mut().try_for_each(ComputeDevice::wait)
     }
 
     fn take_printed(&mut self) -> Vec<u8> {
-        let mut printed = self.devices.iter_mut().map(Device::take_printed);
+        let mut printed = self.devices.iter_mut().map(ComputeDevice::take_printed);
         printed.next().unwrap_or_default()
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
         self.devices
             .iter_mut()
-            .flat_map(Device::take_warnings)
+            .flat_map(ComputeDevice::take_warnings)
             .collect()
     }
 }

@@ -1,8 +1,8 @@
 //! What buffers hold and where two of them part.
 
-use super::evidence::Evidence;
-use crate::Buffer;
-use crate::data::{Element, Number};
+use super::evidence::ElementEvidence;
+use crate::DeviceBuffer;
+use crate::data::{ElementNumber, ElementType};
 use crate::types::TypeNames;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
@@ -14,70 +14,70 @@ const PLAUSIBLE: f64 = 1e-30;
 
 /// How far floats may part: by `absolute + relative * |value|`. Integers are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
+pub struct FloatTolerance {
     /// For floats of any size.
     pub absolute: f64,
     /// For floats, of their size; by default some units in the last place of each type.
     pub relative: Option<f64>,
 }
 
-impl Default for Tolerance {
+impl Default for FloatTolerance {
     fn default() -> Self {
-        Tolerance {
+        FloatTolerance {
             absolute: 1e-8,
             relative: None,
         }
     }
 }
 
-impl Tolerance {
-    fn of(&self, element: Element) -> f64 {
+impl FloatTolerance {
+    fn of(&self, element: ElementType) -> f64 {
         self.relative.unwrap_or(match element {
-            Element::BF16 => 1e-2,
-            Element::F16 => 1e-3,
+            ElementType::BF16 => 1e-2,
+            ElementType::F16 => 1e-3,
             _ => 1e-5,
         })
     }
 }
 
 /// A buffer that a launch is given.
-pub struct Used {
-    pub buffer: Buffer,
+pub struct ComparedBuffer {
+    pub buffer: DeviceBuffer,
     /// What it is called.
     pub place: String,
     /// What its elements may be, and whether the module says so.
-    pub elements: Vec<(Element, bool)>,
+    pub elements: Vec<(ElementType, bool)>,
 }
 
 /// The types of a module as elements.
-pub struct Types<'m> {
+pub struct ElementTypes<'m> {
     module: &'m Module,
     definitions: Definitions,
     names: TypeNames<'m>,
-    evidence: Evidence,
+    evidence: ElementEvidence,
 }
 
-impl<'m> Types<'m> {
+impl<'m> ElementTypes<'m> {
     /// One pass over a module.
-    pub fn of(module: &'m Module) -> Types<'m> {
+    pub fn of(module: &'m Module) -> ElementTypes<'m> {
         let names = TypeNames::compute(module);
-        Types {
+        ElementTypes {
             module,
             definitions: Definitions::compute(module),
-            evidence: Evidence::of(module, &names),
+            evidence: ElementEvidence::of(module, &names),
             names,
         }
     }
 
     /// The floats that some variables hold, as far as what is done with them tells.
-    pub fn floats(&self, variables: &[Id]) -> Option<Element> {
+    pub fn floats(&self, variables: &[Id]) -> Option<ElementType> {
         self.evidence.floats(variables)
     }
 
     /// The scalars of some types, then the floats that the module has besides: pointers may lie.
-    pub fn elements(&self, types: &[Id]) -> Vec<(Element, bool)> {
-        let mut out: Vec<(Element, bool)> = Vec::new();
-        let mut add = |element: Option<Element>, is_said| {
+    pub fn elements(&self, types: &[Id]) -> Vec<(ElementType, bool)> {
+        let mut out: Vec<(ElementType, bool)> = Vec::new();
+        let mut add = |element: Option<ElementType>, is_said| {
             if let Some(element) = element
                 && !out.iter().any(|(known, _)| *known == element)
             {
@@ -114,7 +114,12 @@ impl<'m> Types<'m> {
 }
 
 /// Where two buffers part, if they do: as any of what their elements may be they may agree.
-pub fn part(one: &[u8], other: &[u8], used: &Used, tolerance: &Tolerance) -> Option<String> {
+pub fn part(
+    one: &[u8],
+    other: &[u8],
+    used: &ComparedBuffer,
+    tolerance: &FloatTolerance,
+) -> Option<String> {
     if one == other {
         return None;
     }
@@ -129,16 +134,16 @@ pub fn part(one: &[u8], other: &[u8], used: &Used, tolerance: &Tolerance) -> Opt
     });
     match first {
         Some(found) => Some(found + &unsure.unwrap_or_default()),
-        None => part_as(one, other, Element::U8, true, tolerance),
+        None => part_as(one, other, ElementType::U8, true, tolerance),
     }
 }
 
 fn part_as(
     one: &[u8],
     other: &[u8],
-    element: Element,
+    element: ElementType,
     is_said: bool,
-    tolerance: &Tolerance,
+    tolerance: &FloatTolerance,
 ) -> Option<String> {
     let size = element.size();
     let pairs = one.chunks_exact(size).zip(other.chunks_exact(size));
@@ -157,7 +162,13 @@ fn part_as(
     // Bytes behind the last whole element are compared as they are.
     let rest = one.len() / size * size;
     if first.is_none() && one[rest..] != other[rest..] {
-        return part_as(&one[rest..], &other[rest..], Element::U8, true, tolerance);
+        return part_as(
+            &one[rest..],
+            &other[rest..],
+            ElementType::U8,
+            true,
+            tolerance,
+        );
     }
     let (at, x, y) = first?;
     let of = one.len() / size;
@@ -166,8 +177,8 @@ fn part_as(
     ))
 }
 
-fn agree(x: Number, y: Number, is_said: bool, absolute: f64, relative: f64) -> bool {
-    if let (Number::Int(x), Number::Int(y)) = (x, y) {
+fn agree(x: ElementNumber, y: ElementNumber, is_said: bool, absolute: f64, relative: f64) -> bool {
+    if let (ElementNumber::Int(x), ElementNumber::Int(y)) = (x, y) {
         return x == y;
     }
     let (x, y) = (x.to_f64(), y.to_f64());

@@ -1,67 +1,76 @@
 //! Devices that part and devices that agree.
 
-use super::part::{Used, part};
+use super::part::{ComparedBuffer, part};
 use super::*;
 use crate::cpu::CpuDriver;
-use crate::data::Element;
-use crate::{Bound, DeviceOptions};
+use crate::data::ElementType;
+use crate::{DeviceOptions, LaunchBinding};
 
 /// The CPU device, whose third launch leaves something else in a buffer.
-struct Faulty {
+struct FaultyDriver {
     cpu: CpuDriver,
     launches: u32,
     /// What is added to the first float.
     by: f32,
 }
 
-impl Driver for Faulty {
+impl DeviceDriver for FaultyDriver {
     fn info(&self) -> &DeviceInfo {
         self.cpu.info()
     }
 
-    fn create_buffer(&mut self, buffer: Buffer, size: u64) -> Result<(), Error> {
+    fn create_buffer(&mut self, buffer: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         self.cpu.create_buffer(buffer, size)
     }
 
-    fn destroy_buffer(&mut self, buffer: Buffer) {
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
         self.cpu.destroy_buffer(buffer);
     }
 
-    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         self.cpu.write(buffer, offset, data)
     }
 
-    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
         self.cpu.read(buffer, offset, out)
     }
 
-    fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         self.cpu.address(buffer)
     }
 
     fn create_kernel(
         &mut self,
-        kernel: Kernel,
+        kernel: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         self.cpu.create_kernel(kernel, module, interface, spec)
     }
 
-    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
+    fn launch(
+        &mut self,
+        launch: &KernelLaunch,
+        reached: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
         self.cpu.launch(launch, reached)?;
         self.launches += 1;
         if self.launches == 3 {
             let mut word = [0; 4];
-            self.cpu.read(Buffer(1), 4, &mut word)?;
+            self.cpu.read(DeviceBuffer(1), 4, &mut word)?;
             let value = f32::from_le_bytes(word) + self.by;
-            self.cpu.write(Buffer(1), 4, &value.to_le_bytes())?;
+            self.cpu.write(DeviceBuffer(1), 4, &value.to_le_bytes())?;
         }
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
+    fn wait(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 }
@@ -77,15 +86,15 @@ fn saxpy() -> Module {
 }
 
 /// Three launches of `y += 2 x` on the CPU device and on a faulty one.
-fn run(by: f32) -> Result<Vec<f32>, Error> {
+fn run(by: f32) -> Result<Vec<f32>, DeviceError> {
     let options = DeviceOptions::default();
-    let cpu = Device::open("cpu", &options)?;
-    let faulty = Device::with_driver(Box::new(Faulty {
+    let cpu = ComputeDevice::open("cpu", &options)?;
+    let faulty = ComputeDevice::with_driver(Box::new(FaultyDriver {
         cpu: CpuDriver::new(&options),
         launches: 0,
         by,
     }));
-    let mut device = Device::comparing(vec![cpu, faulty], Tolerance::default())?;
+    let mut device = ComputeDevice::comparing(vec![cpu, faulty], FloatTolerance::default())?;
     let x = device.upload(&[1_f32, 2.0, 3.0])?;
     let y = device.upload(&[0_f32; 3])?;
     let kernel = device.create_kernel(&saxpy(), "saxpy", &[(0, 4)])?;
@@ -98,7 +107,7 @@ fn run(by: f32) -> Result<Vec<f32>, Error> {
 
 #[test]
 fn the_first_launch_that_parts_is_named_with_its_inputs() {
-    let Err(Error::Parted(parted)) = run(1.0) else {
+    let Err(DeviceError::Parted(parted)) = run(1.0) else {
         panic!("they do not part")
     };
     assert_eq!(
@@ -108,7 +117,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
     );
     // What the launch was given gives the right result when it is run alone.
     let case = &parted.case;
-    let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+    let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
     let module = Module::from_words(case.module.clone()).unwrap();
     let kernel = device.create_kernel(&module, "saxpy", &[]).unwrap();
     let mut bindings = Vec::new();
@@ -116,7 +125,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
         let CaseInput::Buffer(Some((set, binding, index)), bytes) = input else {
             panic!("{input:?}")
         };
-        bindings.push(Bound {
+        bindings.push(LaunchBinding {
             set: *set,
             binding: *binding,
             index: *index,
@@ -126,10 +135,10 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
     }
     let y = bindings.iter().find(|b| b.set == 1).unwrap().buffer;
     let push = case.push.clone();
-    let launch = Launch {
+    let launch = KernelLaunch {
         kernel,
         size: case.size,
-        inputs: Inputs::Resources { bindings, push },
+        inputs: LaunchInputs::Resources { bindings, push },
     };
     device.launch(&launch).unwrap();
     assert_eq!(device.download_as::<f32>(y).unwrap(), [6.0, 12.0, 18.0]);
@@ -142,12 +151,12 @@ fn what_is_within_the_tolerance_goes_on() {
 
 #[test]
 fn bytes_are_floats_only_where_they_look_like_some() {
-    let used = |is_said| Used {
-        buffer: Buffer(0),
+    let used = |is_said| ComparedBuffer {
+        buffer: DeviceBuffer(0),
         place: String::new(),
-        elements: vec![(Element::U8, true), (Element::F32, is_said)],
+        elements: vec![(ElementType::U8, true), (ElementType::F32, is_said)],
     };
-    let part = |a: [u8; 4], b: [u8; 4]| part(&a, &b, &used(false), &Tolerance::default());
+    let part = |a: [u8; 4], b: [u8; 4]| part(&a, &b, &used(false), &FloatTolerance::default());
     let (one, near) = (1_f32, 1.000_001_f32);
     assert_eq!(part(one.to_le_bytes(), near.to_le_bytes()), None);
     assert!(part(7_u32.to_le_bytes(), 8_u32.to_le_bytes()).is_some());
@@ -179,17 +188,17 @@ fn words_that_only_become_floats_are_floats() {
         let module = words_with(body);
         let interface = Interface::of(&module, "main").unwrap();
         let variables: Vec<Id> = interface.bindings.iter().map(|b| b.variable).collect();
-        Types::of(&module).floats(&variables)
+        ElementTypes::of(&module).floats(&variables)
     };
     let read = "%w = OpLoad %uint %at\n%f = OpBitcast %float %w\n%g = OpFAdd %float %f %f";
-    assert_eq!(floats(read), Some(Element::F32));
+    assert_eq!(floats(read), Some(ElementType::F32));
     let write = "%h = OpBitcast %uint %g\nOpStore %at %h";
-    assert_eq!(floats(&format!("{read}\n{write}")), Some(Element::F32));
+    assert_eq!(floats(&format!("{read}\n{write}")), Some(ElementType::F32));
     let copy = "%w = OpLoad %uint %at\nOpStore %at %w";
     assert_eq!(floats(copy), None);
     assert_eq!(
         floats(&format!("{read}\nOpStore %at %w")),
-        Some(Element::F32)
+        Some(ElementType::F32)
     );
     let sum = "%s = OpIAdd %uint %w %one";
     assert_eq!(floats(&format!("{read}\n{sum}")), None);
@@ -203,17 +212,17 @@ fn words_that_only_become_floats_are_floats() {
 
 #[test]
 fn zeros_and_nans_of_any_bits_agree_as_floats_alone() {
-    let used = |is_said| Used {
-        buffer: Buffer(0),
+    let used = |is_said| ComparedBuffer {
+        buffer: DeviceBuffer(0),
         place: String::new(),
         elements: match is_said {
-            true => vec![(Element::F32, true)],
-            false => vec![(Element::U32, true), (Element::F32, false)],
+            true => vec![(ElementType::F32, true)],
+            false => vec![(ElementType::U32, true), (ElementType::F32, false)],
         },
     };
     let part = |a: u32, b: u32, is_said| {
         let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
-        part(&a, &b, &used(is_said), &Tolerance::default())
+        part(&a, &b, &used(is_said), &FloatTolerance::default())
     };
     for (a, b) in [(0, 0x8000_0000), (0x7fff_ffff, 0xffc0_0000)] {
         assert_eq!(part(a, b, true), None);

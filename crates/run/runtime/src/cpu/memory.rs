@@ -1,46 +1,49 @@
 //! Memory of buffers on the CPU device.
 
 use bytemuck::{Pod, Zeroable};
-use spirula_cpu::Pages;
+use spirula_cpu::GuardedPages;
 
 /// As much as a cache line or two, so that no vector access is misaligned.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(128))]
-pub struct Line([u8; 128]);
+pub struct AlignedLine([u8; 128]);
 
 /// Zeroed bytes, aligned to 128: between guarded pages where there are such.
-pub enum Memory {
-    Guarded(Pages),
-    Plain { lines: Box<[Line]>, size: usize },
+pub enum HostMemory {
+    Guarded(GuardedPages),
+    Plain {
+        lines: Box<[AlignedLine]>,
+        size: usize,
+    },
 }
 
-impl Memory {
+impl HostMemory {
     /// So many bytes, `None` where there is no memory for them.
-    pub fn zeroed(size: u64) -> Option<Memory> {
+    pub fn zeroed(size: u64) -> Option<HostMemory> {
         let size = usize::try_from(size).ok()?;
-        let pages = (size > 0).then(|| Pages::zeroed(size)).flatten();
+        let pages = (size > 0).then(|| GuardedPages::zeroed(size)).flatten();
         if let Some(pages) = pages {
-            return Some(Memory::Guarded(pages));
+            return Some(HostMemory::Guarded(pages));
         }
-        let lines = size.div_ceil(size_of::<Line>());
-        isize::try_from(lines.checked_mul(size_of::<Line>())?).ok()?;
+        let lines = size.div_ceil(size_of::<AlignedLine>());
+        isize::try_from(lines.checked_mul(size_of::<AlignedLine>())?).ok()?;
         let lines = bytemuck::allocation::try_zeroed_slice_box(lines).ok()?;
-        Some(Memory::Plain { lines, size })
+        Some(HostMemory::Plain { lines, size })
     }
 
     /// Number of bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Memory::Guarded(pages) => pages.size() as u64,
-            Memory::Plain { size, .. } => *size as u64,
+            HostMemory::Guarded(pages) => pages.size() as u64,
+            HostMemory::Plain { size, .. } => *size as u64,
         }
     }
 
     /// The bytes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
-            Memory::Guarded(pages) => pages.bytes_mut(),
-            Memory::Plain { lines, size } => &mut bytemuck::cast_slice_mut(lines)[..*size],
+            HostMemory::Guarded(pages) => pages.bytes_mut(),
+            HostMemory::Plain { lines, size } => &mut bytemuck::cast_slice_mut(lines)[..*size],
         }
     }
 }
@@ -65,11 +68,11 @@ mod tests {
 
     #[test]
     fn sizes_beyond_memory_are_refused() {
-        assert!(Memory::zeroed(u64::MAX).is_none());
-        assert!(Memory::zeroed(1 << 62).is_none());
-        let mut memory = Memory::zeroed(129).unwrap();
+        assert!(HostMemory::zeroed(u64::MAX).is_none());
+        assert!(HostMemory::zeroed(1 << 62).is_none());
+        let mut memory = HostMemory::zeroed(129).unwrap();
         assert_eq!(memory.bytes_mut().len(), 129);
         assert_eq!(memory.bytes_mut().as_ptr() as usize % 128, 0);
-        assert!(Memory::zeroed(0).unwrap().bytes_mut().is_empty());
+        assert!(HostMemory::zeroed(0).unwrap().bytes_mut().is_empty());
     }
 }

@@ -3,11 +3,13 @@
 
 mod memory;
 
-use crate::driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
-use crate::{Argument, Buffer, Error, Inputs, Kernel, Launch, Size};
-use memory::Memory;
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+};
+use memory::HostMemory;
 use spirula_cpu as cpu;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -20,29 +22,31 @@ const BUFFER_SHARE: u64 = 90;
 const BUG: &str = "bug in";
 
 /// What a handle stands for.
-struct Held {
-    memory: Memory,
-    what: What,
+struct HostResource {
+    memory: HostMemory,
+    what: HostResourceKind,
 }
 
-enum What {
+enum HostResourceKind {
     Buffer,
-    Image(cpu::ImageShape, cpu::Sampler),
-    Sampler(cpu::Sampler),
+    Image(cpu::ImageShape, cpu::SamplerState),
+    Sampler(cpu::SamplerState),
 }
 
-impl Held {
+impl HostResource {
     /// It, lent to a launch.
-    fn lend(&mut self) -> cpu::Resource {
+    fn lend(&mut self) -> cpu::DescriptorResource {
         let memory = lent(self.memory.bytes_mut());
         match self.what {
-            What::Buffer => cpu::Resource::Memory(memory),
-            What::Image(shape, sampler) => cpu::Resource::Image(cpu::Image {
-                shape,
-                memory,
-                sampler,
-            }),
-            What::Sampler(sampler) => cpu::Resource::Sampler(sampler),
+            HostResourceKind::Buffer => cpu::DescriptorResource::Memory(memory),
+            HostResourceKind::Image(shape, sampler) => {
+                cpu::DescriptorResource::Image(cpu::HostImage {
+                    shape,
+                    memory,
+                    sampler,
+                })
+            }
+            HostResourceKind::Sampler(sampler) => cpu::DescriptorResource::Sampler(sampler),
         }
     }
 }
@@ -50,17 +54,17 @@ impl Held {
 /// The driver of the CPU device.
 pub struct CpuDriver {
     info: DeviceInfo,
-    options: cpu::Options,
+    options: cpu::JitOptions,
     threads: usize,
     timeout: Option<Duration>,
-    kernels: Vec<cpu::Kernel>,
-    buffers: Vec<Option<Held>>,
+    kernels: Vec<cpu::JitKernel>,
+    buffers: Vec<Option<HostResource>>,
     /// Bytes of all of them.
     used: u64,
-    times: Option<Vec<(Kernel, Duration)>>,
+    times: Option<Vec<(DeviceKernel, Duration)>>,
     printed: Vec<u8>,
     /// Where kernels are checked, what is known for that.
-    checker: Option<cpu::Checker>,
+    checker: Option<cpu::KernelSanitizer>,
 }
 
 impl CpuDriver {
@@ -68,7 +72,7 @@ impl CpuDriver {
     pub fn new(options: &DeviceOptions) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or(processors).max(1);
-        let compiler = cpu::Options::default();
+        let compiler = cpu::JitOptions::default();
         let version = env!("CARGO_PKG_VERSION");
         let info = DeviceInfo {
             id: "cpu".to_owned(),
@@ -82,7 +86,7 @@ impl CpuDriver {
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: compiler.bundles,
-            limits: Limits {
+            limits: DeviceLimits {
                 buffer_size: memory::available() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
                 workgroup_invocations: 1024,
@@ -129,14 +133,14 @@ impl CpuDriver {
         let mut driver = CpuDriver::scalar(options);
         driver.options.check = true;
         driver.info.id = "cpu+san".to_owned();
-        driver.checker = Some(cpu::Checker::new(options.check.clone()));
+        driver.checker = Some(cpu::KernelSanitizer::new(options.check.clone()));
         driver
     }
 
     /// Runs what has to run once before a kernel.
-    fn initialise(&mut self, initialiser: &cpu::Kernel) -> Result<(), Error> {
-        let work = cpu::Launch {
-            size: cpu::Size::Groups([1; 3]),
+    fn initialise(&mut self, initialiser: &cpu::JitKernel) -> Result<(), DeviceError> {
+        let work = cpu::JitLaunch {
+            size: cpu::InvocationRange::Groups([1; 3]),
             arguments: &[],
             bindings: &[],
             push: &[],
@@ -148,61 +152,69 @@ impl CpuDriver {
         done
     }
 
-    fn buffer(&mut self, buffer: Buffer) -> Result<&mut Memory, Error> {
+    fn buffer(&mut self, buffer: DeviceBuffer) -> Result<&mut HostMemory, DeviceError> {
         let found = self
             .buffers
             .get_mut(buffer.index())
             .and_then(Option::as_mut);
         found
             .map(|h| &mut h.memory)
-            .ok_or(Error::Handle("a buffer"))
+            .ok_or(DeviceError::Handle("a buffer"))
     }
 
     /// Makes memory for something.
-    fn create(&mut self, size: u64, what: What) -> Result<(), Error> {
+    fn create(&mut self, size: u64, what: HostResourceKind) -> Result<(), DeviceError> {
         // The system may promise memory that it does not have: all buffers have to fit together.
         let limit = self.info.limits.buffer_size.saturating_sub(self.used);
-        let memory = (size <= limit).then(|| Memory::zeroed(size)).flatten();
-        let mut memory = memory.ok_or(Error::Memory { size, limit })?;
+        let memory = (size <= limit).then(|| HostMemory::zeroed(size)).flatten();
+        let mut memory = memory.ok_or(DeviceError::Memory { size, limit })?;
         if let Some(checker) = self.checker.as_mut().filter(|_| size > 0) {
             checker.allocate(lent(memory.bytes_mut()));
         }
         self.used += size;
-        self.buffers.push(Some(Held { memory, what }));
+        self.buffers.push(Some(HostResource { memory, what }));
         Ok(())
     }
 }
 
-impl Driver for CpuDriver {
+impl DeviceDriver for CpuDriver {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
-        self.create(size, What::Buffer)
+    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+        self.create(size, HostResourceKind::Buffer)
     }
 
     fn create_image(
         &mut self,
-        _: Buffer,
+        _: DeviceBuffer,
         shape: &cpu::ImageShape,
-        sampler: &cpu::Sampler,
-    ) -> Result<(), Error> {
+        sampler: &cpu::SamplerState,
+    ) -> Result<(), DeviceError> {
         let size = shape.bytes().unwrap_or(u64::MAX);
-        self.create(size, What::Image(*shape, *sampler))
+        self.create(size, HostResourceKind::Image(*shape, *sampler))
     }
 
-    fn create_sampler(&mut self, _: Buffer, sampler: &cpu::Sampler) -> Result<(), Error> {
-        self.create(0, What::Sampler(*sampler))
+    fn create_sampler(
+        &mut self,
+        _: DeviceBuffer,
+        sampler: &cpu::SamplerState,
+    ) -> Result<(), DeviceError> {
+        self.create(0, HostResourceKind::Sampler(*sampler))
     }
 
-    fn create_pipe(&mut self, pipe: Buffer, shape: cpu::PipeShape) -> Result<(), Error> {
+    fn create_pipe(
+        &mut self,
+        pipe: DeviceBuffer,
+        shape: cpu::PipeShape,
+    ) -> Result<(), DeviceError> {
         let size = shape.bytes().unwrap_or(u64::MAX);
-        self.create(size, What::Buffer)?;
+        self.create(size, HostResourceKind::Buffer)?;
         self.write(pipe, 0, &shape.header())
     }
 
-    fn destroy_buffer(&mut self, buffer: Buffer) {
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
         let Some(mut held) = self.buffers[buffer.index()].take() else {
             return;
         };
@@ -212,31 +224,36 @@ impl Driver for CpuDriver {
         }
     }
 
-    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         let at = offset as usize;
         self.buffer(buffer)?.bytes_mut()[at..at + data.len()].copy_from_slice(data);
         Ok(())
     }
 
-    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
         let at = offset as usize;
         out.copy_from_slice(&self.buffer(buffer)?.bytes_mut()[at..at + out.len()]);
         Ok(())
     }
 
-    fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         Ok(self.buffer(buffer)?.bytes_mut().as_mut_ptr() as u64)
     }
 
     fn create_kernel(
         &mut self,
-        _: Kernel,
+        _: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         let (name, model) = (&interface.name, interface.model);
-        let compiled = cpu::Kernel::compile(module, name, model, spec, &self.options);
+        let compiled = cpu::JitKernel::compile(module, name, model, spec, &self.options);
         let kernel = compiled.map_err(refused)?;
         for initialiser in kernel.initialisers() {
             self.initialise(initialiser)?;
@@ -245,35 +262,39 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
-        let lend = |buffer: Buffer, buffers: &mut [Option<Held>]| {
+    fn launch(&mut self, launch: &KernelLaunch, _: &[DeviceBuffer]) -> Result<(), DeviceError> {
+        let lend = |buffer: DeviceBuffer, buffers: &mut [Option<HostResource>]| {
             let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
-            Ok(found.ok_or(Error::Handle("a buffer"))?.lend())
+            Ok(found.ok_or(DeviceError::Handle("a buffer"))?.lend())
         };
         let mut arguments = Vec::new();
         let mut bindings = Vec::new();
         let mut constants: &[u8] = &[];
         match &launch.inputs {
-            Inputs::Arguments(given) => {
+            LaunchInputs::Arguments(given) => {
                 for argument in given {
                     arguments.push(match argument {
-                        Argument::Buffer(buffer) => match lend(*buffer, &mut self.buffers)? {
-                            cpu::Resource::Memory(memory) => cpu::Argument::Memory(memory),
-                            cpu::Resource::Image(image) => cpu::Argument::Image(image),
-                            cpu::Resource::Sampler(sampler) => cpu::Argument::Sampler(sampler),
+                        KernelArgument::Buffer(buffer) => match lend(*buffer, &mut self.buffers)? {
+                            cpu::DescriptorResource::Memory(memory) => {
+                                cpu::JitArgument::Memory(memory)
+                            }
+                            cpu::DescriptorResource::Image(image) => cpu::JitArgument::Image(image),
+                            cpu::DescriptorResource::Sampler(sampler) => {
+                                cpu::JitArgument::Sampler(sampler)
+                            }
                         },
-                        Argument::Bytes(bytes) => cpu::Argument::Bytes(bytes),
-                        Argument::Local(bytes) => cpu::Argument::Local(*bytes),
+                        KernelArgument::Bytes(bytes) => cpu::JitArgument::Bytes(bytes),
+                        KernelArgument::Local(bytes) => cpu::JitArgument::Local(*bytes),
                     });
                 }
             }
-            Inputs::Resources {
+            LaunchInputs::Resources {
                 bindings: given,
                 push,
             } => {
                 constants = push;
                 for bound in given {
-                    bindings.push(cpu::Bound {
+                    bindings.push(cpu::ResourceBinding {
                         set: bound.set,
                         binding: bound.binding,
                         index: bound.index,
@@ -282,7 +303,7 @@ impl Driver for CpuDriver {
                 }
             }
         }
-        let work = cpu::Launch {
+        let work = cpu::JitLaunch {
             size: size(launch.size),
             arguments: &arguments,
             bindings: &bindings,
@@ -291,7 +312,7 @@ impl Driver for CpuDriver {
             timeout: self.timeout,
         };
         let kernel = self.kernels.get(launch.kernel.index());
-        let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
+        let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let start = self.times.is_some().then(Instant::now);
         let done = execute(kernel, &work, self.checker.as_mut());
         if let (Some(times), Some(start)) = (&mut self.times, start) {
@@ -302,17 +323,20 @@ impl Driver for CpuDriver {
     }
 
     fn instructions(&self) -> Option<u64> {
-        let counted = self.kernels.iter().map(cpu::Kernel::instructions);
+        let counted = self.kernels.iter().map(cpu::JitKernel::instructions);
         self.options
             .count
             .then(|| counted.fold(0, u64::saturating_add))
     }
 
     /// Launches have ended when they return.
-    fn wait(&mut self) -> Result<(), Error> {
-        let reports = self.checker.as_mut().map(cpu::Checker::take_reports);
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        let reports = self
+            .checker
+            .as_mut()
+            .map(cpu::KernelSanitizer::take_reports);
         match reports {
-            Some(reports) if !reports.is_empty() => Err(Error::Faults(reports)),
+            Some(reports) if !reports.is_empty() => Err(DeviceError::Faults(reports)),
             _ => Ok(()),
         }
     }
@@ -321,7 +345,7 @@ impl Driver for CpuDriver {
         std::mem::take(&mut self.printed)
     }
 
-    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
@@ -329,10 +353,10 @@ impl Driver for CpuDriver {
 /// Runs a launch to its end.
 #[allow(unsafe_code)]
 fn execute(
-    kernel: &cpu::Kernel,
-    work: &cpu::Launch<'_>,
-    mut checker: Option<&mut cpu::Checker>,
-) -> Result<(), Error> {
+    kernel: &cpu::JitKernel,
+    work: &cpu::JitLaunch<'_>,
+    mut checker: Option<&mut cpu::KernelSanitizer>,
+) -> Result<(), DeviceError> {
     // SAFETY: the memory is that of buffers of this device, which is borrowed mutably until the
     // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
     // is on every device without robust access.
@@ -344,27 +368,27 @@ fn execute(
     match done {
         // What was found says more, and is told when the launch is waited for.
         Err(_) if found => Ok(()),
-        Err(cpu::RunError::Launch(problem)) => Err(Error::Launch(problem)),
-        done => done.map_err(|e| Error::Failed(e.to_string())),
+        Err(cpu::LaunchError::Launch(problem)) => Err(DeviceError::Launch(problem)),
+        done => done.map_err(|e| DeviceError::Failed(e.to_string())),
     }
 }
 
-fn lent(bytes: &mut [u8]) -> cpu::Memory {
-    cpu::Memory {
+fn lent(bytes: &mut [u8]) -> cpu::MemorySpan {
+    cpu::MemorySpan {
         address: bytes.as_mut_ptr(),
         length: bytes.len() as u64,
     }
 }
 
-fn size(size: Size) -> cpu::Size {
+fn size(size: IndexSpace) -> cpu::InvocationRange {
     match size {
-        Size::Groups(groups) => cpu::Size::Groups(groups),
-        Size::Items {
+        IndexSpace::Groups(groups) => cpu::InvocationRange::Groups(groups),
+        IndexSpace::Items {
             dimensions,
             global,
             local,
             offset,
-        } => cpu::Size::Items {
+        } => cpu::InvocationRange::Items {
             global,
             local,
             offset,
@@ -374,9 +398,9 @@ fn size(size: Size) -> cpu::Size {
 }
 
 /// What the compiler refuses is unsupported, unless it blames itself.
-fn refused(faults: Vec<Diagnostic>) -> Error {
+fn refused(faults: Vec<SourceDiagnostic>) -> DeviceError {
     match faults.iter().find(|d| d.message.starts_with(BUG)) {
-        Some(bug) => Error::Failed(bug.to_string()),
-        None => Error::Unsupported(faults),
+        Some(bug) => DeviceError::Failed(bug.to_string()),
+        None => DeviceError::Unsupported(faults),
     }
 }

@@ -1,45 +1,49 @@
 //! Arrays: elements of one type in a shape.
 
-use super::{DataError, Element, Number};
+use super::{DataError, ElementNumber, ElementType};
 use std::fmt;
 
 /// A dense array, last dimension fastest, little-endian.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
-    element: Element,
+pub struct ElementArray {
+    element: ElementType,
     shape: Vec<usize>,
     bytes: Vec<u8>,
 }
 
 /// Number of elements of a shape and their bytes, `None` where either goes beyond memory.
-pub fn extent(element: Element, shape: &[usize]) -> Option<(usize, usize)> {
+pub fn extent(element: ElementType, shape: &[usize]) -> Option<(usize, usize)> {
     let count = shape.iter().try_fold(1_usize, |n, d| n.checked_mul(*d))?;
     let bytes = count.checked_mul(element.size())?;
     isize::try_from(bytes).ok()?;
     Some((count, bytes))
 }
 
-impl Array {
+impl ElementArray {
     /// An array of these bytes.
     ///
     /// # Errors
     /// When the bytes are not as many as the shape takes.
-    pub fn new(element: Element, shape: Vec<usize>, bytes: Vec<u8>) -> Result<Array, DataError> {
+    pub fn new(
+        element: ElementType,
+        shape: Vec<usize>,
+        bytes: Vec<u8>,
+    ) -> Result<ElementArray, DataError> {
         match extent(element, &shape) {
-            Some((_, size)) if size == bytes.len() => Ok(Array {
+            Some((_, size)) if size == bytes.len() => Ok(ElementArray {
                 element,
                 shape,
                 bytes,
             }),
             _ => Err(DataError::Size {
-                shape: Shape(&shape, element).to_string(),
+                shape: ArrayTypeDisplay(&shape, element).to_string(),
                 bytes: bytes.len(),
             }),
         }
     }
 
     /// Type of its elements.
-    pub fn element(&self) -> Element {
+    pub fn element(&self) -> ElementType {
         self.element
     }
 
@@ -64,14 +68,14 @@ impl Array {
     }
 
     /// The elements in order.
-    pub fn numbers(&self) -> impl ExactSizeIterator<Item = Number> + '_ {
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = ElementNumber> + '_ {
         let chunks = self.bytes.chunks_exact(self.element.size());
         chunks.map(|chunk| self.element.decode(chunk))
     }
 
     /// Type and shape as text, `4x3xf32`.
     pub fn shape_text(&self) -> String {
-        Shape(&self.shape, self.element).to_string()
+        ArrayTypeDisplay(&self.shape, self.element).to_string()
     }
 
     /// Coordinates of an element by its number, slowest dimension first.
@@ -86,9 +90,9 @@ impl Array {
 }
 
 /// A shape and an element type, written `4x3xf32`.
-pub struct Shape<'a>(pub &'a [usize], pub Element);
+pub struct ArrayTypeDisplay<'a>(pub &'a [usize], pub ElementType);
 
-impl fmt::Display for Shape<'_> {
+impl fmt::Display for ArrayTypeDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for size in self.0 {
             write!(f, "{size}x")?;
@@ -99,22 +103,22 @@ impl fmt::Display for Shape<'_> {
 
 /// Smallest and largest of the elements, NaN left out, and how many are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Statistics {
+pub struct ArrayStatistics {
     /// Smallest and largest; `None` when there is no element that is a number.
-    pub range: Option<(Number, Number)>,
+    pub range: Option<(ElementNumber, ElementNumber)>,
     /// Elements that are NaN.
     pub nan: usize,
 }
 
-impl Statistics {
+impl ArrayStatistics {
     /// One pass over an array.
-    pub fn compute(array: &Array) -> Self {
-        let mut found = Statistics {
+    pub fn compute(array: &ElementArray) -> Self {
+        let mut found = ArrayStatistics {
             range: None,
             nan: 0,
         };
         for n in array.numbers() {
-            if matches!(n, Number::Float(x) if x.is_nan()) {
+            if matches!(n, ElementNumber::Float(x) if x.is_nan()) {
                 found.nan += 1;
                 continue;
             }
@@ -128,9 +132,9 @@ impl Statistics {
     }
 }
 
-fn less(a: Number, b: Number) -> bool {
+fn less(a: ElementNumber, b: ElementNumber) -> bool {
     match (a, b) {
-        (Number::Int(a), Number::Int(b)) => a < b,
+        (ElementNumber::Int(a), ElementNumber::Int(b)) => a < b,
         _ => a.to_f64() < b.to_f64(),
     }
 }
@@ -141,25 +145,28 @@ mod tests {
 
     #[test]
     fn shapes_beyond_memory_have_no_extent() {
-        assert_eq!(extent(Element::F32, &[usize::MAX]), None);
-        assert_eq!(extent(Element::F64, &[1 << 31, 1 << 31]), None);
-        assert_eq!(extent(Element::F32, &[3, 0]), Some((0, 0)));
-        assert_eq!(extent(Element::F32, &[]), Some((1, 4)));
+        assert_eq!(extent(ElementType::F32, &[usize::MAX]), None);
+        assert_eq!(extent(ElementType::F64, &[1 << 31, 1 << 31]), None);
+        assert_eq!(extent(ElementType::F32, &[3, 0]), Some((0, 0)));
+        assert_eq!(extent(ElementType::F32, &[]), Some((1, 4)));
     }
 
     #[test]
     fn bytes_must_fit_the_shape() {
-        let error = Array::new(Element::I16, vec![2, 3], vec![0; 11]).unwrap_err();
+        let error = ElementArray::new(ElementType::I16, vec![2, 3], vec![0; 11]).unwrap_err();
         assert_eq!(error.to_string(), "2x3xi16 does not have 11 bytes");
     }
 
     #[test]
     fn coordinates_and_statistics() {
         let bytes = [3.0_f32, f32::NAN, -1.0, 2.0, 0.0, 7.5].map(f32::to_le_bytes);
-        let a = Array::new(Element::F32, vec![2, 3], bytes.concat()).unwrap();
+        let a = ElementArray::new(ElementType::F32, vec![2, 3], bytes.concat()).unwrap();
         assert_eq!(a.coordinates(4), [1, 1]);
-        let s = Statistics::compute(&a);
-        assert_eq!(s.range, Some((Number::Float(-1.0), Number::Float(7.5))));
+        let s = ArrayStatistics::compute(&a);
+        assert_eq!(
+            s.range,
+            Some((ElementNumber::Float(-1.0), ElementNumber::Float(7.5)))
+        );
         assert_eq!(s.nan, 1);
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// The type of one element of a buffer, stored little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Element {
+pub enum ElementType {
     /// One byte, 0 or 1.
     Bool,
     /// Signed, 8 bits.
@@ -39,7 +39,7 @@ pub enum Element {
 
 /// What the bits of an element mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum ElementClass {
     /// True or false.
     Bool,
     /// Two's complement.
@@ -51,60 +51,60 @@ pub enum Class {
 }
 
 /// Every element type with its name, bytes and class.
-const ELEMENTS: [(Element, &str, usize, Class); 13] = [
-    (Element::Bool, "bool", 1, Class::Bool),
-    (Element::I8, "i8", 1, Class::Signed),
-    (Element::I16, "i16", 2, Class::Signed),
-    (Element::I32, "i32", 4, Class::Signed),
-    (Element::I64, "i64", 8, Class::Signed),
-    (Element::U8, "u8", 1, Class::Unsigned),
-    (Element::U16, "u16", 2, Class::Unsigned),
-    (Element::U32, "u32", 4, Class::Unsigned),
-    (Element::U64, "u64", 8, Class::Unsigned),
-    (Element::F16, "f16", 2, Class::Float),
-    (Element::BF16, "bf16", 2, Class::Float),
-    (Element::F32, "f32", 4, Class::Float),
-    (Element::F64, "f64", 8, Class::Float),
+const ELEMENTS: [(ElementType, &str, usize, ElementClass); 13] = [
+    (ElementType::Bool, "bool", 1, ElementClass::Bool),
+    (ElementType::I8, "i8", 1, ElementClass::Signed),
+    (ElementType::I16, "i16", 2, ElementClass::Signed),
+    (ElementType::I32, "i32", 4, ElementClass::Signed),
+    (ElementType::I64, "i64", 8, ElementClass::Signed),
+    (ElementType::U8, "u8", 1, ElementClass::Unsigned),
+    (ElementType::U16, "u16", 2, ElementClass::Unsigned),
+    (ElementType::U32, "u32", 4, ElementClass::Unsigned),
+    (ElementType::U64, "u64", 8, ElementClass::Unsigned),
+    (ElementType::F16, "f16", 2, ElementClass::Float),
+    (ElementType::BF16, "bf16", 2, ElementClass::Float),
+    (ElementType::F32, "f32", 4, ElementClass::Float),
+    (ElementType::F64, "f64", 8, ElementClass::Float),
 ];
 
 /// The value of one element, exact for every type.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub enum ElementNumber {
     /// An integer of any type, or a boolean as 0 or 1.
     Int(i128),
     /// A float of any type.
     Float(f64),
 }
 
-impl Number {
+impl ElementNumber {
     /// The nearest double.
     pub fn to_f64(self) -> f64 {
         match self {
-            Number::Int(n) => n as f64,
-            Number::Float(x) => x,
+            ElementNumber::Int(n) => n as f64,
+            ElementNumber::Float(x) => x,
         }
     }
 
     /// The integer, or the float cut towards zero and kept within 128 bits; NaN is 0.
     pub fn to_int(self) -> i128 {
         match self {
-            Number::Int(n) => n,
-            Number::Float(x) => x as i128,
+            ElementNumber::Int(n) => n,
+            ElementNumber::Float(x) => x as i128,
         }
     }
 }
 
-impl Element {
+impl ElementType {
     /// All element types.
-    pub fn all() -> impl Iterator<Item = Element> {
+    pub fn all() -> impl Iterator<Item = ElementType> {
         ELEMENTS.iter().map(|row| row.0)
     }
 
-    fn row(self) -> &'static (Element, &'static str, usize, Class) {
+    fn row(self) -> &'static (ElementType, &'static str, usize, ElementClass) {
         &ELEMENTS[self as usize]
     }
 
-    /// The name that [`Element::from_str`] takes.
+    /// The name that [`ElementType::from_str`] takes.
     pub fn name(self) -> &'static str {
         self.row().1
     }
@@ -115,30 +115,30 @@ impl Element {
     }
 
     /// What the bits mean.
-    pub fn class(self) -> Class {
+    pub fn class(self) -> ElementClass {
         self.row().3
     }
 
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
-        self.class() == Class::Float
+        self.class() == ElementClass::Float
     }
 
     /// Appends a number: integers wrap to the width, floats round to nearest even, booleans are
     /// true where the number is not 0.
-    pub fn encode(self, number: Number, out: &mut Vec<u8>) {
+    pub fn encode(self, number: ElementNumber, out: &mut Vec<u8>) {
         match self {
-            Element::Bool => out.push(u8::from(number.to_f64() != 0.0)),
-            Element::F16 => encode_half(number, Format::F16, out),
-            Element::BF16 => encode_half(number, Format::BF16, out),
-            Element::F32 => {
+            ElementType::Bool => out.push(u8::from(number.to_f64() != 0.0)),
+            ElementType::F16 => encode_half(number, Format::F16, out),
+            ElementType::BF16 => encode_half(number, Format::BF16, out),
+            ElementType::F32 => {
                 let single = match number {
-                    Number::Int(n) => n as f32,
-                    Number::Float(x) => x as f32,
+                    ElementNumber::Int(n) => n as f32,
+                    ElementNumber::Float(x) => x as f32,
                 };
                 out.extend_from_slice(&single.to_le_bytes());
             }
-            Element::F64 => out.extend_from_slice(&number.to_f64().to_le_bytes()),
+            ElementType::F64 => out.extend_from_slice(&number.to_f64().to_le_bytes()),
             _ => out.extend_from_slice(&number.to_int().to_le_bytes()[..self.size()]),
         }
     }
@@ -147,21 +147,23 @@ impl Element {
     ///
     /// # Panics
     /// When there are fewer bytes than the element has.
-    pub fn decode(self, bytes: &[u8]) -> Number {
+    pub fn decode(self, bytes: &[u8]) -> ElementNumber {
         let mut wide = [0; 8];
         wide[..self.size()].copy_from_slice(&bytes[..self.size()]);
         let bits = u64::from_le_bytes(wide);
         match self {
-            Element::Bool => Number::Int(i128::from(bits != 0)),
-            Element::I8 => Number::Int((bits as i8).into()),
-            Element::I16 => Number::Int((bits as i16).into()),
-            Element::I32 => Number::Int((bits as i32).into()),
-            Element::I64 => Number::Int((bits as i64).into()),
-            Element::U8 | Element::U16 | Element::U32 | Element::U64 => Number::Int(bits.into()),
-            Element::F16 => decode_half(bits, Format::F16),
-            Element::BF16 => decode_half(bits, Format::BF16),
-            Element::F32 => Number::Float(f32::from_bits(bits as u32).into()),
-            Element::F64 => Number::Float(f64::from_bits(bits)),
+            ElementType::Bool => ElementNumber::Int(i128::from(bits != 0)),
+            ElementType::I8 => ElementNumber::Int((bits as i8).into()),
+            ElementType::I16 => ElementNumber::Int((bits as i16).into()),
+            ElementType::I32 => ElementNumber::Int((bits as i32).into()),
+            ElementType::I64 => ElementNumber::Int((bits as i64).into()),
+            ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
+                ElementNumber::Int(bits.into())
+            }
+            ElementType::F16 => decode_half(bits, Format::F16),
+            ElementType::BF16 => decode_half(bits, Format::BF16),
+            ElementType::F32 => ElementNumber::Float(f32::from_bits(bits as u32).into()),
+            ElementType::F64 => ElementNumber::Float(f64::from_bits(bits)),
         }
     }
 
@@ -170,31 +172,33 @@ impl Element {
     ///
     /// # Errors
     /// When the text is no number, or the type does not hold it.
-    pub fn parse(self, text: &str) -> Result<Number, DataError> {
+    pub fn parse(self, text: &str) -> Result<ElementNumber, DataError> {
         let bad = || DataError::Number {
             text: text.to_owned(),
             element: self,
         };
         match self.class() {
-            Class::Float => text
+            ElementClass::Float => text
                 .parse()
                 .map(|x: f64| match self {
                     // Decimal to single in one rounding.
-                    Element::F32 => Number::Float(text.parse::<f32>().unwrap_or(x as f32).into()),
-                    _ => Number::Float(x),
+                    ElementType::F32 => {
+                        ElementNumber::Float(text.parse::<f32>().unwrap_or(x as f32).into())
+                    }
+                    _ => ElementNumber::Float(x),
                 })
                 .map_err(|_| bad()),
-            Class::Bool => match text {
-                "true" | "1" => Ok(Number::Int(1)),
-                "false" | "0" => Ok(Number::Int(0)),
+            ElementClass::Bool => match text {
+                "true" | "1" => Ok(ElementNumber::Int(1)),
+                "false" | "0" => Ok(ElementNumber::Int(0)),
                 _ => Err(bad()),
             },
-            Class::Signed | Class::Unsigned => {
+            ElementClass::Signed | ElementClass::Unsigned => {
                 let n = parse_int(text).ok_or_else(bad)?;
                 let (low, high) = self.range();
                 (low..=high)
                     .contains(&n)
-                    .then_some(Number::Int(n))
+                    .then_some(ElementNumber::Int(n))
                     .ok_or_else(bad)
             }
         }
@@ -204,18 +208,20 @@ impl Element {
     fn range(self) -> (i128, i128) {
         let bits = self.size() as u32 * 8;
         match self.class() {
-            Class::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            ElementClass::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
             _ => (0, (1 << bits) - 1),
         }
     }
 
     /// A number of this type as the shortest text that reads back as the same.
-    pub fn format(self, number: Number) -> String {
+    pub fn format(self, number: ElementNumber) -> String {
         match (self, number) {
-            (Element::Bool, n) => (n.to_f64() != 0.0).to_string(),
-            (_, Number::Int(n)) => n.to_string(),
-            (Element::F64, Number::Float(x)) => float_text(x, format!("{x}"), format!("{x:e}")),
-            (_, Number::Float(x)) => {
+            (ElementType::Bool, n) => (n.to_f64() != 0.0).to_string(),
+            (_, ElementNumber::Int(n)) => n.to_string(),
+            (ElementType::F64, ElementNumber::Float(x)) => {
+                float_text(x, format!("{x}"), format!("{x:e}"))
+            }
+            (_, ElementNumber::Float(x)) => {
                 let s = x as f32;
                 float_text(x, format!("{s}"), format!("{s:e}"))
             }
@@ -247,32 +253,32 @@ fn parse_int(text: &str) -> Option<i128> {
     Some(if negative { -n } else { n })
 }
 
-impl fmt::Display for Element {
+impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Element {
+impl FromStr for ElementType {
     type Err = DataError;
 
     fn from_str(name: &str) -> Result<Self, DataError> {
-        Element::all()
+        ElementType::all()
             .find(|e| e.name() == name)
             .ok_or_else(|| DataError::Element(name.to_owned()))
     }
 }
 
 /// A number in a format of 16 bits, rounded once, ties to even.
-fn encode_half(number: Number, format: Format, out: &mut Vec<u8>) {
+fn encode_half(number: ElementNumber, format: Format, out: &mut Vec<u8>) {
     let bits = number.to_f64().to_bits();
     let half = float_to_float(bits, Format::F64, format, Rounding::NearestEven);
     out.extend_from_slice(&(half as u16).to_le_bytes());
 }
 
-fn decode_half(bits: u64, format: Format) -> Number {
+fn decode_half(bits: u64, format: Format) -> ElementNumber {
     let wide = float_to_float(bits, format, Format::F64, Rounding::NearestEven);
-    Number::Float(f64::from_bits(wide))
+    ElementNumber::Float(f64::from_bits(wide))
 }
 
 #[cfg(test)]
@@ -282,21 +288,21 @@ mod tests {
     /// Digits far below those that are kept decide between what would be a tie without them.
     #[test]
     fn halves_are_rounded_once() {
-        let bits = |element: Element, x: f64| {
+        let bits = |element: ElementType, x: f64| {
             let mut out = Vec::new();
-            element.encode(Number::Float(x), &mut out);
+            element.encode(ElementNumber::Float(x), &mut out);
             u16::from_le_bytes([out[0], out[1]])
         };
         let above_tie = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
-        assert_eq!(bits(Element::BF16, above_tie), 0x3f81);
-        assert_eq!(bits(Element::BF16, 1.0 + 2f64.powi(-8)), 0x3f80);
+        assert_eq!(bits(ElementType::BF16, above_tie), 0x3f81);
+        assert_eq!(bits(ElementType::BF16, 1.0 + 2f64.powi(-8)), 0x3f80);
         let above_tie = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
-        assert_eq!(bits(Element::F16, above_tie), 0x3c01);
+        assert_eq!(bits(ElementType::F16, above_tie), 0x3c01);
     }
 
     #[test]
     fn rows_stand_in_the_order_of_the_enum() {
-        for (i, element) in Element::all().enumerate() {
+        for (i, element) in ElementType::all().enumerate() {
             assert_eq!(element as usize, i);
             assert_eq!(element.name().parse(), Ok(element));
         }
@@ -304,19 +310,19 @@ mod tests {
 
     #[test]
     fn limits_of_every_integer_type_read_back() {
-        for element in Element::all().filter(|e| !e.is_float()) {
+        for element in ElementType::all().filter(|e| !e.is_float()) {
             let (low, high) = match element.class() {
-                Class::Bool => (0, 1),
+                ElementClass::Bool => (0, 1),
                 _ => element.range(),
             };
             for n in [low, high] {
                 let mut bytes = Vec::new();
-                element.encode(Number::Int(n), &mut bytes);
+                element.encode(ElementNumber::Int(n), &mut bytes);
                 assert_eq!(bytes.len(), element.size());
-                assert_eq!(element.decode(&bytes), Number::Int(n), "{element}");
+                assert_eq!(element.decode(&bytes), ElementNumber::Int(n), "{element}");
                 assert_eq!(
-                    element.parse(&element.format(Number::Int(n))),
-                    Ok(Number::Int(n))
+                    element.parse(&element.format(ElementNumber::Int(n))),
+                    Ok(ElementNumber::Int(n))
                 );
             }
             assert!(element.parse(&(high + 1).to_string()).is_err());
@@ -326,27 +332,33 @@ mod tests {
 
     #[test]
     fn floats_round_to_nearest_even() {
-        let bytes = |e: Element, text| {
+        let bytes = |e: ElementType, text| {
             let mut out = Vec::new();
             e.encode(e.parse(text).unwrap(), &mut out);
             out
         };
-        assert_eq!(bytes(Element::F16, "2049"), 0x6800_u16.to_le_bytes());
-        assert_eq!(bytes(Element::F16, "65520"), 0x7c00_u16.to_le_bytes());
-        assert_eq!(bytes(Element::BF16, "1.00390625"), 0x3f80_u16.to_le_bytes());
-        assert_eq!(bytes(Element::F32, "0.1"), 0.1_f32.to_le_bytes());
+        assert_eq!(bytes(ElementType::F16, "2049"), 0x6800_u16.to_le_bytes());
+        assert_eq!(bytes(ElementType::F16, "65520"), 0x7c00_u16.to_le_bytes());
         assert_eq!(
-            Element::F32.format(Element::F32.decode(&0.1_f32.to_le_bytes())),
+            bytes(ElementType::BF16, "1.00390625"),
+            0x3f80_u16.to_le_bytes()
+        );
+        assert_eq!(bytes(ElementType::F32, "0.1"), 0.1_f32.to_le_bytes());
+        assert_eq!(
+            ElementType::F32.format(ElementType::F32.decode(&0.1_f32.to_le_bytes())),
             "0.1"
         );
-        assert_eq!(bytes(Element::F32, "-inf"), f32::NEG_INFINITY.to_le_bytes());
+        assert_eq!(
+            bytes(ElementType::F32, "-inf"),
+            f32::NEG_INFINITY.to_le_bytes()
+        );
     }
 
     #[test]
     fn words_that_are_no_numbers_are_refused() {
         for text in ["", "-", "+", "0x", "0x-1", "--1", "1 2", "1.5", "e", "0xg"] {
-            assert!(Element::I32.parse(text).is_err(), "{text}");
+            assert!(ElementType::I32.parse(text).is_err(), "{text}");
         }
-        assert_eq!(Element::I32.parse("-0x10"), Ok(Number::Int(-16)));
+        assert_eq!(ElementType::I32.parse("-0x10"), Ok(ElementNumber::Int(-16)));
     }
 }

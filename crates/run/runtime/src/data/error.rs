@@ -1,6 +1,6 @@
 //! What can be wrong with data.
 
-use super::Element;
+use super::ElementType;
 
 /// Data that cannot be made or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum DataError {
         /// The text.
         text: String,
         /// The type.
-        element: Element,
+        element: ElementType,
     },
     /// Shape and bytes do not fit together.
     #[error("{shape} does not have {bytes} bytes")]
@@ -41,6 +41,6 @@ pub enum DataError {
 }
 
 fn names() -> String {
-    let names: Vec<_> = Element::all().map(Element::name).collect();
+    let names: Vec<_> = ElementType::all().map(ElementType::name).collect();
     names.join(", ")
 }

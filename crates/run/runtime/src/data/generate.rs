@@ -4,24 +4,24 @@
 //! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 
 use super::array::extent;
-use super::{DataError, Element, Number, Shape};
+use super::{ArrayTypeDisplay, DataError, ElementNumber, ElementType};
 
 /// How the elements of a buffer are made.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fill {
+pub enum BufferFill {
     /// All bits 0.
     Zeros,
     /// The same in every element.
-    Value(Number),
+    Value(ElementNumber),
     /// `start + step * i`, computed exactly for integers and in double for floats.
     Ramp {
         /// Element 0.
-        start: Number,
+        start: ElementNumber,
         /// Difference between neighbours.
-        step: Number,
+        step: ElementNumber,
     },
     /// These, then zeros.
-    List(Vec<Number>),
+    List(Vec<ElementNumber>),
     /// These bytes, then zeros.
     Bytes(Vec<u8>),
     /// These bytes, again and again.
@@ -40,7 +40,7 @@ pub enum Fill {
         /// Seed of the generator.
         seed: u64,
         /// What is done with them.
-        order: Order,
+        order: RandomOrder,
     },
     /// Random floats, evenly spread.
     Reals {
@@ -57,7 +57,7 @@ pub enum Fill {
 
 /// What is done with random integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RandomOrder {
     /// Nothing.
     AsDrawn,
     /// They are sorted, smallest first.
@@ -84,29 +84,35 @@ fn random_int(low: i64, high: i64, seed: u64, i: u64) -> i128 {
 ///
 /// # Errors
 /// When there is no memory for them, or the rule gives more elements than there are.
-pub fn generate(element: Element, count: usize, fill: &Fill) -> Result<Vec<u8>, DataError> {
+pub fn generate(
+    element: ElementType,
+    count: usize,
+    fill: &BufferFill,
+) -> Result<Vec<u8>, DataError> {
     let (_, size) = extent(element, &[count]).ok_or_else(|| too_large(element, count))?;
     let mut out = Vec::new();
     out.try_reserve_exact(size)
         .map_err(|_| too_large(element, count))?;
     match fill {
-        Fill::Zeros => {}
-        Fill::Value(v) => each(element, count, &mut out, |_| *v),
-        Fill::Ramp { start, step } => each(element, count, &mut out, |i| ramp(*start, *step, i)),
-        Fill::List(list) => {
+        BufferFill::Zeros => {}
+        BufferFill::Value(v) => each(element, count, &mut out, |_| *v),
+        BufferFill::Ramp { start, step } => {
+            each(element, count, &mut out, |i| ramp(*start, *step, i))
+        }
+        BufferFill::List(list) => {
             check_length(list.len(), element, count)?;
             each(element, list.len(), &mut out, |i| list[i as usize]);
         }
-        Fill::Bytes(bytes) => {
+        BufferFill::Bytes(bytes) => {
             check_length(bytes.len().div_ceil(element.size()), element, count)?;
             out.extend_from_slice(bytes);
         }
-        Fill::Repeat(bytes) => out.extend(bytes.iter().cycle().take(size)),
-        Fill::Bits { seed } => {
+        BufferFill::Repeat(bytes) => out.extend(bytes.iter().cycle().take(size)),
+        BufferFill::Bits { seed } => {
             let shift = 64 - element.size() as u32 * 8;
             for i in 0..count as u64 {
                 let bits = random_bits(*seed, i) >> shift;
-                let bits = if element == Element::Bool {
+                let bits = if element == ElementType::Bool {
                     bits & 1
                 } else {
                     bits
@@ -114,7 +120,7 @@ pub fn generate(element: Element, count: usize, fill: &Fill) -> Result<Vec<u8>, 
                 out.extend_from_slice(&bits.to_le_bytes()[..element.size()]);
             }
         }
-        Fill::Integers {
+        BufferFill::Integers {
             low,
             high,
             seed,
@@ -122,13 +128,13 @@ pub fn generate(element: Element, count: usize, fill: &Fill) -> Result<Vec<u8>, 
         } => integers(element, count, &mut out, *order, |i| {
             random_int(*low, *high, *seed, i)
         }),
-        Fill::Reals {
+        BufferFill::Reals {
             low,
             high,
             seed,
             diagonal,
         } => {
-            let steep = element == Element::F64;
+            let steep = element == ElementType::F64;
             each(element, count, &mut out, |i| {
                 let z = random_bits(*seed, i);
                 let u = if steep {
@@ -138,8 +144,8 @@ pub fn generate(element: Element, count: usize, fill: &Fill) -> Result<Vec<u8>, 
                 };
                 let x = low + (high - low) * u;
                 match diagonal {
-                    Some((rows, a)) if on_diagonal(i, *rows) => Number::Float(x + a),
-                    _ => Number::Float(x),
+                    Some((rows, a)) if on_diagonal(i, *rows) => ElementNumber::Float(x + a),
+                    _ => ElementNumber::Float(x),
                 }
             });
         }
@@ -148,39 +154,39 @@ pub fn generate(element: Element, count: usize, fill: &Fill) -> Result<Vec<u8>, 
     Ok(out)
 }
 
-fn each(element: Element, count: usize, out: &mut Vec<u8>, f: impl Fn(u64) -> Number) {
+fn each(element: ElementType, count: usize, out: &mut Vec<u8>, f: impl Fn(u64) -> ElementNumber) {
     for i in 0..count as u64 {
         element.encode(f(i), out);
     }
 }
 
-fn ramp(start: Number, step: Number, i: u64) -> Number {
+fn ramp(start: ElementNumber, step: ElementNumber, i: u64) -> ElementNumber {
     match (start, step) {
-        (Number::Int(a), Number::Int(b)) => {
-            Number::Int(a.wrapping_add(b.wrapping_mul(i128::from(i))))
+        (ElementNumber::Int(a), ElementNumber::Int(b)) => {
+            ElementNumber::Int(a.wrapping_add(b.wrapping_mul(i128::from(i))))
         }
-        _ => Number::Float(start.to_f64() + step.to_f64() * i as f64),
+        _ => ElementNumber::Float(start.to_f64() + step.to_f64() * i as f64),
     }
 }
 
 fn integers(
-    element: Element,
+    element: ElementType,
     count: usize,
     out: &mut Vec<u8>,
-    order: Order,
+    order: RandomOrder,
     draw: impl Fn(u64) -> i128,
 ) {
     match order {
-        Order::AsDrawn => each(element, count, out, |i| Number::Int(draw(i))),
-        Order::Sorted => {
+        RandomOrder::AsDrawn => each(element, count, out, |i| ElementNumber::Int(draw(i))),
+        RandomOrder::Sorted => {
             let mut all: Vec<i128> = (0..count as u64).map(draw).collect();
             all.sort_unstable();
-            each(element, count, out, |i| Number::Int(all[i as usize]));
+            each(element, count, out, |i| ElementNumber::Int(all[i as usize]));
         }
-        Order::Summed => {
+        RandomOrder::Summed => {
             let mut sum = 0_i128;
             for i in 0..count as u64 {
-                element.encode(Number::Int(sum), out);
+                element.encode(ElementNumber::Int(sum), out);
                 sum = sum.wrapping_add(draw(i));
             }
         }
@@ -191,24 +197,24 @@ fn on_diagonal(i: u64, rows: u64) -> bool {
     rows > 0 && i / rows == i % rows && i / rows < rows
 }
 
-fn check_length(given: usize, element: Element, count: usize) -> Result<(), DataError> {
+fn check_length(given: usize, element: ElementType, count: usize) -> Result<(), DataError> {
     if given > count {
-        let shape = Shape(&[count], element).to_string();
+        let shape = ArrayTypeDisplay(&[count], element).to_string();
         return Err(DataError::Surplus { shape, given });
     }
     Ok(())
 }
 
-fn too_large(element: Element, count: usize) -> DataError {
-    DataError::Memory(Shape(&[count], element).to_string())
+fn too_large(element: ElementType, count: usize) -> DataError {
+    DataError::Memory(ArrayTypeDisplay(&[count], element).to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reals(low: f64, high: f64) -> Fill {
-        Fill::Reals {
+    fn reals(low: f64, high: f64) -> BufferFill {
+        BufferFill::Reals {
             low,
             high,
             seed: 1,
@@ -220,7 +226,7 @@ mod tests {
     fn published_outputs() {
         assert_eq!(random_bits(1, 0), 0x4609_3cf9_861e_c2e4);
         assert_eq!(random_bits(1, 1), 0xe7ff_814e_1d99_a40b);
-        let bytes = generate(Element::F32, 3, &reals(-1.0, 1.0)).unwrap();
+        let bytes = generate(ElementType::F32, 3, &reals(-1.0, 1.0)).unwrap();
         assert_eq!(
             bytes,
             [
@@ -233,35 +239,41 @@ mod tests {
 
     #[test]
     fn integers_wrap_and_lists_end_in_zeros() {
-        let ramp = Fill::Ramp {
-            start: Number::Int(254),
-            step: Number::Int(1),
+        let ramp = BufferFill::Ramp {
+            start: ElementNumber::Int(254),
+            step: ElementNumber::Int(1),
         };
-        assert_eq!(generate(Element::U8, 4, &ramp).unwrap(), [254, 255, 0, 1]);
-        let list = Fill::List(vec![Number::Int(-1)]);
-        assert_eq!(generate(Element::I16, 2, &list).unwrap(), [255, 255, 0, 0]);
-        assert!(generate(Element::I16, 0, &list).is_err());
+        assert_eq!(
+            generate(ElementType::U8, 4, &ramp).unwrap(),
+            [254, 255, 0, 1]
+        );
+        let list = BufferFill::List(vec![ElementNumber::Int(-1)]);
+        assert_eq!(
+            generate(ElementType::I16, 2, &list).unwrap(),
+            [255, 255, 0, 0]
+        );
+        assert!(generate(ElementType::I16, 0, &list).is_err());
     }
 
     #[test]
     fn diagonals_are_raised() {
-        let fill = Fill::Reals {
+        let fill = BufferFill::Reals {
             low: 0.0,
             high: 0.0,
             seed: 1,
             diagonal: Some((2, 5.0)),
         };
-        let bytes = generate(Element::F64, 6, &fill).unwrap();
+        let bytes = generate(ElementType::F64, 6, &fill).unwrap();
         let values: Vec<_> = bytes
             .chunks(8)
-            .map(|c| Element::F64.decode(c).to_f64())
+            .map(|c| ElementType::F64.decode(c).to_f64())
             .collect();
         assert_eq!(values, [5.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
     }
 
     #[test]
     fn sizes_beyond_memory_are_an_error() {
-        let error = generate(Element::F64, usize::MAX / 8, &Fill::Zeros).unwrap_err();
+        let error = generate(ElementType::F64, usize::MAX / 8, &BufferFill::Zeros).unwrap_err();
         assert!(matches!(error, DataError::Memory(_)));
     }
 }

@@ -9,8 +9,8 @@ mod error;
 mod generate;
 mod npy;
 
-pub use array::{Array, Shape, Statistics, extent};
-pub use element::{Class, Element, Number};
+pub use array::{ArrayStatistics, ArrayTypeDisplay, ElementArray, extent};
+pub use element::{ElementClass, ElementNumber, ElementType};
 pub use error::DataError;
-pub use generate::{Fill, Order, generate, random_bits};
+pub use generate::{BufferFill, RandomOrder, generate, random_bits};
 pub use npy::{read_npy, write_npy};

@@ -4,7 +4,7 @@
 //! complex numbers become a last dimension of two real ones.
 //! `bf16`, which NumPy lacks, is written as raw items of two bytes (`|V2`), as `ml_dtypes` does.
 
-use super::{Array, DataError, Element, extent};
+use super::{DataError, ElementArray, ElementType, extent};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 
 /// Largest header that is read, in bytes: NumPy's own are below 200.
@@ -16,7 +16,7 @@ const MOST_BRACKETS: usize = 8;
 ///
 /// # Errors
 /// When they are no such file, are truncated, or hold something else than plain elements.
-pub fn read_npy(bytes: &[u8]) -> Result<Array, DataError> {
+pub fn read_npy(bytes: &[u8]) -> Result<ElementArray, DataError> {
     check_header(bytes)?;
     let mut rest = bytes;
     let header = NpyHeader::from_reader(&mut rest).map_err(|e| DataError::Npy(e.to_string()))?;
@@ -52,7 +52,7 @@ pub fn read_npy(bytes: &[u8]) -> Result<Array, DataError> {
         data.chunks_exact_mut(element.size())
             .for_each(<[u8]>::reverse);
     }
-    Array::new(element, shape, data)
+    ElementArray::new(element, shape, data)
 }
 
 /// Refuses headers on which a general reader of Python literals would overflow.
@@ -117,41 +117,41 @@ fn transposed(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
 }
 
 /// The type of the elements, and whether two of them are a complex number.
-fn element_of(ty: &TypeStr) -> Option<(Element, bool)> {
+fn element_of(ty: &TypeStr) -> Option<(ElementType, bool)> {
     let element = match (ty.type_char(), ty.size_field()) {
-        (TypeChar::Bool, 1) => Element::Bool,
-        (TypeChar::Int, 1) => Element::I8,
-        (TypeChar::Int, 2) => Element::I16,
-        (TypeChar::Int, 4) => Element::I32,
-        (TypeChar::Int, 8) => Element::I64,
-        (TypeChar::Uint, 1) => Element::U8,
-        (TypeChar::Uint, 2) => Element::U16,
-        (TypeChar::Uint, 4) => Element::U32,
-        (TypeChar::Uint, 8) => Element::U64,
-        (TypeChar::Float, 2) => Element::F16,
-        (TypeChar::Float, 4) | (TypeChar::Complex, 8) => Element::F32,
-        (TypeChar::Float, 8) | (TypeChar::Complex, 16) => Element::F64,
-        (TypeChar::RawData, 2) => Element::BF16,
+        (TypeChar::Bool, 1) => ElementType::Bool,
+        (TypeChar::Int, 1) => ElementType::I8,
+        (TypeChar::Int, 2) => ElementType::I16,
+        (TypeChar::Int, 4) => ElementType::I32,
+        (TypeChar::Int, 8) => ElementType::I64,
+        (TypeChar::Uint, 1) => ElementType::U8,
+        (TypeChar::Uint, 2) => ElementType::U16,
+        (TypeChar::Uint, 4) => ElementType::U32,
+        (TypeChar::Uint, 8) => ElementType::U64,
+        (TypeChar::Float, 2) => ElementType::F16,
+        (TypeChar::Float, 4) | (TypeChar::Complex, 8) => ElementType::F32,
+        (TypeChar::Float, 8) | (TypeChar::Complex, 16) => ElementType::F64,
+        (TypeChar::RawData, 2) => ElementType::BF16,
         _ => return None,
     };
     Some((element, ty.type_char() == TypeChar::Complex))
 }
 
-fn type_text(element: Element) -> &'static str {
+fn type_text(element: ElementType) -> &'static str {
     match element {
-        Element::Bool => "|b1",
-        Element::I8 => "|i1",
-        Element::I16 => "<i2",
-        Element::I32 => "<i4",
-        Element::I64 => "<i8",
-        Element::U8 => "|u1",
-        Element::U16 => "<u2",
-        Element::U32 => "<u4",
-        Element::U64 => "<u8",
-        Element::F16 => "<f2",
-        Element::BF16 => "|V2",
-        Element::F32 => "<f4",
-        Element::F64 => "<f8",
+        ElementType::Bool => "|b1",
+        ElementType::I8 => "|i1",
+        ElementType::I16 => "<i2",
+        ElementType::I32 => "<i4",
+        ElementType::I64 => "<i8",
+        ElementType::U8 => "|u1",
+        ElementType::U16 => "<u2",
+        ElementType::U32 => "<u4",
+        ElementType::U64 => "<u8",
+        ElementType::F16 => "<f2",
+        ElementType::BF16 => "|V2",
+        ElementType::F32 => "<f4",
+        ElementType::F64 => "<f8",
     }
 }
 
@@ -159,7 +159,7 @@ fn type_text(element: Element) -> &'static str {
 ///
 /// # Errors
 /// When the file format refuses it, which no array of ours makes it do.
-pub fn write_npy(array: &Array) -> Result<Vec<u8>, DataError> {
+pub fn write_npy(array: &ElementArray) -> Result<Vec<u8>, DataError> {
     let refused = |e: &dyn std::fmt::Display| DataError::Npy(e.to_string());
     let ty: TypeStr = type_text(array.element())
         .parse()
@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn every_type_reads_back() {
-        for element in Element::all() {
+        for element in ElementType::all() {
             for shape in [vec![], vec![3], vec![2, 3], vec![2, 0]] {
                 let (_, size) = extent(element, &shape).unwrap();
                 let bytes = (0..size).map(|i| (i % 2) as u8).collect();
-                let array = Array::new(element, shape, bytes).unwrap();
+                let array = ElementArray::new(element, shape, bytes).unwrap();
                 assert_eq!(read_npy(&write_npy(&array).unwrap()), Ok(array));
             }
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_truncation_is_an_error() {
-        let array = Array::new(Element::F32, vec![2], vec![7; 8]).unwrap();
+        let array = ElementArray::new(ElementType::F32, vec![2], vec![7; 8]).unwrap();
         let whole = write_npy(&array).unwrap();
         for end in 0..whole.len() {
             assert!(read_npy(&whole[..end]).is_err(), "{end}");

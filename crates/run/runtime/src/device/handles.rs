@@ -1,10 +1,10 @@
 //! What devices have besides buffers: images, samplers and pipes.
 
-use super::Device;
-use crate::check::Handled;
-use crate::{Buffer, Error, ImageShape, PipeShape, Sampler};
+use super::ComputeDevice;
+use crate::check::DeviceResourceKind;
+use crate::{DeviceBuffer, DeviceError, ImageShape, PipeShape, SamplerState};
 
-impl Device {
+impl ComputeDevice {
     /// Makes an image of zeros, with the sampler that it has where a descriptor takes both. Its bytes are
     /// its texels, as [`ImageShape`] says; it is written, read, bound and destroyed as a buffer is.
     ///
@@ -22,27 +22,31 @@ impl Device {
     ///
     /// # Errors
     /// When its shape is none, there is no memory for it, or the device has no such images.
-    pub fn create_image(&mut self, shape: &ImageShape, sampler: &Sampler) -> Result<Buffer, Error> {
-        shape.check().map_err(Error::Image)?;
+    pub fn create_image(
+        &mut self,
+        shape: &ImageShape,
+        sampler: &SamplerState,
+    ) -> Result<DeviceBuffer, DeviceError> {
+        shape.check().map_err(DeviceError::Image)?;
         let size = shape.bytes().unwrap_or(u64::MAX);
         let limit = self.driver.info().limits.buffer_size;
         if size > limit {
-            return Err(Error::Memory { size, limit });
+            return Err(DeviceError::Memory { size, limit });
         }
-        let image = Buffer(self.buffers.len() as u32);
+        let image = DeviceBuffer(self.buffers.len() as u32);
         self.driver.create_image(image, shape, sampler)?;
-        Ok(self.keep(size, Handled::Image(shape.format)))
+        Ok(self.keep(size, DeviceResourceKind::Image(shape.format)))
     }
 
     /// Makes a sampler, which is bound and destroyed as a buffer is.
     ///
     /// # Errors
     /// When the device has no such samplers.
-    pub fn create_sampler(&mut self, sampler: &Sampler) -> Result<Buffer, Error> {
-        let handle = Buffer(self.buffers.len() as u32);
+    pub fn create_sampler(&mut self, sampler: &SamplerState) -> Result<DeviceBuffer, DeviceError> {
+        let handle = DeviceBuffer(self.buffers.len() as u32);
         self.driver.create_sampler(handle, sampler)?;
         self.samplers.note(handle, sampler);
-        Ok(self.keep(0, Handled::Sampler))
+        Ok(self.keep(0, DeviceResourceKind::Sampler))
     }
 
     /// Makes an empty pipe, which kernels are given and which is destroyed as a buffer is. What is in it stays from
@@ -60,18 +64,20 @@ impl Device {
     ///
     /// # Errors
     /// When it would hold no packets, there is no memory for it, or the device has no pipes.
-    pub fn create_pipe(&mut self, shape: PipeShape) -> Result<Buffer, Error> {
+    pub fn create_pipe(&mut self, shape: PipeShape) -> Result<DeviceBuffer, DeviceError> {
         let limit = self.driver.info().limits.buffer_size;
         let empty = shape.packet == 0 || shape.capacity == 0;
         if empty {
-            return Err(Error::Launch("a pipe holds one packet at least".to_owned()));
+            return Err(DeviceError::Launch(
+                "a pipe holds one packet at least".to_owned(),
+            ));
         }
         let size = shape.bytes().unwrap_or(u64::MAX);
         if size > limit {
-            return Err(Error::Memory { size, limit });
+            return Err(DeviceError::Memory { size, limit });
         }
-        let pipe = Buffer(self.buffers.len() as u32);
+        let pipe = DeviceBuffer(self.buffers.len() as u32);
         self.driver.create_pipe(pipe, shape)?;
-        Ok(self.keep(size, Handled::Pipe))
+        Ok(self.keep(size, DeviceResourceKind::Pipe))
     }
 }

@@ -3,21 +3,21 @@
 //! A shader may have to be told what a sampler is, as it sees to coordinates in texels itself; what is at the
 //! descriptor takes normalised coordinates then, and is a twin where the host's does not.
 
-use super::Device;
-use crate::arguments::Plan;
-use crate::{Buffer, Error, Filter, Sampler};
+use super::ComputeDevice;
+use crate::arguments::ShaderLaunchPlan;
+use crate::{DeviceBuffer, DeviceError, SamplerFilter, SamplerState};
 
 /// What samplers are by handle, with the twins that some have.
 #[derive(Default)]
-pub struct Samplers(Vec<Option<(Sampler, Option<Buffer>)>>);
+pub struct SamplerVariants(Vec<Option<(SamplerState, Option<DeviceBuffer>)>>);
 
-impl Samplers {
+impl SamplerVariants {
     /// Takes note of a sampler.
-    pub fn note(&mut self, handle: Buffer, sampler: &Sampler) {
+    pub fn note(&mut self, handle: DeviceBuffer, sampler: &SamplerState) {
         self.set(handle, (*sampler, None));
     }
 
-    fn set(&mut self, handle: Buffer, row: (Sampler, Option<Buffer>)) {
+    fn set(&mut self, handle: DeviceBuffer, row: (SamplerState, Option<DeviceBuffer>)) {
         if self.0.len() <= handle.index() {
             self.0.resize(handle.index() + 1, None);
         }
@@ -25,14 +25,14 @@ impl Samplers {
     }
 
     /// Forgets what was destroyed: the twin that goes with it.
-    pub fn forget(&mut self, handle: Buffer) -> Option<Buffer> {
+    pub fn forget(&mut self, handle: DeviceBuffer) -> Option<DeviceBuffer> {
         self.0.get_mut(handle.index())?.take()?.1
     }
 }
 
-impl Device {
+impl ComputeDevice {
     /// Pushes what samplers are, and binds those that shaders take in their place.
-    pub(super) fn tell_samplers(&mut self, plan: &mut Plan) -> Result<(), Error> {
+    pub(super) fn tell_samplers(&mut self, plan: &mut ShaderLaunchPlan) -> Result<(), DeviceError> {
         for (handle, at) in std::mem::take(&mut plan.masks) {
             // Of what is no sampler the driver tells that it does not fit.
             let Some((sampler, twin)) = self.samplers.0.get(handle.index()).copied().flatten()
@@ -47,7 +47,7 @@ impl Device {
                 Some(known) => known,
                 None => {
                     let normalized = true;
-                    let made = self.create_sampler(&Sampler {
+                    let made = self.create_sampler(&SamplerState {
                         normalized,
                         ..sampler
                     })?;
@@ -63,11 +63,11 @@ impl Device {
 }
 
 /// What a sampler is, in the bits of [`spirula_spirv::reflect::LiteralSampler`].
-fn mask(sampler: &Sampler) -> u32 {
+fn mask(sampler: &SamplerState) -> u32 {
     let address = sampler.address[0].number();
     let filter = match sampler.magnify {
-        Filter::Linear => 0x20,
-        Filter::Nearest => 0x10,
+        SamplerFilter::Linear => 0x20,
+        SamplerFilter::Nearest => 0x10,
     };
     u32::from(sampler.normalized) | address << 1 | filter
 }

@@ -1,14 +1,16 @@
-//! The implementation of [`Driver`].
+//! The implementation of [`DeviceDriver`].
 
-use super::error::{Call, failed};
-use super::owned::Owned;
-use super::platform::Found;
+use super::error::{OpenClCallResult, failed};
+use super::owned::OpenClObject;
+use super::platform::OpenClDevice;
 use super::program;
-use crate::driver::{DeviceInfo, DeviceOptions, Driver};
-use crate::{Argument, Buffer, Error, Inputs, Kernel, Launch, Size};
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+};
 use cl3::types::{CL_BLOCKING, cl_int, cl_uint};
 use cl3::{command_queue as queue, context, event, kernel, memory};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -24,37 +26,37 @@ const MOST_PENDING: usize = 256;
 
 /// The driver of an OpenCL device.
 pub struct OpenClDriver {
-    buffers: Vec<Option<Owned>>,
-    kernels: Vec<Compiled>,
+    buffers: Vec<Option<OpenClObject>>,
+    kernels: Vec<OpenClKernel>,
     /// The program that was built last, with its words, as modules often have several kernels.
-    last: Option<(Vec<u32>, Arc<Owned>)>,
-    pending: Vec<(Kernel, Owned)>,
-    times: Option<Vec<(Kernel, Duration)>>,
-    queue: Owned,
-    context: Owned,
-    device: Found,
+    last: Option<(Vec<u32>, Arc<OpenClObject>)>,
+    pending: Vec<(DeviceKernel, OpenClObject)>,
+    times: Option<Vec<(DeviceKernel, Duration)>>,
+    queue: OpenClObject,
+    context: OpenClObject,
+    device: OpenClDevice,
 }
 
 // SAFETY: the handles of device and platform are alive as long as the process and may be used by any
 // thread; the other objects can be sent.
 unsafe impl Send for OpenClDriver {}
 
-struct Compiled {
+struct OpenClKernel {
     name: String,
-    raw: Owned,
+    raw: OpenClObject,
     workgroup_size: Option<[u32; 3]>,
-    _program: Arc<Owned>,
+    _program: Arc<OpenClObject>,
 }
 
 /// All OpenCL devices; none where OpenCL is not installed.
 pub fn devices() -> Vec<DeviceInfo> {
-    let all = Found::all().unwrap_or_default();
+    let all = OpenClDevice::all().unwrap_or_default();
     all.into_iter().map(|device| device.info).collect()
 }
 
 /// The device that a name means, without opening it.
-pub fn find(name: &str) -> Result<DeviceInfo, Error> {
-    Ok(Found::named(name)?.info)
+pub fn find(name: &str) -> Result<DeviceInfo, DeviceError> {
+    Ok(OpenClDevice::named(name)?.info)
 }
 
 impl OpenClDriver {
@@ -62,19 +64,19 @@ impl OpenClDriver {
     ///
     /// # Errors
     /// When OpenCL or the device is missing, the device takes no SPIR-V, or it cannot be opened.
-    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, Error> {
-        let device = Found::named(name)?;
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, DeviceError> {
+        let device = OpenClDevice::named(name)?;
         device.takes_modules()?;
         let made =
             context::create_context(&[device.raw], std::ptr::null(), None, std::ptr::null_mut());
-        let context = Owned::new(made.of("clCreateContext")?, context::release_context);
+        let context = OpenClObject::new(made.of("clCreateContext")?, context::release_context);
         let flags = match options.times {
             true => queue::CL_QUEUE_PROFILING_ENABLE,
             false => 0,
         };
         // SAFETY: the device is that of the context. OpenCL 1.2 has this call, and so have all after.
         let made = unsafe { queue::create_command_queue(context.raw(), device.raw, flags) };
-        let queue = Owned::new(
+        let queue = OpenClObject::new(
             made.of("clCreateCommandQueue")?,
             queue::release_command_queue,
         );
@@ -90,12 +92,12 @@ impl OpenClDriver {
         })
     }
 
-    fn buffer(&self, buffer: Buffer) -> Result<&Owned, Error> {
+    fn buffer(&self, buffer: DeviceBuffer) -> Result<&OpenClObject, DeviceError> {
         let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
-        found.ok_or(Error::Handle("a buffer"))
+        found.ok_or(DeviceError::Handle("a buffer"))
     }
 
-    fn program(&mut self, words: Vec<u32>) -> Result<Arc<Owned>, Error> {
+    fn program(&mut self, words: Vec<u32>) -> Result<Arc<OpenClObject>, DeviceError> {
         if let Some((_, program)) = self.last.as_ref().filter(|(known, _)| *known == words) {
             return Ok(Arc::clone(program));
         }
@@ -104,17 +106,21 @@ impl OpenClDriver {
         Ok(program)
     }
 
-    fn set_arguments(&self, compiled: &Compiled, arguments: &[Argument]) -> Result<(), Error> {
+    fn set_arguments(
+        &self,
+        compiled: &OpenClKernel,
+        arguments: &[KernelArgument],
+    ) -> Result<(), DeviceError> {
         for (number, argument) in arguments.iter().enumerate() {
             let number = number as cl_uint;
             let object;
             let (size, value): (usize, *const c_void) = match argument {
-                Argument::Buffer(buffer) => {
+                KernelArgument::Buffer(buffer) => {
                     object = self.buffer(*buffer)?.raw();
                     (size_of_val(&object), (&raw const object).cast())
                 }
-                Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
-                Argument::Local(bytes) => (*bytes as usize, std::ptr::null()),
+                KernelArgument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+                KernelArgument::Local(bytes) => (*bytes as usize, std::ptr::null()),
             };
             // SAFETY: the value is as long as is said, and was checked against the parameter.
             let set = unsafe { kernel::set_kernel_arg(compiled.raw.raw(), number, size, value) };
@@ -123,15 +129,19 @@ impl OpenClDriver {
         Ok(())
     }
 
-    fn enqueue(&self, compiled: &Compiled, size: &Size) -> Result<Owned, Error> {
+    fn enqueue(
+        &self,
+        compiled: &OpenClKernel,
+        size: &IndexSpace,
+    ) -> Result<OpenClObject, DeviceError> {
         let wide = |sizes: [u64; 3]| sizes.map(|n| n as usize);
         let (dimensions, global, local, offset) = match *size {
-            Size::Groups(groups) => {
+            IndexSpace::Groups(groups) => {
                 let local = compiled.workgroup_size.unwrap_or([1; 3]);
                 let global = [0, 1, 2].map(|axis| u64::from(groups[axis]) * u64::from(local[axis]));
                 (3, global, Some(local), [0; 3])
             }
-            Size::Items {
+            IndexSpace::Items {
                 dimensions,
                 global,
                 local,
@@ -163,17 +173,17 @@ impl OpenClDriver {
         };
         let event =
             event.map_err(|code| named(&compiled.name, failed("clEnqueueNDRangeKernel", code)))?;
-        Ok(Owned::new(event, event::release_event))
+        Ok(OpenClObject::new(event, event::release_event))
     }
 
     /// Lets go of an event that nobody waits for.
-    fn done(call: &str, event: Result<*mut c_void, cl_int>) -> Result<(), Error> {
-        drop(Owned::new(event.of(call)?, event::release_event));
+    fn done(call: &str, event: Result<*mut c_void, cl_int>) -> Result<(), DeviceError> {
+        drop(OpenClObject::new(event.of(call)?, event::release_event));
         Ok(())
     }
 
     /// How launches ended that are done.
-    fn collect(&mut self) -> Result<(), Error> {
+    fn collect(&mut self) -> Result<(), DeviceError> {
         let mut first = Ok(());
         for (kernel, event) in std::mem::take(&mut self.pending) {
             let status =
@@ -198,30 +208,30 @@ impl OpenClDriver {
 }
 
 /// An error with the kernel that it came from.
-fn named(kernel: &str, error: Error) -> Error {
+fn named(kernel: &str, error: DeviceError) -> DeviceError {
     match error {
-        Error::Failed(text) => Error::Failed(format!("{text}, while running {kernel}")),
+        DeviceError::Failed(text) => DeviceError::Failed(format!("{text}, while running {kernel}")),
         other => other,
     }
 }
 
-impl Driver for OpenClDriver {
+impl DeviceDriver for OpenClDriver {
     fn info(&self) -> &DeviceInfo {
         &self.device.info
     }
 
-    fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
+    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         let padded = size.max(1).next_multiple_of(PATTERN);
         let flags = memory::CL_MEM_READ_WRITE;
         let context = self.context.raw();
         // SAFETY: the flags take no pointer to the host's memory.
         let made =
             unsafe { memory::create_buffer(context, flags, padded as usize, std::ptr::null_mut()) };
-        let full = |_| Error::Memory {
+        let full = |_| DeviceError::Memory {
             size,
             limit: self.device.info.limits.buffer_size,
         };
-        let buffer = Owned::new(made.map_err(full)?, memory::release_mem_object);
+        let buffer = OpenClObject::new(made.map_err(full)?, memory::release_mem_object);
         let zeros = [0_u8; PATTERN as usize];
         // SAFETY: the pattern is read before the call returns; the size is a multiple of its length
         // and that of the buffer.
@@ -239,7 +249,7 @@ impl Driver for OpenClDriver {
         };
         // Drivers take the memory when it is first used.
         Self::done("clEnqueueFillBuffer", filled).map_err(|e| match e {
-            Error::Failed(text) if text.contains("no memory left") => full(0),
+            DeviceError::Failed(text) if text.contains("no memory left") => full(0),
             other => other,
         })?;
         self.buffers.push(Some(buffer));
@@ -247,13 +257,13 @@ impl Driver for OpenClDriver {
     }
 
     /// Commands that were enqueued keep the buffer.
-    fn destroy_buffer(&mut self, buffer: Buffer) {
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
         if let Some(slot) = self.buffers.get_mut(buffer.index()) {
             *slot = None;
         }
     }
 
-    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         if data.is_empty() {
             return Ok(());
         }
@@ -274,7 +284,12 @@ impl Driver for OpenClDriver {
         Self::done("clEnqueueWriteBuffer", written)
     }
 
-    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
         if out.is_empty() {
             return Ok(());
         }
@@ -297,48 +312,49 @@ impl Driver for OpenClDriver {
         Self::done("clEnqueueReadBuffer", read).and(ended)
     }
 
-    fn address(&mut self, _: Buffer) -> Result<u64, Error> {
+    fn address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
         let text = format!("{} has no buffer addresses", self.device.info.id);
-        Err(Error::Unsupported(vec![Diagnostic::error(
-            Place::Unknown,
+        Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
+            SourceLocation::Unknown,
             text,
         )]))
     }
 
     fn create_kernel(
         &mut self,
-        _: Kernel,
+        _: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         if interface.model != ExecutionModel::Kernel {
             let (name, model, id) = (&interface.name, interface.model, &self.device.info.id);
             let text = format!("{name} is a {model} shader: {id} runs kernels only");
-            return Err(Error::Unsupported(vec![Diagnostic::error(
-                Place::Unknown,
+            return Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
+                SourceLocation::Unknown,
                 text,
             )]));
         }
         let program = self.program(program::words(&self.device, module, spec)?)?;
-        let name = CString::new(interface.name.as_str())
-            .map_err(|_| Error::Failed("the entry point's name has a zero in it".to_owned()))?;
+        let name = CString::new(interface.name.as_str()).map_err(|_| {
+            DeviceError::Failed("the entry point's name has a zero in it".to_owned())
+        })?;
         let made = kernel::create_kernel(program.raw(), &name).of("clCreateKernel")?;
-        self.kernels.push(Compiled {
+        self.kernels.push(OpenClKernel {
             name: interface.name.clone(),
-            raw: Owned::new(made, kernel::release_kernel),
+            raw: OpenClObject::new(made, kernel::release_kernel),
             workgroup_size: interface.workgroup_size,
             _program: program,
         });
         Ok(())
     }
 
-    fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
+    fn launch(&mut self, launch: &KernelLaunch, _: &[DeviceBuffer]) -> Result<(), DeviceError> {
         let compiled = self.kernels.get(launch.kernel.index());
-        let compiled = compiled.ok_or(Error::Handle("a kernel"))?;
-        let arguments: &[Argument] = match &launch.inputs {
-            Inputs::Arguments(arguments) => arguments,
-            Inputs::Resources { .. } => &[],
+        let compiled = compiled.ok_or(DeviceError::Handle("a kernel"))?;
+        let arguments: &[KernelArgument] = match &launch.inputs {
+            LaunchInputs::Arguments(arguments) => arguments,
+            LaunchInputs::Resources { .. } => &[],
         };
         self.set_arguments(compiled, arguments)?;
         let event = self.enqueue(compiled, &launch.size)?;
@@ -349,12 +365,12 @@ impl Driver for OpenClDriver {
         }
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
+    fn wait(&mut self) -> Result<(), DeviceError> {
         let finished = queue::finish(self.queue.raw()).of("clFinish");
         self.collect().and(finished)
     }
 
-    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

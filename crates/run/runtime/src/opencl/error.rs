@@ -1,6 +1,6 @@
 //! Codes of OpenCL's calls as errors that name the call.
 
-use crate::Error;
+use crate::DeviceError;
 use cl3::error_codes::ClError;
 use cl3::types::cl_int;
 
@@ -8,24 +8,24 @@ use cl3::types::cl_int;
 pub const NO_PLATFORM: cl_int = -1001;
 
 /// Results that are named after the call that gave them.
-pub trait Call<T> {
+pub trait OpenClCallResult<T> {
     /// The value, or an error that names the call and what it returned.
-    fn of(self, call: &str) -> Result<T, Error>;
+    fn of(self, call: &str) -> Result<T, DeviceError>;
 }
 
-impl<T> Call<T> for Result<T, cl_int> {
-    fn of(self, call: &str) -> Result<T, Error> {
+impl<T> OpenClCallResult<T> for Result<T, cl_int> {
+    fn of(self, call: &str) -> Result<T, DeviceError> {
         self.map_err(|code| failed(call, code))
     }
 }
 
 /// The error of a call.
-pub fn failed(call: &str, code: cl_int) -> Error {
+pub fn failed(call: &str, code: cl_int) -> DeviceError {
     let told = match code {
         cl3::error_codes::CL_OUT_OF_HOST_MEMORY => "the host has no memory left",
         cl3::error_codes::CL_OUT_OF_RESOURCES => "the device has no resources left",
         cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => "the device has no memory left",
         _ => "the driver failed",
     };
-    Error::Failed(format!("{call}: {told} ({})", ClError(code)))
+    DeviceError::Failed(format!("{call}: {told} ({})", ClError(code)))
 }

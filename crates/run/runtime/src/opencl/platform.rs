@@ -1,8 +1,8 @@
 //! The devices that there are.
 
-use super::error::{Call, NO_PLATFORM, failed};
-use crate::driver::{DeviceInfo, DeviceKind, Limits};
-use crate::{Error, name};
+use super::error::{NO_PLATFORM, OpenClCallResult, failed};
+use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
+use crate::{DeviceError, name};
 use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
 use cl3::types::{cl_device_id, cl_device_info, cl_platform_id};
 use spirula_spirv::grammar::Version;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 const SUB_GROUP_SIZES_INTEL: cl_device_info = 0x4108;
 
 /// A device that is not opened yet.
-pub struct Found {
+pub struct OpenClDevice {
     /// Its handle, which lives as long as the process.
     pub raw: cl_device_id,
     /// Its platform.
@@ -25,19 +25,19 @@ pub struct Found {
     pub has_il: bool,
 }
 
-impl Found {
+impl OpenClDevice {
     /// All devices of all platforms, numbered over all. Threads ask one after the other, since drivers that make
     /// themselves ready when they are first asked, such as PoCL 3.1, crash when two do so at once.
-    pub fn all() -> Result<Vec<Found>, Error> {
+    pub fn all() -> Result<Vec<OpenClDevice>, DeviceError> {
         static ASKING: Mutex<()> = Mutex::new(());
         let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(e) = cl3::load_library() {
-            return Err(Error::Failed(format!(
+            return Err(DeviceError::Failed(format!(
                 "OpenCL is not installed: its loader cannot be opened: {e}"
             )));
         }
         let platforms = cl3::platform::get_platform_ids().map_err(|code| match code {
-            NO_PLATFORM => Error::Failed("no OpenCL driver is installed".to_owned()),
+            NO_PLATFORM => DeviceError::Failed("no OpenCL driver is installed".to_owned()),
             code => failed("clGetPlatformIDs", code),
         })?;
         let mut all = Vec::new();
@@ -46,17 +46,19 @@ impl Found {
             let devices = cl::get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default();
             for raw in devices {
                 let number = all.len();
-                all.extend(Found::of(platform, raw, number).ok());
+                all.extend(OpenClDevice::of(platform, raw, number).ok());
             }
         }
         Ok(all)
     }
 
     /// The device with a name such as `opencl`, the first that takes SPIR-V, `opencl:1` or `opencl:intel`.
-    pub fn named(name: &str) -> Result<Found, Error> {
-        let mut all = Found::all()?;
+    pub fn named(name: &str) -> Result<OpenClDevice, DeviceError> {
+        let mut all = OpenClDevice::all()?;
         if all.is_empty() {
-            return Err(Error::Failed("no OpenCL device is present".to_owned()));
+            return Err(DeviceError::Failed(
+                "no OpenCL device is present".to_owned(),
+            ));
         }
         let found = match name.strip_prefix("opencl:") {
             None => all.iter().position(|d| !d.versions.is_empty()).or(Some(0)),
@@ -64,7 +66,7 @@ impl Found {
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
-            None => Err(Error::NoDevice {
+            None => Err(DeviceError::NoDevice {
                 name: name.to_owned(),
                 available: name::list(all.iter().map(|d| &d.info)),
             }),
@@ -72,18 +74,22 @@ impl Found {
     }
 
     /// Fails where the driver takes no SPIR-V.
-    pub fn takes_modules(&self) -> Result<(), Error> {
+    pub fn takes_modules(&self) -> Result<(), DeviceError> {
         match self.versions.is_empty() {
             false => Ok(()),
-            true => Err(Error::Failed(format!(
+            true => Err(DeviceError::Failed(format!(
                 "{} ({}) takes no SPIR-V: its driver, {}, has no clCreateProgramWithIL for it",
                 self.info.id, self.info.name, self.info.driver
             ))),
         }
     }
 
-    fn of(platform: cl_platform_id, raw: cl_device_id, number: usize) -> Result<Found, Error> {
-        let facts = Facts { raw };
+    fn of(
+        platform: cl_platform_id,
+        raw: cl_device_id,
+        number: usize,
+    ) -> Result<OpenClDevice, DeviceError> {
+        let facts = OpenClDeviceQuery { raw };
         let version = facts.text(cl::CL_DEVICE_VERSION)?;
         let (major, minor) = numbers(&version);
         let extensions = facts.text(cl::CL_DEVICE_EXTENSIONS)?;
@@ -120,7 +126,7 @@ impl Found {
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: false,
-            limits: Limits {
+            limits: DeviceLimits {
                 buffer_size: facts.number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 workgroup_size: [size(0), size(1), size(2)],
                 workgroup_invocations: u32::try_from(invocations).unwrap_or(u32::MAX),
@@ -131,7 +137,7 @@ impl Found {
                 partial_groups,
             },
         };
-        Ok(Found {
+        Ok(OpenClDevice {
             raw,
             platform,
             info,
@@ -142,21 +148,21 @@ impl Found {
 }
 
 /// What a device says of itself.
-struct Facts {
+struct OpenClDeviceQuery {
     raw: cl_device_id,
 }
 
-impl Facts {
-    fn bytes(&self, what: cl_device_info) -> Result<Vec<u8>, Error> {
+impl OpenClDeviceQuery {
+    fn bytes(&self, what: cl_device_info) -> Result<Vec<u8>, DeviceError> {
         cl::get_device_data(self.raw, what).of("clGetDeviceInfo")
     }
 
-    fn text(&self, what: cl_device_info) -> Result<String, Error> {
+    fn text(&self, what: cl_device_info) -> Result<String, DeviceError> {
         Ok(text(self.bytes(what)?))
     }
 
     /// An unsigned number of 4 or 8 bytes.
-    fn number(&self, what: cl_device_info) -> Result<u64, Error> {
+    fn number(&self, what: cl_device_info) -> Result<u64, DeviceError> {
         let mut bytes = self.bytes(what)?;
         bytes.resize(8, 0);
         let (words, _) = bytes.as_chunks();
@@ -164,7 +170,7 @@ impl Facts {
     }
 
     /// Numbers as wide as addresses.
-    fn words(&self, what: cl_device_info) -> Result<Vec<u64>, Error> {
+    fn words(&self, what: cl_device_info) -> Result<Vec<u64>, DeviceError> {
         let bytes = self.bytes(what)?;
         let (words, _) = bytes.as_chunks();
         Ok(words

@@ -1,13 +1,13 @@
 //! From a module to a kernel that can be enqueued.
 
-use super::error::{Call, failed};
-use super::owned::Owned;
-use super::platform::Found;
-use crate::Error;
+use super::error::{OpenClCallResult, failed};
+use super::owned::OpenClObject;
+use super::platform::OpenClDevice;
+use crate::DeviceError;
 use crate::specialised::specialise;
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_int, cl_program};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
@@ -16,12 +16,16 @@ use spirula_spirv::verify;
 use std::ffi::{CStr, c_void};
 
 /// `clCreateProgramWithILKHR` of `cl_khr_il_program`.
-type CreateWithIl =
+type CreateProgramWithIl =
     unsafe extern "C" fn(cl_context, *const c_void, usize, *mut cl_int) -> cl_program;
 
 /// The words of a module for a device: verified, its constants specialised, of a version that the
 /// device takes.
-pub fn words(device: &Found, module: &Module, spec: &[(u32, u64)]) -> Result<Vec<u32>, Error> {
+pub fn words(
+    device: &OpenClDevice,
+    module: &Module,
+    spec: &[(u32, u64)],
+) -> Result<Vec<u32>, DeviceError> {
     let options = verify::Options {
         target: Target {
             environment: Environment::OpenCl(3, 0),
@@ -32,17 +36,17 @@ pub fn words(device: &Found, module: &Module, spec: &[(u32, u64)]) -> Result<Vec
     if let Err(mut faults) = verify::module(module, &options)
         && !faults.is_empty()
     {
-        return Err(Error::Module(Box::new(faults.swap_remove(0))));
+        return Err(DeviceError::Module(Box::new(faults.swap_remove(0))));
     }
     let mut module = module.clone();
     specialise(&mut module, spec);
     let version = nearest(&device.versions, module.version).ok_or_else(|| {
         let text = format!("{} takes no SPIR-V", device.info.id);
-        Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
+        DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
     })?;
     to_version(&mut module, version).map_err(|e| {
         let text = format!("{} takes SPIR-V {version} at most: {e}", device.info.id);
-        Error::Unsupported(vec![Diagnostic::error(e.place, text)])
+        DeviceError::Unsupported(vec![SourceDiagnostic::error(e.place, text)])
     })?;
     Ok(module.to_words())
 }
@@ -54,13 +58,17 @@ fn nearest(taken: &[Version], version: Version) -> Option<Version> {
 }
 
 /// Has the driver build a program.
-pub fn build(device: &Found, context: &Owned, words: &[u32]) -> Result<Owned, Error> {
+pub fn build(
+    device: &OpenClDevice,
+    context: &OpenClObject,
+    words: &[u32],
+) -> Result<OpenClObject, DeviceError> {
     let il: &[u8] = bytemuck::cast_slice(words);
     let program = match device.has_il {
         true => cl::create_program_with_il(context.raw(), il).of("clCreateProgramWithIL")?,
         false => create_by_extension(device, context.raw(), il)?,
     };
-    let program = Owned::new(program, cl::release_program);
+    let program = OpenClObject::new(program, cl::release_program);
     let built = cl::build_program(
         program.raw(),
         &[device.raw],
@@ -75,31 +83,31 @@ pub fn build(device: &Found, context: &Owned, words: &[u32]) -> Result<Owned, Er
         let log = log.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         match log.is_empty() {
             true => failed("clBuildProgram", code),
-            false => Error::Failed(format!("{}: {log}", failed("clBuildProgram", code))),
+            false => DeviceError::Failed(format!("{}: {log}", failed("clBuildProgram", code))),
         }
     })?;
     Ok(program)
 }
 
 fn create_by_extension(
-    device: &Found,
+    device: &OpenClDevice,
     context: cl_context,
     il: &[u8],
-) -> Result<cl_program, Error> {
+) -> Result<cl_program, DeviceError> {
     const NAME: &CStr = c"clCreateProgramWithILKHR";
     let runtime = cl3::load_library().as_ref();
-    let runtime = runtime.map_err(|e| Error::Failed(format!("OpenCL's loader: {e}")))?;
+    let runtime = runtime.map_err(|e| DeviceError::Failed(format!("OpenCL's loader: {e}")))?;
     let found =
         runtime.clGetExtensionFunctionAddressForPlatform(device.platform, NAME.as_ptr().cast());
     let address = found.filter(|a| !a.is_null()).ok_or_else(|| {
-        Error::Failed(format!(
+        DeviceError::Failed(format!(
             "{} has no {}",
             device.info.id,
             NAME.to_string_lossy()
         ))
     })?;
     // SAFETY: the platform has the extension, which says that the function has this type.
-    let create = unsafe { std::mem::transmute::<*mut c_void, CreateWithIl>(address) };
+    let create = unsafe { std::mem::transmute::<*mut c_void, CreateProgramWithIl>(address) };
     let mut status = 0;
     // SAFETY: the context is alive, and the bytes are as long as is said.
     let program = unsafe { create(context, il.as_ptr().cast(), il.len(), &raw mut status) };

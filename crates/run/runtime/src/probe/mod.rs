@@ -10,7 +10,7 @@ mod store;
 
 pub use store::{known, save};
 
-use crate::{Bound, Device, Error, Inputs, Launch, Size};
+use crate::{ComputeDevice, DeviceError, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
 use shaders::PROBES;
 use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -24,18 +24,18 @@ const ROUNDS: u32 = 8;
 
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct ProbeFinding {
     /// What was tried.
     pub subject: &'static str,
     /// The capability that it is about; `None` where the device cannot be asked to do without.
     pub capability: Option<Capability>,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: ProbeVerdict,
 }
 
 /// What came of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProbeVerdict {
     /// The device does what it claims.
     Right,
     /// It does not claim to have this.
@@ -45,19 +45,19 @@ pub enum Verdict {
 }
 
 /// One probe.
-struct Probe {
+struct CapabilityProbe {
     subject: &'static str,
     capability: Option<Capability>,
     /// Workgroups.
     groups: u32,
-    parts: Parts,
+    parts: ProbeShaderParts,
     /// What is wrong with the words of the invocations, in order.
     check: fn(&[u32]) -> Option<String>,
 }
 
 /// What a probe's shader has besides what all have.
 #[derive(Clone, Copy, Default)]
-struct Parts {
+struct ProbeShaderParts {
     /// Capabilities and extensions.
     needs: &'static str,
     /// `GLSL450` by default.
@@ -72,7 +72,7 @@ struct Parts {
     body: &'static str,
 }
 
-impl Probe {
+impl CapabilityProbe {
     fn text(&self) -> String {
         let p = &self.parts;
         let model = match p.model {
@@ -96,37 +96,37 @@ impl Probe {
         )
     }
 
-    fn module(&self) -> Result<Module, Error> {
+    fn module(&self) -> Result<Module, DeviceError> {
         let options = ParseOptions {
             version: Some(Version::new(1, 3)),
             ..ParseOptions::default()
         };
         let words = parse(&self.text(), &options).map_err(|all| {
             let first = all.into_iter().next();
-            Error::Failed(first.map_or_else(String::new, |d| d.to_string()))
+            DeviceError::Failed(first.map_or_else(String::new, |d| d.to_string()))
         })?;
-        Module::from_words(words).map_err(|d| Error::Module(Box::new(d)))
+        Module::from_words(words).map_err(|d| DeviceError::Module(Box::new(d)))
     }
 
-    fn run(&self, device: &mut Device) -> Result<Verdict, Error> {
+    fn run(&self, device: &mut ComputeDevice) -> Result<ProbeVerdict, DeviceError> {
         let kernel = match device.create_kernel(&self.module()?, "main", &[]) {
-            Err(Error::Unsupported(_)) => return Ok(Verdict::Lacking),
+            Err(DeviceError::Unsupported(_)) => return Ok(ProbeVerdict::Lacking),
             kernel => kernel?,
         };
         let count = u64::from(self.groups * WIDTH);
         for _ in 0..ROUNDS {
             let out = device.create_buffer(count * 4)?;
             let scratch = device.create_buffer(count * 16)?;
-            let bound = |binding, buffer| Bound::whole(binding, buffer);
+            let bound = |binding, buffer| LaunchBinding::whole(binding, buffer);
             let mut bindings = vec![bound(0, out)];
             let takes = device.interface(kernel)?.bindings.len();
             if takes > 1 {
                 bindings.push(bound(1, scratch));
             }
-            device.launch(&Launch {
+            device.launch(&KernelLaunch {
                 kernel,
-                size: Size::Groups([self.groups, 1, 1]),
-                inputs: Inputs::Resources {
+                size: IndexSpace::Groups([self.groups, 1, 1]),
+                inputs: LaunchInputs::Resources {
                     bindings,
                     push: Vec::new(),
                 },
@@ -135,10 +135,10 @@ impl Probe {
             device.destroy_buffer(out)?;
             device.destroy_buffer(scratch)?;
             if let Some(what) = (self.check)(&words) {
-                return Ok(Verdict::Wrong(what));
+                return Ok(ProbeVerdict::Wrong(what));
             }
         }
-        Ok(Verdict::Right)
+        Ok(ProbeVerdict::Right)
     }
 }
 
@@ -146,13 +146,13 @@ impl Probe {
 ///
 /// # Errors
 /// When the device is lost, which may itself be what a driver gets wrong.
-pub fn probe(device: &mut Device) -> Result<Vec<Finding>, Error> {
-    let run = |probe: &Probe| {
+pub fn probe(device: &mut ComputeDevice) -> Result<Vec<ProbeFinding>, DeviceError> {
+    let run = |probe: &CapabilityProbe| {
         let verdict = match probe.run(device) {
-            Err(Error::Failed(why) | Error::Compiler(why)) => Verdict::Wrong(why),
+            Err(DeviceError::Failed(why) | DeviceError::Compiler(why)) => ProbeVerdict::Wrong(why),
             verdict => verdict?,
         };
-        Ok(Finding {
+        Ok(ProbeFinding {
             subject: probe.subject,
             capability: probe.capability,
             verdict,
@@ -178,9 +178,9 @@ mod tests {
 
     #[test]
     fn the_processor_has_all_that_it_claims() {
-        let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+        let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
         for finding in probe(&mut device).unwrap() {
-            let is_wrong = matches!(finding.verdict, Verdict::Wrong(_));
+            let is_wrong = matches!(finding.verdict, ProbeVerdict::Wrong(_));
             assert!(!is_wrong, "{finding:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! The shaders of the probes.
 
-use super::{Parts, Probe, WIDTH};
+use super::{CapabilityProbe, ProbeShaderParts, WIDTH};
 use spirula_spirv::grammar::enumerants::Capability;
 
 pub const DECORATIONS: &str = "\
@@ -99,7 +99,7 @@ OpControlBarrier %c2 %c2 %semantics
 %result = OpUConvert %u32 %there
 ";
 
-const NONE: Parts = Parts {
+const NONE: ProbeShaderParts = ProbeShaderParts {
     needs: "",
     model: "",
     interface: "",
@@ -126,7 +126,7 @@ fn all_one(words: &[u32]) -> Option<String> {
     each(words, |_| 1)
 }
 
-const SUBGROUP: Parts = Parts {
+const SUBGROUP: ProbeShaderParts = ProbeShaderParts {
     interface: "%size_id %own_id",
     decorations: "OpDecorate %size_id BuiltIn SubgroupSize\n\
                   OpDecorate %own_id BuiltIn SubgroupLocalInvocationId\n",
@@ -135,7 +135,7 @@ const SUBGROUP: Parts = Parts {
     ..NONE
 };
 
-const FLOAT: Parts = Parts {
+const FLOAT: ProbeShaderParts = ProbeShaderParts {
     decorations: scratch!("4"),
     declarations: elements!(
         "%element = OpTypeInt 32 1\n%minus = OpConstant %f32 -1\n%tiny = OpConstant %u32 16"
@@ -143,12 +143,12 @@ const FLOAT: Parts = Parts {
     ..NONE
 };
 
-pub const PROBES: &[Probe] = &[
-    Probe {
+pub const PROBES: &[CapabilityProbe] = &[
+    CapabilityProbe {
         subject: "8-bit access",
         capability: Some(Capability::StorageBuffer8BitAccess),
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability Int8\nOpCapability StorageBuffer8BitAccess\n\
                     OpExtension \"SPV_KHR_8bit_storage\"",
             decorations: scratch!("1"),
@@ -158,11 +158,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: |words| each(words, |at| ((at ^ 1) * 3) & 0xff),
     },
-    Probe {
+    CapabilityProbe {
         subject: "16-bit access",
         capability: Some(Capability::StorageBuffer16BitAccess),
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability Int16\nOpCapability StorageBuffer16BitAccess",
             decorations: scratch!("2"),
             declarations: elements!("%element = OpTypeInt 16 0\n%factor = OpConstant %u32 1027"),
@@ -171,11 +171,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: |words| each(words, |at| ((at ^ 1) * 1027) & 0xffff),
     },
-    Probe {
+    CapabilityProbe {
         subject: "64-bit remainders",
         capability: None,
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability Int64",
             declarations: "%u64 = OpTypeInt 64 0\n%large = OpConstant %u64 1311768467463790320\n\
                            %prime = OpConstant %u64 1000003\n",
@@ -188,11 +188,11 @@ pub const PROBES: &[Probe] = &[
             each(words, |at| (wanted(at) % 1_000_003) as u32)
         },
     },
-    Probe {
+    CapabilityProbe {
         subject: "floats of 64 bits",
         capability: Some(Capability::Float64),
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability Float64",
             decorations: "OpDecorate %product NoContraction\nOpDecorate %sum NoContraction\n",
             declarations: "%f64 = OpTypeFloat 64\n%tenth = OpConstant %f64 0.1\n\
@@ -204,11 +204,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: |words| each(words, |at| (f64::from(at) * 0.1 + 1.0).to_bits() as u32),
     },
-    Probe {
+    CapabilityProbe {
         subject: "atomics of 32 bits",
         capability: None,
         groups: 16,
-        parts: Parts {
+        parts: ProbeShaderParts {
             decorations: scratch!("4"),
             declarations: SCRATCH_OF_WORDS,
             body: "%counter = OpAccessChain %out_word %scratch %c0 %c0\n\
@@ -217,11 +217,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: permutation,
     },
-    Probe {
+    CapabilityProbe {
         subject: "atomics of 64 bits",
         capability: Some(Capability::Int64Atomics),
         groups: 16,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability Int64\nOpCapability Int64Atomics",
             decorations: scratch!("8"),
             declarations: elements!(
@@ -236,11 +236,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: permutation,
     },
-    Probe {
+    CapabilityProbe {
         subject: "atomic addition of floats",
         capability: Some(Capability::AtomicFloat32AddEXT),
         groups: 16,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability AtomicFloat32AddEXT\nOpExtension \"SPV_EXT_shader_atomic_float_add\"",
             decorations: scratch!("4"),
             declarations: "%one = OpConstant %f32 1\n%elements = OpTypeRuntimeArray %f32\n\
@@ -255,11 +255,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: permutation,
     },
-    Probe {
+    CapabilityProbe {
         subject: "sums over subgroups",
         capability: Some(Capability::GroupNonUniformArithmetic),
         groups: 2,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability GroupNonUniform\nOpCapability GroupNonUniformArithmetic",
             body: "%size = OpLoad %u32 %size_id\n%own = OpLoad %u32 %own_id\n\
                    %number = OpIAdd %u32 %own %c1\n\
@@ -271,11 +271,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: all_one,
     },
-    Probe {
+    CapabilityProbe {
         subject: "ballots of subgroups",
         capability: Some(Capability::GroupNonUniformBallot),
         groups: 2,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability GroupNonUniform\nOpCapability GroupNonUniformBallot",
             body: "%size = OpLoad %u32 %size_id\n\
                    %votes = OpGroupNonUniformBallot %v4 %c3 %true\n\
@@ -285,11 +285,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: all_one,
     },
-    Probe {
+    CapabilityProbe {
         subject: "shuffles of subgroups",
         capability: Some(Capability::GroupNonUniformShuffle),
         groups: 2,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability GroupNonUniform\nOpCapability GroupNonUniformShuffle",
             body: "%size = OpLoad %u32 %size_id\n%own = OpLoad %u32 %own_id\n\
                    %last = OpISub %u32 %size %c1\n%from = OpISub %u32 %last %own\n\
@@ -299,11 +299,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: all_one,
     },
-    Probe {
+    CapabilityProbe {
         subject: "loads in loops that invocations leave one by one",
         capability: None,
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             decorations: scratch!("4"),
             declarations: SCRATCH_OF_WORDS,
             body: "%one_more = OpIAdd %u32 %lane %c1\n\
@@ -320,11 +320,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: |words| each(words, |at| at + 1),
     },
-    Probe {
+    CapabilityProbe {
         subject: "signed zeros of floats",
         capability: Some(Capability::SignedZeroInfNanPreserve),
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability SignedZeroInfNanPreserve\nOpExtension \"SPV_KHR_float_controls\"",
             modes: "OpExecutionMode %main SignedZeroInfNanPreserve 32\n",
             body: "%from = OpAccessChain %element_ptr %scratch %c0 %lane\n\
@@ -335,11 +335,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: |words| each(words, |_| 0x8000_0000),
     },
-    Probe {
+    CapabilityProbe {
         subject: "subnormal floats",
         capability: Some(Capability::DenormPreserve),
         groups: 1,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability DenormPreserve\nOpExtension \"SPV_KHR_float_controls\"",
             modes: "OpExecutionMode %main DenormPreserve 32\n",
             body: "%small_bits = OpIAdd %u32 %lane %tiny\n%small = OpBitcast %f32 %small_bits\n\
@@ -348,11 +348,11 @@ pub const PROBES: &[Probe] = &[
         },
         check: |words| each(words, |at| 2 * (at + 16)),
     },
-    Probe {
+    CapabilityProbe {
         subject: "messages between workgroups (memory model)",
         capability: Some(Capability::VulkanMemoryModelDeviceScope),
         groups: 256,
-        parts: Parts {
+        parts: ProbeShaderParts {
             needs: "OpCapability VulkanMemoryModel\nOpCapability VulkanMemoryModelDeviceScope\n\
                     OpExtension \"SPV_KHR_vulkan_memory_model\"",
             model: "Vulkan",

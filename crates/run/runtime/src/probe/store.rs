@@ -1,6 +1,6 @@
 //! What probes found, between runs: a file for each device and version of its driver.
 
-use super::{Finding, Verdict};
+use super::{ProbeFinding, ProbeVerdict};
 use crate::driver::DeviceInfo;
 use spirula_spirv::grammar::enumerants::Capability;
 use std::fs;
@@ -21,14 +21,14 @@ fn file(folder: &Path, info: &DeviceInfo) -> PathBuf {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn save(folder: &Path, info: &DeviceInfo, findings: &[Finding]) -> std::io::Result<()> {
+pub fn save(folder: &Path, info: &DeviceInfo, findings: &[ProbeFinding]) -> std::io::Result<()> {
     let mut text = format!("{HEADER}\n");
     for finding in findings {
         let capability = finding.capability.map_or(0, |c| c.0);
         let verdict = match &finding.verdict {
-            Verdict::Right => "right".to_owned(),
-            Verdict::Lacking => "lacking".to_owned(),
-            Verdict::Wrong(why) => format!("wrong\t{}", why.replace(['\n', '\t'], " ")),
+            ProbeVerdict::Right => "right".to_owned(),
+            ProbeVerdict::Lacking => "lacking".to_owned(),
+            ProbeVerdict::Wrong(why) => format!("wrong\t{}", why.replace(['\n', '\t'], " ")),
         };
         text += &format!("{}\t{capability}\t{verdict}\n", finding.subject);
     }
@@ -62,25 +62,25 @@ pub fn known(folder: &Path, info: &DeviceInfo) -> Option<Vec<(Option<Capability>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, DeviceOptions};
+    use crate::{ComputeDevice, DeviceOptions};
 
     #[test]
     fn findings_are_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+        let device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
         assert_eq!(known(folder.path(), device.info()), None);
-        let finding = |capability, verdict| Finding {
+        let finding = |capability, verdict| ProbeFinding {
             subject: "a subject",
             capability,
             verdict,
         };
         let findings = [
-            finding(Some(Capability::Int8), Verdict::Right),
+            finding(Some(Capability::Int8), ProbeVerdict::Right),
             finding(
                 Some(Capability::Int64),
-                Verdict::Wrong("7\nis 8".to_owned()),
+                ProbeVerdict::Wrong("7\nis 8".to_owned()),
             ),
-            finding(None, Verdict::Lacking),
+            finding(None, ProbeVerdict::Lacking),
         ];
         save(folder.path(), device.info(), &findings).unwrap();
         let wrong = known(folder.path(), device.info()).unwrap();

@@ -5,8 +5,8 @@
 //! descriptors that they replace; each function that uses a buffer's variable loads its address first. What is
 //! accessed is aligned as its scalars are, which is what the layouts of storage buffers ask for.
 
-use super::Descriptor;
-use super::editor::Editor;
+use super::DescriptorLocation;
+use super::editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, DefUse, Definitions};
 use spirula_spirv::convert::to_version;
@@ -24,27 +24,27 @@ const ALIGNED: u32 = 0x2;
 const STORAGE: Version = Version::new(1, 4);
 
 /// A shader whose storage buffers come by address.
-pub struct Addressed {
+pub struct AddressedShader {
     /// The shader.
     pub module: Module,
     /// Where the addresses come from, eight bytes for each of `buffers`.
-    pub table: Place,
+    pub table: AddressSource,
     /// The descriptors that are no more, in the order of the addresses.
-    pub buffers: Vec<Descriptor>,
+    pub buffers: Vec<DescriptorLocation>,
 }
 
 /// Where addresses come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AddressSource {
     /// From the push constants, from this byte on.
     Pushed(u32),
     /// From a storage buffer that is bound.
-    Bound(Descriptor),
+    Bound(DescriptorLocation),
 }
 
 /// The shader with the storage buffers of an entry point by address, on a device with so many bytes of push
 /// constants.
-pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<Addressed> {
+pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<AddressedShader> {
     if module.version < STORAGE {
         let mut module = module.clone();
         to_version(&mut module, STORAGE).ok()?;
@@ -58,19 +58,19 @@ pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<A
         return None;
     }
     let used = interface.bindings.iter().filter(storage);
-    let mut buffers: Vec<Descriptor> = used.map(place).collect();
+    let mut buffers: Vec<DescriptorLocation> = used.map(place).collect();
     buffers.dedup();
     let mut module = module.clone();
-    let mut editor = Editor {
+    let mut editor = ShaderEditor {
         module: &mut module,
     };
-    let table = Table::pushed(
+    let table = AddressTable::pushed(
         &mut editor,
         interface.push_constant_bytes,
         buffers.len(),
         most,
     )
-    .unwrap_or_else(|| Table::bound(&mut editor));
+    .unwrap_or_else(|| AddressTable::bound(&mut editor));
     physical_pointers(&mut editor, table.pointer);
     for variable in &variables {
         let row = buffers.iter().position(|b| *b == place(variable));
@@ -84,15 +84,15 @@ pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<A
     let gone: Vec<Id> = gone.chain(table.replaced).collect();
     table.declare(&mut editor, interface.function, &gone);
     align(&mut editor);
-    Some(Addressed {
+    Some(AddressedShader {
         table: table.place,
         buffers,
         module,
     })
 }
 
-fn place(binding: &Binding) -> Descriptor {
-    Descriptor {
+fn place(binding: &Binding) -> DescriptorLocation {
+    DescriptorLocation {
         set: binding.set,
         binding: binding.binding,
     }
@@ -118,7 +118,7 @@ fn can(module: &Module, variables: &[&Binding]) -> bool {
 }
 
 /// Has every pointer to storage buffers be physical, but for those of the table.
-fn physical_pointers(editor: &mut Editor<'_>, table: Id) {
+fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
     let globals = editor.module.section(Section::Globals);
     let pointers = globals.filter(|i| {
         let is_pointer = i.op() == Op::TypePointer && i.word(0) == StorageClass::StorageBuffer.0;
@@ -155,8 +155,8 @@ fn physical_pointers(editor: &mut Editor<'_>, table: Id) {
 }
 
 /// The addresses.
-struct Table {
-    place: Place,
+struct AddressTable {
+    place: AddressSource,
     variable: Id,
     /// Type of pointers to all of them, made after all of the module's own.
     pointer: Id,
@@ -164,23 +164,23 @@ struct Table {
     row_pointer: Id,
     row: Id,
     /// What leads to the first of them: a member in front of the row, or the member that it is.
-    first: First,
+    first: AddressPath,
     /// The variable whose place it took.
     replaced: Option<Id>,
 }
 
 /// How an address is reached.
 #[derive(Clone, Copy)]
-enum First {
+enum AddressPath {
     /// Rows of an array, which is this member.
     Array(Id),
     /// Members, from this one on.
     Member(u32),
 }
 
-impl Table {
+impl AddressTable {
     /// In a storage buffer.
-    fn bound(editor: &mut Editor<'_>) -> Table {
+    fn bound(editor: &mut ShaderEditor<'_>) -> AddressTable {
         let place = editor.free_place();
         let word = editor.u32();
         let zero = editor.constant(0);
@@ -197,19 +197,24 @@ impl Table {
         editor.decorate(variable, Decoration::DescriptorSet, &[place.set]);
         editor.decorate(variable, Decoration::Binding, &[place.binding]);
         editor.decorate(variable, Decoration::NonWritable, &[]);
-        Table {
-            place: Place::Bound(place),
+        AddressTable {
+            place: AddressSource::Bound(place),
             variable,
             pointer,
             row_pointer,
             row,
-            first: First::Array(zero),
+            first: AddressPath::Array(zero),
             replaced: None,
         }
     }
 
     /// Behind the push constants, where these have room and are only reached member by member.
-    fn pushed(editor: &mut Editor<'_>, bytes: u32, rows: usize, most: u32) -> Option<Table> {
+    fn pushed(
+        editor: &mut ShaderEditor<'_>,
+        bytes: u32,
+        rows: usize,
+        most: u32,
+    ) -> Option<AddressTable> {
         let at = bytes.next_multiple_of(8);
         if u64::from(at) + 8 * rows as u64 > u64::from(most) {
             return None;
@@ -237,26 +242,31 @@ impl Table {
         for (inst, at) in old.uses {
             editor.module.words_mut(inst)[at] = variable.word();
         }
-        Some(Table {
-            place: Place::Pushed(at),
+        Some(AddressTable {
+            place: AddressSource::Pushed(at),
             variable,
             pointer,
             row_pointer,
             row,
-            first: First::Member(first),
+            first: AddressPath::Member(first),
             replaced: old.variable,
         })
     }
 
     /// Has every function use the address in a row instead of a variable, which goes; one without a row is
     /// used by no function that is run.
-    fn replace(&self, editor: &mut Editor<'_>, variable: Id, row: Option<usize>) -> Option<()> {
+    fn replace(
+        &self,
+        editor: &mut ShaderEditor<'_>,
+        variable: Id,
+        row: Option<usize>,
+    ) -> Option<()> {
         let definition = Definitions::compute(editor.module).handle(variable)?;
         let ty = editor.module.inst(definition).result_type()?;
         let row = row.unwrap_or(0) as u32;
         let steps = match self.first {
-            First::Array(member) => vec![member, editor.constant(row)],
-            First::Member(first) => vec![editor.constant(first + row)],
+            AddressPath::Array(member) => vec![member, editor.constant(row)],
+            AddressPath::Member(first) => vec![editor.constant(first + row)],
         };
         for func in editor.module.functions().to_vec() {
             self.replace_in(editor, func, variable, ty, &steps);
@@ -265,7 +275,14 @@ impl Table {
         Some(())
     }
 
-    fn replace_in(&self, editor: &mut Editor<'_>, func: Func, variable: Id, ty: Id, steps: &[Id]) {
+    fn replace_in(
+        &self,
+        editor: &mut ShaderEditor<'_>,
+        func: Func,
+        variable: Id,
+        ty: Id,
+        steps: &[Id],
+    ) {
         let uses = DefUse::compute(editor.module);
         let own: Vec<Inst> = editor
             .module
@@ -303,7 +320,7 @@ impl Table {
     }
 
     /// Declares what physical pointers need, and the table in the interface.
-    fn declare(&self, editor: &mut Editor<'_>, function: Id, gone: &[Id]) {
+    fn declare(&self, editor: &mut ShaderEditor<'_>, function: Id, gone: &[Id]) {
         editor.capability(Capability::PhysicalStorageBufferAddresses);
         if editor.module.version < Version::new(1, 5) {
             let mut words = Vec::new();
@@ -335,7 +352,7 @@ impl Table {
 }
 
 /// Takes out a variable with all that is said of it.
-fn remove(editor: &mut Editor<'_>, variable: Id, definition: Inst) {
+fn remove(editor: &mut ShaderEditor<'_>, variable: Id, definition: Inst) {
     editor.forget(variable, |_| true);
     let names = editor.module.section(Section::Names);
     let names: Vec<_> = names
@@ -398,7 +415,7 @@ impl PushBlock {
 }
 
 /// Says of every access by a physical pointer how it is aligned.
-fn align(editor: &mut Editor<'_>) {
+fn align(editor: &mut ShaderEditor<'_>) {
     let definitions = Definitions::compute(editor.module);
     let module = &*editor.module;
     // The pointee where a pointer is physical.
@@ -470,7 +487,7 @@ mod tests {
     /// Two buffers, and eight bytes of push constants.
     const SAXPY: &str = include_str!("../../tests/vulkan/saxpy.spvasm");
 
-    fn rewritten(source: &str, most: u32) -> Addressed {
+    fn rewritten(source: &str, most: u32) -> AddressedShader {
         let options = ParseOptions {
             version: Some(Version::new(1, 3)),
             ..ParseOptions::default()
@@ -485,11 +502,11 @@ mod tests {
     }
 
     /// Bytes of push constants that a rewritten shader takes.
-    fn pushed(made: &Addressed) -> u32 {
+    fn pushed(made: &AddressedShader) -> u32 {
         let interface = Interface::of(&made.module, "saxpy").expect("the entry point stays");
         assert_eq!(
             interface.bindings.len(),
-            usize::from(made.table != Place::Pushed(8))
+            usize::from(made.table != AddressSource::Pushed(8))
         );
         interface.push_constant_bytes
     }
@@ -497,13 +514,13 @@ mod tests {
     #[test]
     fn addresses_stand_behind_push_constants_that_have_room() {
         let made = rewritten(SAXPY, 24);
-        assert_eq!((made.table, pushed(&made)), (Place::Pushed(8), 24));
+        assert_eq!((made.table, pushed(&made)), (AddressSource::Pushed(8), 24));
     }
 
     #[test]
     fn addresses_come_from_a_buffer_where_there_is_no_room() {
         let made = rewritten(SAXPY, 23);
-        assert!(matches!(made.table, Place::Bound(_)));
+        assert!(matches!(made.table, AddressSource::Bound(_)));
         assert_eq!(pushed(&made), 8);
     }
 
@@ -512,6 +529,6 @@ mod tests {
         let part = "%n_ptr = OpAccessChain %push_u32 %push %c1\n%n = OpLoad %u32 %n_ptr\n";
         let whole = "%all = OpLoad %push_block %push\n%n = OpCompositeExtract %u32 %all 1\n";
         let made = rewritten(&SAXPY.replace(part, whole), 256);
-        assert!(matches!(made.table, Place::Bound(_)));
+        assert!(matches!(made.table, AddressSource::Bound(_)));
     }
 }

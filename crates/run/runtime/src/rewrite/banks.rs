@@ -8,7 +8,7 @@
 //! not share grow by a multiple of 16 from one to the next, or by what is known only when it runs. Multiples of 32, by which
 //! all meet, count twice.
 
-use super::editor::Editor;
+use super::editor::ShaderEditor;
 use rustc_hash::FxHashMap;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
@@ -41,7 +41,7 @@ pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
         return None;
     }
     let mut changed = module.clone();
-    let mut numbers = Numbers::default();
+    let mut numbers = IndexConstants::default();
     for array in &arrays {
         widen(&mut changed, array);
         for access in &array.accesses {
@@ -53,15 +53,15 @@ pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
 }
 
 /// A variable of the workgroup that is an array of words, and the accesses to it.
-struct Array {
+struct BankedArray {
     variable: Inst,
     element: Id,
     length: u32,
-    accesses: Vec<Access>,
+    accesses: Vec<BankedAccess>,
 }
 
 /// An access to an element.
-struct Access {
+struct BankedAccess {
     chain: Inst,
     index: Id,
     /// Type of the index, and its bits.
@@ -69,7 +69,7 @@ struct Access {
     width: u32,
 }
 
-impl Array {
+impl BankedArray {
     /// Its length with what is left out.
     fn padded(&self) -> u64 {
         let length = u64::from(self.length);
@@ -78,10 +78,10 @@ impl Array {
 }
 
 /// The arrays that are worth it.
-fn arrays(module: &Module, definitions: &Definitions) -> Vec<Array> {
+fn arrays(module: &Module, definitions: &Definitions) -> Vec<BankedArray> {
     let globals = module.section(Section::Globals);
     let found = globals.filter_map(|inst| array(module, definitions, inst));
-    let mut arrays: Vec<Array> = found.collect();
+    let mut arrays: Vec<BankedArray> = found.collect();
     if arrays.is_empty() {
         return arrays;
     }
@@ -111,7 +111,7 @@ fn arrays(module: &Module, definitions: &Definitions) -> Vec<Array> {
             is_fit.fill(false);
         }
     }
-    let mut steps = Steps::new(module, definitions);
+    let mut steps = InvocationStrideAnalysis::new(module, definitions);
     let mut fit = is_fit.into_iter();
     arrays.retain(|array| {
         let accesses = array.accesses.iter();
@@ -123,7 +123,7 @@ fn arrays(module: &Module, definitions: &Definitions) -> Vec<Array> {
 }
 
 /// A variable, if it is such an array.
-fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<Array> {
+fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<BankedArray> {
     if inst.op() != Op::Variable || inst.operands() != [StorageClass::Workgroup.0] {
         return None;
     }
@@ -134,7 +134,7 @@ fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Optio
     let length = def(pointee.id(1))?;
     let is_known =
         matches!(length.op(), Op::Constant | Op::SpecConstant) && length.operands().len() == 1;
-    (is_word && is_known).then(|| Array {
+    (is_word && is_known).then(|| BankedArray {
         variable: inst.handle(),
         element: pointee.id(0),
         length: length.word(0),
@@ -143,8 +143,8 @@ fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Optio
 }
 
 /// Gives an array room for what is left out.
-fn widen(module: &mut Module, array: &Array) {
-    let mut editor = Editor { module };
+fn widen(module: &mut Module, array: &BankedArray) {
+    let mut editor = ShaderEditor { module };
     let length = editor.constant(array.padded() as u32);
     let ty = editor.new_type(Op::TypeArray, &[array.element.word(), length.word()]);
     let pointer = editor.pointer(StorageClass::Workgroup, ty);
@@ -155,11 +155,11 @@ fn widen(module: &mut Module, array: &Array) {
 }
 
 /// An access chain with one index.
-fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Option<Access> {
+fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Option<BankedAccess> {
     let index = chain.id(1);
     let ty = definitions.get(module, index)?.result_type()?;
     let width = definitions.get(module, ty)?.word(0);
-    Some(Access {
+    Some(BankedAccess {
         chain: chain.handle(),
         index,
         ty,
@@ -168,14 +168,14 @@ fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Opt
 }
 
 /// The beginning of rows of whole banks in an index: `number * size`, and what is added to it.
-struct Row {
+struct BankRowIndex {
     number: Id,
     size: i64,
     rest: Id,
 }
 
 /// An index as a place in a row, if it is written so.
-fn row(module: &Module, definitions: &Definitions, index: Id) -> Option<Row> {
+fn row(module: &Module, definitions: &Definitions, index: Id) -> Option<BankRowIndex> {
     let def = |id| definitions.get(module, id);
     let sum = def(index).filter(|inst| inst.op() == Op::IAdd)?;
     let terms = [(sum.id(0), sum.id(1)), (sum.id(1), sum.id(0))];
@@ -188,14 +188,19 @@ fn row(module: &Module, definitions: &Definitions, index: Id) -> Option<Row> {
         factors.into_iter().find_map(|(number, size)| {
             let size = known(module, definitions, size)?;
             let is_whole = size > 0 && size % ALWAYS == 0;
-            is_whole.then_some(Row { number, size, rest })
+            is_whole.then_some(BankRowIndex { number, size, rest })
         })
     })
 }
 
 /// Has an access be to where its element is now. What is left out before a row is part of its size; only the place in the
 /// row is asked for what is left out before it.
-fn spread(module: &mut Module, access: &Access, row: Option<Row>, numbers: &mut Numbers) {
+fn spread(
+    module: &mut Module,
+    access: &BankedAccess,
+    row: Option<BankRowIndex>,
+    numbers: &mut IndexConstants,
+) {
     let rest = row.as_ref().map_or(access.index, |row| row.rest);
     let shift = numbers.get(module, access, i64::from(BANKS));
     let insert = |module: &mut Module, op, operands: [Id; 2]| {
@@ -219,10 +224,10 @@ fn spread(module: &mut Module, access: &Access, row: Option<Row>, numbers: &mut 
 
 /// Constants of the types of indices.
 #[derive(Default)]
-struct Numbers(FxHashMap<(Id, i64), Id>);
+struct IndexConstants(FxHashMap<(Id, i64), Id>);
 
-impl Numbers {
-    fn get(&mut self, module: &mut Module, access: &Access, value: i64) -> Id {
+impl IndexConstants {
+    fn get(&mut self, module: &mut Module, access: &BankedAccess, value: i64) -> Id {
         let of = self.0.entry((access.ty, value));
         *of.or_insert_with(|| constant(module, access.ty, access.width, value))
     }
@@ -240,7 +245,7 @@ fn constant(module: &mut Module, ty: Id, width: u32, value: i64) -> Id {
     }
     let id = module.fresh_id();
     let words = [&[ty.word(), id.word()], value].concat();
-    let mut editor = Editor { module };
+    let mut editor = ShaderEditor { module };
     editor.push(Section::Globals, Op::Constant, &words);
     id
 }
@@ -258,7 +263,7 @@ fn known(module: &Module, definitions: &Definitions, id: Id) -> Option<i64> {
 
 /// How a value differs from an invocation to the next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum InvocationStride {
     /// By a number.
     Fixed(i64),
     /// By what is the same for all, and known only when it runs.
@@ -268,19 +273,19 @@ enum Step {
 }
 
 /// How values differ, found out once for each.
-struct Steps<'m> {
+struct InvocationStrideAnalysis<'m> {
     module: &'m Module,
     definitions: &'m Definitions,
     decorations: Decorations,
     /// What was found.
-    known: IdMap<Option<Step>>,
+    known: IdMap<Option<InvocationStride>>,
     /// Values that are being looked at.
     depth: usize,
 }
 
-impl<'m> Steps<'m> {
+impl<'m> InvocationStrideAnalysis<'m> {
     fn new(module: &'m Module, definitions: &'m Definitions) -> Self {
-        Steps {
+        InvocationStrideAnalysis {
             module,
             definitions,
             decorations: Decorations::compute(module),
@@ -292,34 +297,36 @@ impl<'m> Steps<'m> {
     /// How much it counts that invocations side by side meet in a bank by an index; `None` where all have the same.
     fn meets(&mut self, index: Id) -> Option<u32> {
         match self.of(index) {
-            Step::Fixed(0) => None,
-            Step::Fixed(by) if by % ALWAYS == 0 => Some(2),
-            Step::Fixed(by) if by % OFTEN == 0 => Some(1),
-            Step::Unknown => Some(1),
-            Step::Fixed(_) | Step::Other => Some(0),
+            InvocationStride::Fixed(0) => None,
+            InvocationStride::Fixed(by) if by % ALWAYS == 0 => Some(2),
+            InvocationStride::Fixed(by) if by % OFTEN == 0 => Some(1),
+            InvocationStride::Unknown => Some(1),
+            InvocationStride::Fixed(_) | InvocationStride::Other => Some(0),
         }
     }
 
     /// How a value differs.
-    fn of(&mut self, id: Id) -> Step {
+    fn of(&mut self, id: Id) -> InvocationStride {
         if let Some(known) = self.known[id] {
             return known;
         }
-        self.known.set(id, Some(Step::Other));
+        self.known.set(id, Some(InvocationStride::Other));
         self.depth += 1;
         let found = match self.definitions.get(self.module, id) {
             Some(inst) if self.depth < DEEPEST => self.found(inst),
-            _ => Step::Other,
+            _ => InvocationStride::Other,
         };
         self.depth -= 1;
         self.known.set(id, Some(found));
         found
     }
 
-    fn found(&mut self, inst: InstRef<'m>) -> Step {
+    fn found(&mut self, inst: InstRef<'m>) -> InvocationStride {
         let first = |steps: &mut Self, n| steps.of(inst.id(n));
         match inst.op() {
-            Op::Constant | Op::ConstantNull | Op::SpecConstant | Op::Undef => Step::Fixed(0),
+            Op::Constant | Op::ConstantNull | Op::SpecConstant | Op::Undef => {
+                InvocationStride::Fixed(0)
+            }
             Op::CopyObject | Op::UConvert | Op::SConvert | Op::Bitcast => first(self, 0),
             Op::Load | Op::CompositeExtract => self.read(inst),
             Op::IAdd | Op::ISub => {
@@ -329,28 +336,30 @@ impl<'m> Steps<'m> {
             Op::IMul => {
                 let [a, b] = [first(self, 0), first(self, 1)];
                 match (a, b) {
-                    (_, Step::Fixed(0)) => self.times(a, inst.id(1)),
-                    (Step::Fixed(0), _) => self.times(b, inst.id(0)),
-                    _ => Step::Other,
+                    (_, InvocationStride::Fixed(0)) => self.times(a, inst.id(1)),
+                    (InvocationStride::Fixed(0), _) => self.times(b, inst.id(0)),
+                    _ => InvocationStride::Other,
                 }
             }
             Op::ShiftLeftLogical => {
                 let by = self.value(inst.id(1)).filter(|by| (0..32).contains(by));
                 match (first(self, 0), by) {
-                    (Step::Fixed(step), Some(by)) => Step::Fixed(step.wrapping_shl(by as u32)),
-                    (Step::Unknown, _) => Step::Unknown,
+                    (InvocationStride::Fixed(step), Some(by)) => {
+                        InvocationStride::Fixed(step.wrapping_shl(by as u32))
+                    }
+                    (InvocationStride::Unknown, _) => InvocationStride::Unknown,
                     _ => self.same(inst),
                 }
             }
             Op::Phi => self.joined(inst.result(), inst.ids(0).step_by(2)),
             Op::Select => self.joined(None, inst.ids(1)),
             op if op.effects().is_removable() => self.same(inst),
-            _ => Step::Other,
+            _ => InvocationStride::Other,
         }
     }
 
     /// What is the same for all where all that it is computed of is.
-    fn same(&mut self, inst: InstRef<'m>) -> Step {
+    fn same(&mut self, inst: InstRef<'m>) -> InvocationStride {
         let is_same = matches!(
             inst.op(),
             Op::SDiv
@@ -366,35 +375,51 @@ impl<'m> Steps<'m> {
                 | Op::BitwiseXor
                 | Op::Not
                 | Op::SNegate
-        ) && inst.ids(0).all(|id| self.of(id) == Step::Fixed(0));
-        if is_same { Step::Fixed(0) } else { Step::Other }
+        ) && inst
+            .ids(0)
+            .all(|id| self.of(id) == InvocationStride::Fixed(0));
+        if is_same {
+            InvocationStride::Fixed(0)
+        } else {
+            InvocationStride::Other
+        }
     }
 
     /// A step as often as a factor that is the same for all says.
-    fn times(&self, step: Step, factor: Id) -> Step {
+    fn times(&self, step: InvocationStride, factor: Id) -> InvocationStride {
         match (step, self.value(factor)) {
-            (Step::Fixed(0), _) => step,
-            (Step::Fixed(step), Some(factor)) => Step::Fixed(step.wrapping_mul(factor)),
-            (Step::Fixed(_) | Step::Unknown, _) => Step::Unknown,
-            (Step::Other, _) => step,
+            (InvocationStride::Fixed(0), _) => step,
+            (InvocationStride::Fixed(step), Some(factor)) => {
+                InvocationStride::Fixed(step.wrapping_mul(factor))
+            }
+            (InvocationStride::Fixed(_) | InvocationStride::Unknown, _) => {
+                InvocationStride::Unknown
+            }
+            (InvocationStride::Other, _) => step,
         }
     }
 
     /// The step that all of some values have. What is computed of the result itself, as in loops, is taken to
     /// go on like the first of them.
-    fn joined(&mut self, result: Option<Id>, mut values: impl Iterator<Item = Id>) -> Step {
-        let first = values.next().map_or(Step::Other, |id| self.of(id));
+    fn joined(
+        &mut self,
+        result: Option<Id>,
+        mut values: impl Iterator<Item = Id>,
+    ) -> InvocationStride {
+        let first = values
+            .next()
+            .map_or(InvocationStride::Other, |id| self.of(id));
         if let Some(id) = result {
             self.known.set(id, Some(first));
         }
         match values.all(|id| self.of(id) == first) {
             true => first,
-            false => Step::Other,
+            false => InvocationStride::Other,
         }
     }
 
     /// What is read of what the device gives, or of push constants.
-    fn read(&self, inst: InstRef<'m>) -> Step {
+    fn read(&self, inst: InstRef<'m>) -> InvocationStride {
         let def = |id| self.definitions.get(self.module, id);
         let (load, part) = match inst.op() {
             Op::Load => (Some(inst), None),
@@ -404,7 +429,7 @@ impl<'m> Steps<'m> {
             ),
         };
         let Some(mut pointer) = load.and_then(|load| def(load.id(0))) else {
-            return Step::Other;
+            return InvocationStride::Other;
         };
         let mut part = part;
         if matches!(pointer.op(), Op::AccessChain | Op::InBoundsAccessChain) {
@@ -414,11 +439,11 @@ impl<'m> Steps<'m> {
                 .map(|n| n as u32);
             match def(pointer.id(0)) {
                 Some(base) => pointer = base,
-                None => return Step::Other,
+                None => return InvocationStride::Other,
             }
         }
         if pointer.op() != Op::Variable {
-            return Step::Other;
+            return InvocationStride::Other;
         }
         let builtin = pointer
             .result()
@@ -428,16 +453,18 @@ impl<'m> Steps<'m> {
             .map(|word| BuiltIn(*word));
         let is_first = part.is_none_or(|part| part == 0);
         match (StorageClass(pointer.word(0)), builtin) {
-            (StorageClass::PushConstant, _) => Step::Fixed(0),
+            (StorageClass::PushConstant, _) => InvocationStride::Fixed(0),
             (
                 StorageClass::Input,
                 Some(BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId),
-            ) => Step::Fixed(i64::from(is_first)),
-            (StorageClass::Input, Some(BuiltIn::LocalInvocationIndex)) => Step::Fixed(1),
-            (StorageClass::Input, Some(BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups)) => {
-                Step::Fixed(0)
+            ) => InvocationStride::Fixed(i64::from(is_first)),
+            (StorageClass::Input, Some(BuiltIn::LocalInvocationIndex)) => {
+                InvocationStride::Fixed(1)
             }
-            _ => Step::Other,
+            (StorageClass::Input, Some(BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups)) => {
+                InvocationStride::Fixed(0)
+            }
+            _ => InvocationStride::Other,
         }
     }
 
@@ -448,11 +475,13 @@ impl<'m> Steps<'m> {
 }
 
 /// The step of a sum, or of a difference.
-fn sum(a: Step, b: Step, sign: i64) -> Step {
+fn sum(a: InvocationStride, b: InvocationStride, sign: i64) -> InvocationStride {
     match (a, b) {
-        (Step::Other, _) | (_, Step::Other) => Step::Other,
-        (Step::Fixed(a), Step::Fixed(b)) => Step::Fixed(a.wrapping_add(b.wrapping_mul(sign))),
-        _ => Step::Unknown,
+        (InvocationStride::Other, _) | (_, InvocationStride::Other) => InvocationStride::Other,
+        (InvocationStride::Fixed(a), InvocationStride::Fixed(b)) => {
+            InvocationStride::Fixed(a.wrapping_add(b.wrapping_mul(sign)))
+        }
+        _ => InvocationStride::Unknown,
     }
 }
 

@@ -13,7 +13,7 @@ use spirula_spirv::link::{Importer, Values};
 use spirula_spirv::text;
 
 /// A kind of division, and the function that stands for it.
-struct Kind {
+struct GuardedDivision {
     op: Op,
     signed: bool,
     function: Id,
@@ -30,7 +30,7 @@ pub fn with_divisions_guarded(module: &Module) -> Option<Module> {
         return None;
     }
     let mut module = module.clone();
-    let mut kinds: Vec<Kind> = Vec::new();
+    let mut kinds: Vec<GuardedDivision> = Vec::new();
     for (at, signed) in divisions {
         let inst = module.inst(at);
         let (op, words) = (inst.op(), inst.words().to_vec());
@@ -40,7 +40,7 @@ pub fn with_divisions_guarded(module: &Module) -> Option<Module> {
             None => {
                 let function = import(&mut module, op, signed)?;
                 #[rustfmt::skip]
-                kinds.push(Kind { op, signed, function });
+                kinds.push(GuardedDivision { op, signed, function });
                 function
             }
         };

@@ -1,17 +1,17 @@
 //! What the rewriters share: types and constants of a module, made where it lacks them.
 
-use super::Descriptor;
+use super::DescriptorLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 use spirula_spirv::ir::{Inst, Module, Section};
 
 /// A module under change.
-pub struct Editor<'m> {
+pub struct ShaderEditor<'m> {
     pub module: &'m mut Module,
 }
 
-impl Editor<'_> {
+impl ShaderEditor<'_> {
     /// Puts an instruction at the end of a section.
     pub fn push(&mut self, section: Section, op: Op, words: &[u32]) -> Inst {
         let inst = self.module.create(op, words);
@@ -99,12 +99,12 @@ impl Editor<'_> {
     }
 
     /// A binding of the first set that nothing of the module has.
-    pub fn free_place(&self) -> Descriptor {
+    pub fn free_place(&self) -> DescriptorLocation {
         let decorated = self.module.section(Section::Annotations);
         let decorated = decorated.filter(|i| i.op() == Op::Decorate);
         let bindings = decorated.filter(|i| i.word(1) == Decoration::Binding.0);
         let highest = bindings.map(|i| i.word(2)).max();
-        Descriptor {
+        DescriptorLocation {
             set: 0,
             binding: highest.map_or(0, |n| n.saturating_add(1)),
         }

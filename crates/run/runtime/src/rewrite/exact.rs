@@ -14,7 +14,7 @@ use spirula_spirv::text;
 
 /// What becomes of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum MathReplacement {
     /// Its operand goes through a function.
     Through,
     /// It is a call of a function.
@@ -27,16 +27,16 @@ const HYPERBOLIC: &str = include_str!("hyperbolic.spvasm");
 
 /// Instructions of GLSL.std.450 of one operand, and the function for each.
 #[rustfmt::skip]
-const FUNCTIONS: &[(u32, Way, &str, &str)] = &[
-    (glsl::SIN, Way::Through, ANGLE, "reduced_angle"),
-    (glsl::COS, Way::Through, ANGLE, "reduced_angle"),
-    (glsl::TAN, Way::Through, ANGLE, "reduced_angle"),
-    (glsl::SINH, Way::Call, HYPERBOLIC, "sinh"),
-    (glsl::COSH, Way::Call, HYPERBOLIC, "cosh"),
-    (glsl::TANH, Way::Call, HYPERBOLIC, "tanh"),
-    (glsl::ASINH, Way::Call, HYPERBOLIC, "asinh"),
-    (glsl::ACOSH, Way::Call, HYPERBOLIC, "acosh"),
-    (glsl::ATANH, Way::Call, HYPERBOLIC, "atanh"),
+const FUNCTIONS: &[(u32, MathReplacement, &str, &str)] = &[
+    (glsl::SIN, MathReplacement::Through, ANGLE, "reduced_angle"),
+    (glsl::COS, MathReplacement::Through, ANGLE, "reduced_angle"),
+    (glsl::TAN, MathReplacement::Through, ANGLE, "reduced_angle"),
+    (glsl::SINH, MathReplacement::Call, HYPERBOLIC, "sinh"),
+    (glsl::COSH, MathReplacement::Call, HYPERBOLIC, "cosh"),
+    (glsl::TANH, MathReplacement::Call, HYPERBOLIC, "tanh"),
+    (glsl::ASINH, MathReplacement::Call, HYPERBOLIC, "asinh"),
+    (glsl::ACOSH, MathReplacement::Call, HYPERBOLIC, "acosh"),
+    (glsl::ATANH, MathReplacement::Call, HYPERBOLIC, "atanh"),
 ];
 
 /// The module with such functions of floats of 32 bits as exact as they should be; `None` where it has none.
@@ -63,7 +63,7 @@ pub fn with_exact_functions(module: &Module) -> Option<Module> {
         };
         // Type, result, set, number, operand.
         let mut words = module.inst(at).words().to_vec();
-        if way == Way::Call {
+        if way == MathReplacement::Call {
             let call = [words[0], words[1], function.word(), words[4]];
             module.replace(at, Op::FunctionCall, &call);
             continue;

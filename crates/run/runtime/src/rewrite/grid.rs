@@ -6,7 +6,7 @@
 //! from then on, and calls it for the workgroups that there are: all invocations of a workgroup take the
 //! same way, so that barriers stay uniform. The sizes are constants, hence a pipeline for each.
 
-use super::editor::Editor;
+use super::editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, DefUse, Definitions};
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
@@ -43,8 +43,8 @@ pub fn folded(
 ) -> Option<Module> {
     let mut module = module.clone();
     let point = keep_entry_point(&mut module, entry)?;
-    let ids = Ids::privatise(&mut module, point)?;
-    let mut editor = Editor {
+    let ids = GridBuiltins::privatise(&mut module, point)?;
+    let mut editor = ShaderEditor {
         module: &mut module,
     };
     let function = editor.module.inst(point).id(1);
@@ -82,28 +82,28 @@ fn keep_entry_point(module: &mut Module, entry: &str) -> Option<Inst> {
 }
 
 /// A variable that held an id, and its type.
-struct Was {
+struct PrivatisedBuiltin {
     variable: Id,
     ty: Id,
 }
 
 /// The variables of ids, as private ones, and those that hold what the device counts.
-struct Ids {
-    group: Option<Was>,
-    count: Option<Was>,
-    global: Option<Was>,
+struct GridBuiltins {
+    group: Option<PrivatisedBuiltin>,
+    count: Option<PrivatisedBuiltin>,
+    global: Option<PrivatisedBuiltin>,
     /// Input variables of `WorkgroupId` and, if it is needed, `LocalInvocationId`.
     raw_group: Id,
     raw_local: Option<(Id, Id)>,
 }
 
-impl Ids {
-    fn privatise(module: &mut Module, point: Inst) -> Option<Ids> {
+impl GridBuiltins {
+    fn privatise(module: &mut Module, point: Inst) -> Option<GridBuiltins> {
         let group = privatise(module, point, BuiltIn::WorkgroupId)?;
         let count = privatise(module, point, BuiltIn::NumWorkgroups)?;
         let global = privatise(module, point, BuiltIn::GlobalInvocationId)?;
         let known = find(module, BuiltIn::LocalInvocationId);
-        let mut editor = Editor { module };
+        let mut editor = ShaderEditor { module };
         let vector = uvec3(&mut editor);
         let pointer = editor.pointer(StorageClass::Input, vector);
         let raw_group = editor.variable(pointer, StorageClass::Input);
@@ -123,7 +123,7 @@ impl Ids {
                 Some((local, vector))
             }
         };
-        Some(Ids {
+        Some(GridBuiltins {
             group,
             count,
             global,
@@ -135,7 +135,7 @@ impl Ids {
     /// The function that computes the ids and calls the one that was the entry point.
     fn wrapper(
         &self,
-        editor: &mut Editor<'_>,
+        editor: &mut ShaderEditor<'_>,
         function: Id,
         total: [u32; 3],
         grid: [u32; 3],
@@ -157,7 +157,7 @@ impl Ids {
         let [first, body, end] = [0; 3].map(|_| editor.module.fresh_id());
         let blocks = [first, body, end].map(|label| editor.module.create_block(func, label));
         let lists = blocks.map(|b| editor.module.block(b).body);
-        let mut code = Code {
+        let mut code = ShaderCodeAppender {
             editor,
             list: lists[0],
             word,
@@ -197,13 +197,13 @@ impl Ids {
     }
 }
 
-fn uvec3(editor: &mut Editor<'_>) -> Id {
+fn uvec3(editor: &mut ShaderEditor<'_>) -> Id {
     let word = editor.u32();
     editor.ty(Op::TypeVector, &[word.word(), 3])
 }
 
 /// The input variable with a built-in value, and the type of what it holds.
-fn find(module: &Module, builtin: BuiltIn) -> Option<Was> {
+fn find(module: &Module, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
     let decorations = Decorations::compute(module);
     let definitions = Definitions::compute(module);
     let mut globals = module.section(Section::Globals);
@@ -213,7 +213,7 @@ fn find(module: &Module, builtin: BuiltIn) -> Option<Was> {
         said == Some(&[builtin.0])
     })?;
     let pointer = definitions.get(module, variable.result_type()?)?;
-    Some(Was {
+    Some(PrivatisedBuiltin {
         variable: variable.result()?,
         ty: pointer.id(1),
     })
@@ -222,7 +222,11 @@ fn find(module: &Module, builtin: BuiltIn) -> Option<Was> {
 /// Makes the variable of a built-in value private. The outer `None` says that it is used in a way that
 /// cannot be rewritten, the inner one that there is none.
 #[allow(clippy::option_option, reason = "both are wanted")]
-fn privatise(module: &mut Module, point: Inst, builtin: BuiltIn) -> Option<Option<Was>> {
+fn privatise(
+    module: &mut Module,
+    point: Inst,
+    builtin: BuiltIn,
+) -> Option<Option<PrivatisedBuiltin>> {
     let Some(was) = find(module, builtin) else {
         return Some(None);
     };
@@ -255,7 +259,7 @@ fn privatise(module: &mut Module, point: Inst, builtin: BuiltIn) -> Option<Optio
     for chain in chains {
         module.words_mut(chain)[0] = part.word();
     }
-    let mut editor = Editor { module };
+    let mut editor = ShaderEditor { module };
     editor.forget(was.variable, |_| true);
     if !is_listed {
         editor.interface(point, &[], &[was.variable]);
@@ -264,14 +268,14 @@ fn privatise(module: &mut Module, point: Inst, builtin: BuiltIn) -> Option<Optio
 }
 
 /// Instructions at the end of a list.
-struct Code<'e, 'm> {
-    editor: &'e mut Editor<'m>,
+struct ShaderCodeAppender<'e, 'm> {
+    editor: &'e mut ShaderEditor<'m>,
     list: List,
     word: Id,
     vector: Id,
 }
 
-impl Code<'_, '_> {
+impl ShaderCodeAppender<'_, '_> {
     fn effect(&mut self, op: Op, words: &[u32]) {
         let inst = self.editor.module.create(op, words);
         self.editor.module.append(self.list, inst);
@@ -300,7 +304,7 @@ impl Code<'_, '_> {
         }
     }
 
-    fn store(&mut self, to: &Option<Was>, value: Id) {
+    fn store(&mut self, to: &Option<PrivatisedBuiltin>, value: Id) {
         if let Some(was) = to {
             let value = self.cast(was.ty, value, self.vector);
             self.effect(Op::Store, &[was.variable.word(), value.word()]);

@@ -26,7 +26,7 @@ mod pushes;
 #[cfg(test)]
 mod testing;
 
-pub use addresses::{Place, by_address};
+pub use addresses::{AddressSource, by_address};
 pub use ahead::with_reads_ahead;
 pub use banks::with_banks_spread;
 pub use divisions::with_divisions_guarded;
@@ -38,7 +38,7 @@ pub use pushes::from_buffer;
 
 /// A descriptor that a rewritten shader has besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Descriptor {
+pub struct DescriptorLocation {
     /// Descriptor set.
     pub set: u32,
     /// Binding.

@@ -4,7 +4,7 @@
 //! remainder of 64 bits: `t % 3 + (n + t / 3 & 1) * 3` gives `t % 3 + 3`. A choice between 1 and 0 by
 //! the same bit is right. Remainders by two are such bits to it as well.
 
-use super::editor::Editor;
+use super::editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::Op;
@@ -19,7 +19,7 @@ pub fn with_parities_chosen(module: &Module) -> Option<Module> {
         .collect();
     let (_, ty) = *parities.first()?;
     let mut module = module.clone();
-    let mut editor = Editor {
+    let mut editor = ShaderEditor {
         module: &mut module,
     };
     let bool_ty = editor.ty(Op::TypeBool, &[]);

@@ -3,8 +3,8 @@
 //! A block of push constants is laid out by the rules of storage buffers already, so that only the
 //! storage class changes, of the variable and of every pointer into it.
 
-use super::Descriptor;
-use super::editor::Editor;
+use super::DescriptorLocation;
+use super::editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::convert::to_version;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
@@ -27,12 +27,12 @@ const CAPABILITIES: &[(Capability, Capability)] = &[
 const STORAGE: Version = Version::new(1, 4);
 
 /// The shader with the push constants of an entry point in a buffer, and where that is bound.
-pub fn from_buffer(module: &Module) -> Option<(Module, Descriptor)> {
+pub fn from_buffer(module: &Module) -> Option<(Module, DescriptorLocation)> {
     let mut module = module.clone();
     if module.version < STORAGE {
         to_version(&mut module, STORAGE).ok()?;
     }
-    let mut editor = Editor {
+    let mut editor = ShaderEditor {
         module: &mut module,
     };
     let place = editor.free_place();

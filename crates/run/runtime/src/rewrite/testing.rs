@@ -1,6 +1,6 @@
 //! Modules that the rewriters' tests begin with.
 
-use crate::{Bound, Device, DeviceOptions, Inputs, Launch, Size};
+use crate::{ComputeDevice, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 
@@ -42,18 +42,18 @@ pub fn parsed(source: &str) -> Module {
 /// What a workgroup of a shader makes of words, with one pushed.
 pub fn run(module: &Module, pushed: u32, words: &[u32]) -> Vec<u32> {
     let options = DeviceOptions::default();
-    let mut device = Device::open("cpu", &options).expect("it is always there");
+    let mut device = ComputeDevice::open("cpu", &options).expect("it is always there");
     let kernel = device.create_kernel(module, "main", &[]);
     let kernel = kernel.expect("it is a shader");
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let buffer = device.upload(&bytes).expect("there is memory");
-    let bound = Bound::whole(0, buffer);
-    let inputs = Inputs::Resources {
+    let bound = LaunchBinding::whole(0, buffer);
+    let inputs = LaunchInputs::Resources {
         bindings: vec![bound],
         push: pushed.to_le_bytes().to_vec(),
     };
-    let size = Size::Groups([1; 3]);
+    let size = IndexSpace::Groups([1; 3]);
     #[rustfmt::skip]
-    device.launch(&Launch { kernel, size, inputs }).expect("it runs");
+    device.launch(&KernelLaunch { kernel, size, inputs }).expect("it runs");
     device.download_as::<u32>(buffer).expect("it is there")
 }

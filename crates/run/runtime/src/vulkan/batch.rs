@@ -1,17 +1,17 @@
 //! Commands that are submitted together, and what they use.
 
-use super::command::Command;
-use super::descriptors::Pools;
-use super::device::{Device, Owned};
-use super::error::Call;
-use super::image::Image;
-use super::memory::{Buffer, Memory};
-use super::pipeline::Pipeline;
-use super::stamps::Stamps;
-use super::supply::Supply;
-use super::tape::Tape;
-use super::waves::{Barrier, Uses, Waves};
-use crate::Error;
+use super::command::BatchCommand;
+use super::descriptors::DescriptorPools;
+use super::device::{OwnedHandle, VulkanDevice};
+use super::error::VulkanCallResult;
+use super::image::VulkanImage;
+use super::memory::{VulkanBuffer, VulkanMemory};
+use super::pipeline::ComputePipeline;
+use super::stamps::LaunchTimestamps;
+use super::supply::RecycledResources;
+use super::tape::LaunchRecording;
+use super::waves::{CommandAccesses, DependencyLevels, LevelBarrier};
+use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 use std::sync::Arc;
@@ -24,44 +24,44 @@ const SCRATCH: u64 = 64 << 10;
 const PENDING: usize = 12;
 
 /// Commands that are submitted together, and what they use.
-pub struct Batch {
+pub struct CommandBatch {
     /// Where commands are recorded.
     pub commands: vk::CommandBuffer,
     /// Where descriptor sets come from.
-    pub pools: Pools,
+    pub pools: DescriptorPools,
     /// Number of commands.
     pub count: usize,
     /// Value of the timeline when they are done.
     pub value: u64,
     /// What they were recorded for.
-    pub tape: Tape,
-    buffers: Vec<Arc<Buffer>>,
-    images: Vec<Arc<Image>>,
-    samplers: Vec<Arc<Owned<vk::Sampler>>>,
-    pipelines: Vec<Arc<Pipeline>>,
-    scratch: Scratch,
-    waves: Waves,
+    pub tape: LaunchRecording,
+    buffers: Vec<Arc<VulkanBuffer>>,
+    images: Vec<Arc<VulkanImage>>,
+    samplers: Vec<Arc<OwnedHandle<vk::Sampler>>>,
+    pipelines: Vec<Arc<ComputePipeline>>,
+    scratch: BatchScratch,
+    waves: DependencyLevels,
     /// Commands that are not recorded yet, with their waves.
-    pending: Vec<(usize, Command)>,
+    pending: Vec<(usize, BatchCommand)>,
     /// When launches ran, where they are timed.
-    pub stamps: Stamps,
+    pub stamps: LaunchTimestamps,
 }
 
 /// Small data for launches: buffers that are filled from the start for each batch.
 #[derive(Default)]
-struct Scratch {
-    buffers: Supply<Buffer>,
+struct BatchScratch {
+    buffers: RecycledResources<VulkanBuffer>,
     /// Bytes that are used of the current one.
     used: u64,
 }
 
-impl Batch {
+impl CommandBatch {
     /// An empty batch.
     pub fn new(
-        device: &Arc<Device>,
+        device: &Arc<VulkanDevice>,
         pool: vk::CommandPool,
         is_timed: bool,
-    ) -> Result<Batch, Error> {
+    ) -> Result<CommandBatch, DeviceError> {
         let info = vk::CommandBufferAllocateInfo::default()
             .command_pool(pool)
             .command_buffer_count(1);
@@ -69,31 +69,31 @@ impl Batch {
         let commands = unsafe { device.raw().allocate_command_buffers(&info) };
         let commands = commands.of("vkAllocateCommandBuffers")?;
         let commands = *commands.first().ok_or_else(|| {
-            Error::Failed("vkAllocateCommandBuffers: nothing was returned".to_owned())
+            DeviceError::Failed("vkAllocateCommandBuffers: nothing was returned".to_owned())
         })?;
         let stamps = match is_timed {
-            true => Stamps::new(device)?,
-            false => Stamps::default(),
+            true => LaunchTimestamps::new(device)?,
+            false => LaunchTimestamps::default(),
         };
-        Ok(Batch {
+        Ok(CommandBatch {
             commands,
-            pools: Pools::new(device),
+            pools: DescriptorPools::new(device),
             count: 0,
             value: 0,
-            tape: Tape::default(),
+            tape: LaunchRecording::default(),
             buffers: Vec::new(),
             images: Vec::new(),
             samplers: Vec::new(),
             pipelines: Vec::new(),
-            scratch: Scratch::default(),
-            waves: Waves::default(),
+            scratch: BatchScratch::default(),
+            waves: DependencyLevels::default(),
             pending: Vec::new(),
             stamps,
         })
     }
 
     /// Begins to record what is done at a value of the timeline.
-    pub fn begin(&mut self, device: &Device, value: u64) -> Result<(), Error> {
+    pub fn begin(&mut self, device: &VulkanDevice, value: u64) -> Result<(), DeviceError> {
         self.value = value;
         self.waves.begin();
         let info = vk::CommandBufferBeginInfo::default();
@@ -105,7 +105,7 @@ impl Batch {
     }
 
     /// Has what another batch, which comes behind it, was recorded for: all of both was asked for again. The other one is empty then.
-    pub fn join(&mut self, other: &mut Batch) {
+    pub fn join(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
         self.tape.join(&mut other.tape);
         self.pools.join(&mut other.pools);
@@ -116,14 +116,14 @@ impl Batch {
     }
 
     /// Is followed in the place of another batch.
-    pub fn replace(&mut self, other: &mut Batch) {
+    pub fn replace(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
         self.tape.replace(&other.tape);
         self.buffers.append(&mut other.buffers);
     }
 
     /// Has what was asked for so far of another batch that is followed; it is empty before.
-    pub fn take_part(&mut self, other: &mut Batch) {
+    pub fn take_part(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
         self.tape.take_part(&other.tape);
         self.pools.share(&other.pools);
@@ -137,12 +137,17 @@ impl Batch {
     }
 
     /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
-    pub fn waits(&self, uses: Option<&Uses>) -> bool {
+    pub fn waits(&self, uses: Option<&CommandAccesses>) -> bool {
         self.waves.is_new(uses)
     }
 
     /// Adds a command that uses nothing but what is told; it is recorded with its wave.
-    pub fn add(&mut self, device: &Device, uses: Option<&Uses>, command: Command) {
+    pub fn add(
+        &mut self,
+        device: &VulkanDevice,
+        uses: Option<&CommandAccesses>,
+        command: BatchCommand,
+    ) {
         let wave = self.waves.place(uses);
         self.pending.push((wave, command));
         self.count += 1;
@@ -153,7 +158,7 @@ impl Batch {
     }
 
     /// Makes ready for a command of which nothing is known, to be recorded next: it waits for all.
-    pub fn fence(&mut self, device: &Device) {
+    pub fn fence(&mut self, device: &VulkanDevice) {
         let wave = self.waves.place(None);
         self.record(device, wave);
         self.enter(device, wave);
@@ -161,7 +166,7 @@ impl Batch {
     }
 
     /// Records what was added for waves up to one, wave after wave.
-    fn record(&mut self, device: &Device, last: usize) {
+    fn record(&mut self, device: &VulkanDevice, last: usize) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|(wave, _)| *wave);
         let count = pending.partition_point(|(wave, _)| *wave <= last);
@@ -173,7 +178,7 @@ impl Batch {
     }
 
     /// Begins a wave, unless it is the one that was recorded last.
-    fn enter(&mut self, device: &Device, wave: usize) {
+    fn enter(&mut self, device: &VulkanDevice, wave: usize) {
         if wave > self.waves.recorded() {
             barrier(device, self.commands, self.waves.barrier(wave));
             self.waves.record(wave);
@@ -181,7 +186,7 @@ impl Batch {
     }
 
     /// Ends the commands, after which the host sees what they wrote.
-    pub fn end(&mut self, device: &Device) -> Result<(), Error> {
+    pub fn end(&mut self, device: &VulkanDevice) -> Result<(), DeviceError> {
         if self.tape.is_recorded() {
             return Ok(());
         }
@@ -192,41 +197,41 @@ impl Batch {
             }
         }
         self.record(device, usize::MAX);
-        barrier(device, self.commands, Barrier::HOST);
+        barrier(device, self.commands, LevelBarrier::HOST);
         // SAFETY: the command buffer is being recorded, here alone.
         let ended = unsafe { device.raw().end_command_buffer(self.commands) };
         ended.of("vkEndCommandBuffer")
     }
 
     /// Keeps a buffer until the batch is done.
-    pub fn keep(&mut self, buffer: Arc<Buffer>) {
+    pub fn keep(&mut self, buffer: Arc<VulkanBuffer>) {
         self.buffers.push(buffer);
     }
 
     /// Keeps an image until the batch is done.
-    pub fn holds(&mut self, image: &Arc<Image>) {
+    pub fn holds(&mut self, image: &Arc<VulkanImage>) {
         self.images.push(Arc::clone(image));
     }
 
     /// Keeps a sampler until the batch is done.
-    pub fn samples(&mut self, sampler: &Arc<Owned<vk::Sampler>>) {
+    pub fn samples(&mut self, sampler: &Arc<OwnedHandle<vk::Sampler>>) {
         self.samplers.push(Arc::clone(sampler));
     }
 
     /// Takes note that a command reads a buffer.
-    pub fn reads(&mut self, buffer: &Arc<Buffer>) {
+    pub fn reads(&mut self, buffer: &Arc<VulkanBuffer>) {
         buffer.mark(self.value, false);
         self.buffers.push(Arc::clone(buffer));
     }
 
     /// Takes note that a command may write a buffer.
-    pub fn writes(&mut self, buffer: &Arc<Buffer>) {
+    pub fn writes(&mut self, buffer: &Arc<VulkanBuffer>) {
         buffer.mark(self.value, true);
         self.buffers.push(Arc::clone(buffer));
     }
 
     /// Keeps a pipeline until the batch is done.
-    pub fn runs(&mut self, pipeline: &Arc<Pipeline>) {
+    pub fn runs(&mut self, pipeline: &Arc<ComputePipeline>) {
         self.pipelines.push(Arc::clone(pipeline));
     }
 
@@ -238,10 +243,10 @@ impl Batch {
     /// Puts small data where a launch of this batch can read it: the buffer, and the first byte in it.
     pub fn scratch(
         &mut self,
-        device: &Device,
-        memory: &Arc<Memory>,
+        device: &VulkanDevice,
+        memory: &Arc<VulkanMemory>,
         data: &[u8],
-    ) -> Result<(Arc<Buffer>, u64), Error> {
+    ) -> Result<(Arc<VulkanBuffer>, u64), DeviceError> {
         let align = device.physical.limits.min_storage_buffer_offset_alignment;
         let size = (data.len() as u64).max(1);
         let scratch = &mut self.scratch;
@@ -263,7 +268,7 @@ impl Batch {
     }
 
     /// Lets go of what was used, once it is done, but for what it takes to be handed over again.
-    pub fn rest(&mut self) -> Result<(), Error> {
+    pub fn rest(&mut self) -> Result<(), DeviceError> {
         if !self.tape.is_kept() {
             return self.clear();
         }
@@ -275,7 +280,7 @@ impl Batch {
     }
 
     /// Lets go of everything.
-    pub fn clear(&mut self) -> Result<(), Error> {
+    pub fn clear(&mut self) -> Result<(), DeviceError> {
         self.tape.clear();
         self.count = 0;
         self.pending.clear();
@@ -289,7 +294,7 @@ impl Batch {
     }
 }
 
-fn barrier(device: &Device, commands: vk::CommandBuffer, barrier: Barrier) {
+fn barrier(device: &VulkanDevice, commands: vk::CommandBuffer, barrier: LevelBarrier) {
     let memory = vk::MemoryBarrier::default()
         .src_access_mask(barrier.written)
         .dst_access_mask(barrier.seen);

@@ -6,9 +6,9 @@
 //! The driver is given only what bears the header that Vulkan demands for this device (Vulkan 1.3,
 //! section 10.7.2, "Pipeline Cache Header") and the sum that it was written with, since drivers may trust it.
 
-use super::device::{Device, Owned};
-use super::error::Call;
-use crate::Error;
+use super::device::{OwnedHandle, VulkanDevice};
+use super::error::VulkanCallResult;
+use crate::DeviceError;
 use ash::vk;
 use std::fs;
 use std::io::Write;
@@ -23,8 +23,8 @@ const HEADER: usize = 24;
 const MOST: u64 = 1 << 30;
 
 /// The cache of a device.
-pub struct Cache {
-    raw: Owned<vk::PipelineCache>,
+pub struct PipelineDiskCache {
+    raw: OwnedHandle<vk::PipelineCache>,
     file: Option<PathBuf>,
     /// What the driver had when it was last read or written.
     saved: Vec<u8>,
@@ -109,10 +109,13 @@ fn read(
     }
 }
 
-impl Cache {
+impl PipelineDiskCache {
     /// The cache of a device, with what its file in a folder holds; without a folder it is kept in memory
     /// alone.
-    pub fn open(device: &Arc<Device>, folder: Option<&Path>) -> Result<Cache, Error> {
+    pub fn open(
+        device: &Arc<VulkanDevice>,
+        folder: Option<&Path>,
+    ) -> Result<PipelineDiskCache, DeviceError> {
         let properties = &device.physical.properties;
         let file = folder.map(|folder| folder.join(name(properties)));
         let (data, warning) = match &file {
@@ -120,7 +123,7 @@ impl Cache {
             None => (None, None),
         };
         let saved = data.unwrap_or_default();
-        Ok(Cache {
+        Ok(PipelineDiskCache {
             raw: create(device, &saved)?,
             file,
             saved,
@@ -172,11 +175,14 @@ impl Cache {
     }
 }
 
-fn create(device: &Arc<Device>, data: &[u8]) -> Result<Owned<vk::PipelineCache>, Error> {
+fn create(
+    device: &Arc<VulkanDevice>,
+    data: &[u8],
+) -> Result<OwnedHandle<vk::PipelineCache>, DeviceError> {
     let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
     // SAFETY: the device is alive, and the data bears the header that it demands, or there is none.
     let made = unsafe { device.raw().create_pipeline_cache(&info, None) };
-    Owned::new(device, "vkCreatePipelineCache", made)
+    OwnedHandle::new(device, "vkCreatePipelineCache", made)
 }
 
 /// Name of the file for a device and a version of its driver.

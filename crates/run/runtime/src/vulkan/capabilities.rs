@@ -5,41 +5,45 @@
 //! are the table of capabilities in Vulkan's appendix "Vulkan Environment for SPIR-V", as far as
 //! compute shaders over buffers go.
 
-use super::features::Features;
-use super::physical::Physical;
-use crate::Error;
+use super::features::VulkanFeatures;
+use super::physical::VulkanPhysicalDevice;
+use crate::DeviceError;
 use ash::vk::{self, SubgroupFeatureFlags as Subgroup};
 use ash::{ext, khr};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode, ExecutionModel};
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::Interface;
 
 /// What a row may ask.
-struct Facts<'a> {
-    device: &'a Physical,
-    features: &'a Features,
+struct CapabilityContext<'a> {
+    device: &'a VulkanPhysicalDevice,
+    features: &'a VulkanFeatures,
 }
 
-impl Facts<'_> {
+impl CapabilityContext<'_> {
     fn subgroups(&self, operations: Subgroup) -> bool {
         super::physical::can(&self.device.subgroup, operations)
     }
 }
 
 /// One capability or execution mode, what Vulkan calls what it needs, and whether a device has it.
-struct Row<T> {
+struct CapabilityRequirement<T> {
     what: T,
     needs: &'static str,
-    has: fn(&Facts<'_>) -> bool,
+    has: fn(&CapabilityContext<'_>) -> bool,
 }
 
-const fn row<T>(what: T, needs: &'static str, has: fn(&Facts<'_>) -> bool) -> Row<T> {
-    Row { what, needs, has }
+const fn row<T>(
+    what: T,
+    needs: &'static str,
+    has: fn(&CapabilityContext<'_>) -> bool,
+) -> CapabilityRequirement<T> {
+    CapabilityRequirement { what, needs, has }
 }
 
 /// A row for what every device of Vulkan 1.2 has.
-const fn always<T>(what: T) -> Row<T> {
+const fn always<T>(what: T) -> CapabilityRequirement<T> {
     row(what, "Vulkan 1.2", |_| true)
 }
 
@@ -48,7 +52,7 @@ fn any(flags: &[vk::Bool32]) -> bool {
 }
 
 #[rustfmt::skip]
-const CAPABILITIES: &[Row<Capability>] = &[
+const CAPABILITIES: &[CapabilityRequirement<Capability>] = &[
     always(Capability::Matrix),
     always(Capability::Shader),
     always(Capability::DeviceGroup),
@@ -132,7 +136,7 @@ const CAPABILITIES: &[Row<Capability>] = &[
 
 /// Execution modes without a capability of their own.
 #[rustfmt::skip]
-const MODES: &[Row<ExecutionMode>] = &[
+const MODES: &[CapabilityRequirement<ExecutionMode>] = &[
     row(ExecutionMode::LocalSizeId, "maintenance4", |f| any(&[f.features.maintenance_4.maintenance4])),
     row(ExecutionMode::SubgroupUniformControlFlowKHR, "shaderSubgroupUniformControlFlow", |f| any(&[f.features.uniform_flow.shader_subgroup_uniform_control_flow])),
     row(ExecutionMode::MaximallyReconvergesKHR, "shaderMaximalReconvergence", |f| any(&[f.features.reconvergence.shader_maximal_reconvergence])),
@@ -150,7 +154,7 @@ const FLOAT_MODES: &[ExecutionMode] = &[
 const WIDTHS: [u32; 3] = [16, 32, 64];
 
 /// Whether a mode is there for each of [`WIDTHS`].
-fn widths(facts: &Facts<'_>, mode: ExecutionMode) -> [vk::Bool32; 3] {
+fn widths(facts: &CapabilityContext<'_>, mode: ExecutionMode) -> [vk::Bool32; 3] {
     let f = &facts.device.floats;
     match mode {
         ExecutionMode::DenormPreserve => [
@@ -184,12 +188,12 @@ fn widths(facts: &Facts<'_>, mode: ExecutionMode) -> [vk::Bool32; 3] {
 
 /// Refuses a module that needs something which a device lacks.
 pub fn check(
-    device: &Physical,
-    features: &Features,
+    device: &VulkanPhysicalDevice,
+    features: &VulkanFeatures,
     module: &Module,
     interface: &Interface,
-) -> Result<(), Error> {
-    let facts = Facts { device, features };
+) -> Result<(), DeviceError> {
+    let facts = CapabilityContext { device, features };
     if interface.model != ExecutionModel::GLCompute {
         return Err(wrong_model(device, interface));
     }
@@ -201,25 +205,33 @@ pub fn check(
             module.version,
             name(device)
         );
-        return Err(Error::Unsupported(vec![lacks(Place::Unknown, text, None)]));
+        return Err(DeviceError::Unsupported(vec![lacks(
+            SourceLocation::Unknown,
+            text,
+            None,
+        )]));
     }
     let mut faults = capabilities(&facts, module);
     faults.extend(modes(&facts, module, interface));
     match faults.is_empty() {
         true => Ok(()),
-        false => Err(Error::Unsupported(faults)),
+        false => Err(DeviceError::Unsupported(faults)),
     }
 }
 
 /// Whether a device has a capability.
-pub fn has(device: &Physical, features: &Features, capability: Capability) -> bool {
-    let facts = Facts { device, features };
+pub fn has(
+    device: &VulkanPhysicalDevice,
+    features: &VulkanFeatures,
+    capability: Capability,
+) -> bool {
+    let facts = CapabilityContext { device, features };
     let row = CAPABILITIES.iter().find(|r| r.what == capability);
     row.is_some_and(|r| (r.has)(&facts))
 }
 
 /// The capabilities that a device lacks.
-fn capabilities(facts: &Facts<'_>, module: &Module) -> Vec<Diagnostic> {
+fn capabilities(facts: &CapabilityContext<'_>, module: &Module) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
     let device = name(facts.device);
     for inst in module.section(Section::Capabilities) {
@@ -237,7 +249,11 @@ fn capabilities(facts: &Facts<'_>, module: &Module) -> Vec<Diagnostic> {
 }
 
 /// The execution modes of an entry point that a device lacks.
-fn modes(facts: &Facts<'_>, module: &Module, interface: &Interface) -> Vec<Diagnostic> {
+fn modes(
+    facts: &CapabilityContext<'_>,
+    module: &Module,
+    interface: &Interface,
+) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
     let device = name(facts.device);
     let modes = module.section(Section::ExecutionModes);
@@ -259,24 +275,24 @@ fn modes(facts: &Facts<'_>, module: &Module, interface: &Interface) -> Vec<Diagn
     faults
 }
 
-fn wrong_model(device: &Physical, interface: &Interface) -> Error {
+fn wrong_model(device: &VulkanPhysicalDevice, interface: &Interface) -> DeviceError {
     let entry = &interface.name;
     let text = format!(
         "{entry} is a {} shader: {} runs compute shaders only",
         interface.model,
         name(device)
     );
-    Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
+    DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
 }
 
-fn lacks(place: Place, text: String, needs: Option<&str>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(place, text);
+fn lacks(place: SourceLocation, text: String, needs: Option<&str>) -> SourceDiagnostic {
+    let diagnostic = SourceDiagnostic::error(place, text);
     match needs {
         Some(needs) => diagnostic.with_note(format!("Vulkan calls what it needs {needs}")),
         None => diagnostic,
     }
 }
 
-fn name(device: &Physical) -> String {
+fn name(device: &VulkanPhysicalDevice) -> String {
     format!("{} ({})", device.info.id, device.info.name)
 }

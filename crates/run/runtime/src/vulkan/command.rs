@@ -1,9 +1,9 @@
 //! Commands as they are kept until they are recorded.
 
-use super::descriptors::Sets;
-use super::device::Device;
-use super::stamps::Stamps;
-use crate::Kernel;
+use super::descriptors::DescriptorSets;
+use super::device::VulkanDevice;
+use super::stamps::LaunchTimestamps;
+use crate::DeviceKernel;
 use ash::vk;
 use smallvec::SmallVec;
 
@@ -12,9 +12,9 @@ const PUSHED: usize = 128;
 
 /// A command. All that it uses is kept by its batch.
 #[derive(Clone)]
-pub enum Command {
+pub enum BatchCommand {
     /// A launch of a kernel.
-    Dispatch(Dispatch),
+    Dispatch(DispatchCommand),
     /// A copy from one buffer to another.
     Copy {
         /// The source.
@@ -35,47 +35,52 @@ pub enum Command {
 
 /// A launch of a kernel.
 #[derive(Clone)]
-pub struct Dispatch {
+pub struct DispatchCommand {
     /// What is launched.
-    pub kernel: Kernel,
+    pub kernel: DeviceKernel,
     /// Its pipeline.
     pub pipeline: vk::Pipeline,
     /// The layout of that.
     pub layout: vk::PipelineLayout,
     /// Descriptor sets of the layout.
-    pub sets: Sets,
+    pub sets: DescriptorSets,
     /// Push constants of the layout.
     pub push: SmallVec<[u8; PUSHED]>,
     /// Workgroups, within the device's limits.
     pub groups: [u32; 3],
 }
 
-impl Command {
+impl BatchCommand {
     /// Records it.
-    pub fn record(&self, device: &Device, commands: vk::CommandBuffer, stamps: &mut Stamps) {
+    pub fn record(
+        &self,
+        device: &VulkanDevice,
+        commands: vk::CommandBuffer,
+        stamps: &mut LaunchTimestamps,
+    ) {
         match self {
-            Command::Dispatch(dispatch) => {
+            BatchCommand::Dispatch(dispatch) => {
                 stamps.stamp(device, commands, dispatch.kernel, false);
                 dispatch.record(device, commands);
                 stamps.stamp(device, commands, dispatch.kernel, true);
             }
             // SAFETY: the commands are being recorded; the region is within both buffers, which are different
             // and kept.
-            Command::Copy { from, to, region } => unsafe {
+            BatchCommand::Copy { from, to, region } => unsafe {
                 device
                     .raw()
                     .cmd_copy_buffer(commands, *from, *to, &[*region]);
             },
             // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
-            Command::Clear { buffer, size } => unsafe {
+            BatchCommand::Clear { buffer, size } => unsafe {
                 device.raw().cmd_fill_buffer(commands, *buffer, 0, *size, 0);
             },
         }
     }
 }
 
-impl Dispatch {
-    fn record(&self, device: &Device, commands: vk::CommandBuffer) {
+impl DispatchCommand {
+    fn record(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
         let functions = device.raw();
         let point = vk::PipelineBindPoint::COMPUTE;
         let (layout, [x, y, z]) = (self.layout, self.groups);

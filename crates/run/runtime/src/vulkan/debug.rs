@@ -1,7 +1,7 @@
 //! Messages of the validation layer.
 
-use super::error::Call;
-use crate::Error;
+use super::error::VulkanCallResult;
+use crate::DeviceError;
 use ash::ext::debug_utils;
 use ash::vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
 use ash::{Entry, vk};
@@ -18,29 +18,32 @@ const YOUNGER: [&str; 2] = [
     "is not supported by this layer",
 ];
 
-type Texts = Mutex<Heard>;
+type DebugTexts = Mutex<ValidationLog>;
 
 /// What was said.
 #[derive(Default)]
-struct Heard {
+struct ValidationLog {
     errors: Vec<String>,
     warnings: Vec<String>,
 }
 
 /// Listens to the validation layer of an instance. Must be dropped before it.
-pub struct Messages {
+pub struct ValidationMessenger {
     functions: debug_utils::Instance,
     messenger: vk::DebugUtilsMessengerEXT,
     /// In a box, as the layer has its address.
-    texts: Box<Texts>,
+    texts: Box<DebugTexts>,
 }
 
-impl Messages {
+impl ValidationMessenger {
     /// Begins to listen.
-    pub fn listen(entry: &Entry, instance: &ash::Instance) -> Result<Messages, Error> {
+    pub fn listen(
+        entry: &Entry,
+        instance: &ash::Instance,
+    ) -> Result<ValidationMessenger, DeviceError> {
         let functions = debug_utils::Instance::new(entry, instance);
         let texts = Box::new(Mutex::default());
-        let address: *const Texts = &*texts;
+        let address: *const DebugTexts = &*texts;
         let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
             .message_severity(Severity::ERROR | Severity::WARNING)
             .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
@@ -49,7 +52,7 @@ impl Messages {
         // SAFETY: the instance is alive and has the extension; `texts` outlives the messenger,
         // which is destroyed in `drop`.
         let messenger = unsafe { functions.create_debug_utils_messenger(&info, None) };
-        Ok(Messages {
+        Ok(ValidationMessenger {
             messenger: messenger.of("vkCreateDebugUtilsMessengerEXT")?,
             functions,
             texts,
@@ -57,11 +60,11 @@ impl Messages {
     }
 
     /// Fails with the errors that were said since the last time.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), DeviceError> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         match texts.errors.is_empty() {
             true => Ok(()),
-            false => Err(Error::Failed(format!(
+            false => Err(DeviceError::Failed(format!(
                 "Vulkan's validation layer: {}",
                 std::mem::take(&mut texts.errors).join("; ")
             ))),
@@ -75,7 +78,7 @@ impl Messages {
     }
 }
 
-impl Drop for Messages {
+impl Drop for ValidationMessenger {
     fn drop(&mut self) {
         // SAFETY: the messenger is ours, and the instance is alive.
         unsafe {
@@ -92,7 +95,7 @@ unsafe extern "system" fn receive(
     texts: *mut c_void,
 ) -> vk::Bool32 {
     // SAFETY: the layer passes the address that `listen` gave it, which is alive and only shared.
-    let texts = unsafe { &*texts.cast::<Texts>() };
+    let texts = unsafe { &*texts.cast::<DebugTexts>() };
     // SAFETY: the layer passes valid data, whose message is null or a string with an end.
     let message = unsafe {
         let message = (*data).p_message;

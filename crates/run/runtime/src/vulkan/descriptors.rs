@@ -1,15 +1,15 @@
 //! Descriptor sets: their layouts from a shader's interface, pools, and what is bound.
 
-use super::device::{Device, Owned};
-use super::error::{Call, failed, unsupported};
-use super::image::Image;
-use super::memory::Buffer;
-use super::supply::Supply;
+use super::device::{OwnedHandle, VulkanDevice};
+use super::error::{VulkanCallResult, failed, unsupported};
+use super::image::VulkanImage;
+use super::memory::VulkanBuffer;
+use super::supply::RecycledResources;
 use super::waves::FEW;
-use crate::{Bound, Error};
+use crate::{DeviceError, LaunchBinding};
 use ash::vk::{self, Handle as _};
 use smallvec::SmallVec;
-use spirula_cpu::{Filter, ImageType};
+use spirula_cpu::{ImageType, SamplerFilter};
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Dim;
@@ -37,7 +37,7 @@ const POOL_SIZES: &[(vk::DescriptorType, u32)] = &[
 ];
 
 /// A binding as Vulkan sees it.
-struct Slot {
+struct DescriptorSlot {
     set: u32,
     binding: u32,
     kind: vk::DescriptorType,
@@ -48,20 +48,20 @@ struct Slot {
 }
 
 /// The layouts of all sets of a shader.
-pub struct Layouts {
-    sets: Vec<Owned<vk::DescriptorSetLayout>>,
+pub struct DescriptorLayouts {
+    sets: Vec<OwnedHandle<vk::DescriptorSetLayout>>,
     raw: Vec<vk::DescriptorSetLayout>,
-    slots: Vec<Slot>,
+    slots: Vec<DescriptorSlot>,
 }
 
-impl Layouts {
+impl DescriptorLayouts {
     /// Layouts for the bindings of a shader. Variables that share a binding share a descriptor.
     pub fn new(
-        device: &Arc<Device>,
+        device: &Arc<VulkanDevice>,
         module: &Module,
         interface: &Interface,
-    ) -> Result<Layouts, Error> {
-        let mut slots: Vec<Slot> = Vec::new();
+    ) -> Result<DescriptorLayouts, DeviceError> {
+        let mut slots: Vec<DescriptorSlot> = Vec::new();
         let mut bindings = interface.bindings.iter();
         let has_images = bindings.any(|b| matches!(b.kind, BindingKind::Opaque(_)));
         let definitions = has_images.then(|| Definitions::compute(module));
@@ -91,7 +91,7 @@ impl Layouts {
         }
         let sets = (0..count).map(|set| layout(device, &slots, set));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
-        Ok(Layouts {
+        Ok(DescriptorLayouts {
             raw: sets.iter().map(|set| **set).collect(),
             sets,
             slots,
@@ -103,18 +103,18 @@ impl Layouts {
         &self.raw
     }
 
-    fn slot(&self, bound: &Bound) -> Option<&Slot> {
+    fn slot(&self, bound: &LaunchBinding) -> Option<&DescriptorSlot> {
         let mut slots = self.slots.iter();
         slots.find(|s| (s.set, s.binding) == (bound.set, bound.binding))
     }
 
     /// Whether the entry point uses what is bound; else it has no descriptor.
-    pub fn has(&self, bound: &Bound) -> bool {
+    pub fn has(&self, bound: &LaunchBinding) -> bool {
         self.slot(bound).is_some()
     }
 
     /// Whether the shader stores into images that are bound there.
-    pub fn stores(&self, bound: &Bound) -> bool {
+    pub fn stores(&self, bound: &LaunchBinding) -> bool {
         self.slot(bound).is_some_and(|slot| slot.kind.stores())
     }
 
@@ -124,8 +124,8 @@ impl Layouts {
     }
 }
 
-fn refused(binding: &Binding, problem: &str) -> Error {
-    Error::Binding {
+fn refused(binding: &Binding, problem: &str) -> DeviceError {
+    DeviceError::Binding {
         set: binding.set,
         binding: binding.binding,
         name: binding.name.clone(),
@@ -133,12 +133,12 @@ fn refused(binding: &Binding, problem: &str) -> Error {
     }
 }
 
-trait Stores {
+trait DescriptorTypeExt {
     /// Whether it is for images that are stored into.
     fn stores(self) -> bool;
 }
 
-impl Stores for vk::DescriptorType {
+impl DescriptorTypeExt for vk::DescriptorType {
     fn stores(self) -> bool {
         self == vk::DescriptorType::STORAGE_IMAGE
             || self == vk::DescriptorType::STORAGE_TEXEL_BUFFER
@@ -149,7 +149,7 @@ fn slot(
     binding: &Binding,
     module: &Module,
     definitions: Option<&Definitions>,
-) -> Result<Slot, Error> {
+) -> Result<DescriptorSlot, DeviceError> {
     let mut image = None;
     let kind = match binding.kind {
         BindingKind::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
@@ -169,7 +169,7 @@ fn slot(
         }
     };
     let is_unsized = binding.count == 0;
-    Ok(Slot {
+    Ok(DescriptorSlot {
         set: binding.set,
         binding: binding.binding,
         kind,
@@ -198,10 +198,10 @@ fn opaque(op: Op, image: Option<&ImageType>, sampled: Option<u32>) -> Option<vk:
 }
 
 fn layout(
-    device: &Arc<Device>,
-    slots: &[Slot],
+    device: &Arc<VulkanDevice>,
+    slots: &[DescriptorSlot],
     set: u32,
-) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
+) -> Result<OwnedHandle<vk::DescriptorSetLayout>, DeviceError> {
     let mut bindings = Vec::new();
     let mut flags = Vec::new();
     for slot in slots.iter().filter(|s| s.set == set) {
@@ -226,70 +226,74 @@ fn layout(
     // SAFETY: the device is alive; arrays without a size are of modules whose capability for them
     // was checked, and devices that have it have partially bound sets.
     let made = unsafe { device.raw().create_descriptor_set_layout(&info, None) };
-    Owned::new(device, "vkCreateDescriptorSetLayout", made)
+    OwnedHandle::new(device, "vkCreateDescriptorSetLayout", made)
 }
 
 /// What is at a descriptor.
-pub struct Part<'a> {
+pub struct DescriptorAssignment<'a> {
     /// Which descriptor; its buffer is the caller's.
-    pub bound: Bound,
+    pub bound: LaunchBinding,
     /// What is there.
-    pub what: What<'a>,
+    pub what: DescriptorObject<'a>,
 }
 
 /// What may be at a descriptor.
 #[derive(Clone, Copy)]
-pub enum What<'a> {
+pub enum DescriptorObject<'a> {
     /// A buffer: first byte and number of bytes.
-    Buffer(&'a Buffer, (u64, u64)),
+    Buffer(&'a VulkanBuffer, (u64, u64)),
     /// An image.
-    Image(&'a Image),
+    Image(&'a VulkanImage),
     /// A sampler.
     Sampler(vk::Sampler),
 }
 
 /// What tells something at a descriptor from others that are alive: its handle, and the part of a buffer.
-type Key = (u64, (u64, u64));
+type DescriptorObjectKey = (u64, (u64, u64));
 
-impl What<'_> {
+impl DescriptorObject<'_> {
     /// What tells it from others that are alive.
-    fn key(self) -> Key {
+    fn key(self) -> DescriptorObjectKey {
         match self {
-            What::Buffer(buffer, range) => (buffer.raw().as_raw(), range),
-            What::Image(image) => (std::ptr::from_ref(image) as u64, (0, 0)),
-            What::Sampler(sampler) => (sampler.as_raw(), (0, 0)),
+            DescriptorObject::Buffer(buffer, range) => (buffer.raw().as_raw(), range),
+            DescriptorObject::Image(image) => (std::ptr::from_ref(image) as u64, (0, 0)),
+            DescriptorObject::Sampler(sampler) => (sampler.as_raw(), (0, 0)),
         }
     }
 }
 
 /// What a descriptor is told of it.
-enum Row {
+enum DescriptorWriteInfo {
     Buffer(vk::DescriptorBufferInfo),
     Image(vk::DescriptorImageInfo),
     Texels(vk::BufferView),
 }
 
-impl Slot {
+impl DescriptorSlot {
     /// What a descriptor is told of something, or why that does not fit.
-    fn row(&self, device: &Device, what: What<'_>) -> Result<Row, String> {
+    fn row(
+        &self,
+        device: &VulkanDevice,
+        what: DescriptorObject<'_>,
+    ) -> Result<DescriptorWriteInfo, String> {
         let image = match (self.kind, what) {
             (
                 vk::DescriptorType::STORAGE_BUFFER | vk::DescriptorType::UNIFORM_BUFFER,
-                What::Buffer(buffer, (offset, size)),
+                DescriptorObject::Buffer(buffer, (offset, size)),
             ) => {
                 self.check_range(device, size)?;
                 let info = vk::DescriptorBufferInfo::default()
                     .buffer(buffer.raw())
                     .offset(offset)
                     .range(size.max(1));
-                return Ok(Row::Buffer(info));
+                return Ok(DescriptorWriteInfo::Buffer(info));
             }
-            (vk::DescriptorType::SAMPLER, What::Sampler(sampler)) => {
+            (vk::DescriptorType::SAMPLER, DescriptorObject::Sampler(sampler)) => {
                 let info = vk::DescriptorImageInfo::default().sampler(sampler);
-                return Ok(Row::Image(info));
+                return Ok(DescriptorWriteInfo::Image(info));
             }
             (vk::DescriptorType::SAMPLER, _) => return Err("it takes a sampler".to_owned()),
-            (_, What::Image(image)) if self.image.is_some() => image,
+            (_, DescriptorObject::Image(image)) if self.image.is_some() => image,
             (_, _) if self.image.is_some() => return Err("it takes an image".to_owned()),
             _ => return Err("it takes a buffer".to_owned()),
         };
@@ -303,23 +307,26 @@ impl Slot {
             format!("{id} has no {format} that are {how}")
         };
         if image.row().is_some() {
-            return image.row_view(stores).map(Row::Texels).ok_or_else(lacks);
+            return image
+                .row_view(stores)
+                .map(DescriptorWriteInfo::Texels)
+                .ok_or_else(lacks);
         }
         let mut info = vk::DescriptorImageInfo::default()
             .image_view(image.view(stores).ok_or_else(lacks)?)
             .image_layout(vk::ImageLayout::GENERAL);
         if self.kind == vk::DescriptorType::COMBINED_IMAGE_SAMPLER {
             let sampler = image.sampler.as_ref().map_err(ToString::to_string)?;
-            if image.filters.contains(&Filter::Linear) && !image.is_filtered {
+            if image.filters.contains(&SamplerFilter::Linear) && !image.is_filtered {
                 let (id, format) = (&device.physical.info.id, image.shape.format);
                 return Err(format!("{id} does not filter {format}"));
             }
             info = info.sampler(**sampler);
         }
-        Ok(Row::Image(info))
+        Ok(DescriptorWriteInfo::Image(info))
     }
 
-    fn check_range(&self, device: &Device, size: u64) -> Result<(), String> {
+    fn check_range(&self, device: &VulkanDevice, size: u64) -> Result<(), String> {
         let limits = &device.physical.limits;
         let (most, name) = match self.kind {
             vk::DescriptorType::UNIFORM_BUFFER => (limits.max_uniform_buffer_range, "uniform"),
@@ -336,38 +343,38 @@ impl Slot {
 }
 
 /// The descriptor sets of a launch.
-pub type Sets = SmallVec<[vk::DescriptorSet; 2]>;
+pub type DescriptorSets = SmallVec<[vk::DescriptorSet; 2]>;
 
 /// Pools that grow by need and are emptied together.
-pub struct Pools {
-    device: Arc<Device>,
+pub struct DescriptorPools {
+    device: Arc<VulkanDevice>,
     /// Sets are taken from the current one.
-    pools: Supply<Owned<vk::DescriptorPool>>,
+    pools: RecycledResources<OwnedHandle<vk::DescriptorPool>>,
     /// The sets that were made last, which launches of the same in a loop share.
-    recent: VecDeque<Known>,
+    recent: VecDeque<CachedDescriptorSets>,
 }
 
 /// Sets that were made.
-struct Known {
+struct CachedDescriptorSets {
     /// The address of a pipeline's layouts, which the batch keeps.
     layouts: usize,
     /// What is bound.
-    bound: SmallVec<[(Bound, Key); FEW]>,
-    sets: Sets,
+    bound: SmallVec<[(LaunchBinding, DescriptorObjectKey); FEW]>,
+    sets: DescriptorSets,
 }
 
-impl Pools {
+impl DescriptorPools {
     /// No pools yet.
-    pub fn new(device: &Arc<Device>) -> Pools {
-        Pools {
+    pub fn new(device: &Arc<VulkanDevice>) -> DescriptorPools {
+        DescriptorPools {
             device: Arc::clone(device),
-            pools: Supply::default(),
+            pools: RecycledResources::default(),
             recent: VecDeque::new(),
         }
     }
 
     /// Takes all sets back, but for those that others use. None of them may be in use by the device.
-    pub fn reset(&mut self) -> Result<(), Error> {
+    pub fn reset(&mut self) -> Result<(), DeviceError> {
         self.pools.clear();
         self.recent.clear();
         for pool in self.pools.own() {
@@ -380,13 +387,13 @@ impl Pools {
     }
 
     /// Keeps the sets of others, which are empty then.
-    pub fn join(&mut self, other: &mut Pools) {
+    pub fn join(&mut self, other: &mut DescriptorPools) {
         self.pools.join(&mut other.pools);
         other.recent.clear();
     }
 
     /// Uses the sets of others, too.
-    pub fn share(&mut self, other: &Pools) {
+    pub fn share(&mut self, other: &DescriptorPools) {
         self.pools.share(&other.pools);
     }
 
@@ -398,29 +405,30 @@ impl Pools {
     /// The sets of a shader with buffers bound.
     pub fn bind<'a>(
         &mut self,
-        layouts: &Layouts,
-        bound: impl Iterator<Item = Part<'a>>,
-    ) -> Result<Sets, Error> {
+        layouts: &DescriptorLayouts,
+        bound: impl Iterator<Item = DescriptorAssignment<'a>>,
+    ) -> Result<DescriptorSets, DeviceError> {
         if layouts.sets.is_empty() {
-            return Ok(Sets::new());
+            return Ok(DescriptorSets::new());
         }
         let parts = bound.filter(|part| layouts.has(&part.bound));
         let parts: SmallVec<[_; FEW]> = parts.collect();
         let at = std::ptr::from_ref(layouts) as usize;
         let what = || parts.iter().map(|p| (p.bound, p.what.key()));
-        let is_known = |k: &&Known| k.layouts == at && what().eq(k.bound.iter().copied());
+        let is_known =
+            |k: &&CachedDescriptorSets| k.layouts == at && what().eq(k.bound.iter().copied());
         if let Some(known) = self.recent.iter().find(is_known) {
             return Ok(known.sets.clone());
         }
         let sets = self.take(layouts)?;
-        let known = Known {
+        let known = CachedDescriptorSets {
             layouts: at,
             bound: what().collect(),
             sets: sets.clone(),
         };
         let mut rows: SmallVec<[_; FEW]> = SmallVec::new();
-        for Part { bound, what } in parts {
-            let unfit = |problem: String| Error::Binding {
+        for DescriptorAssignment { bound, what } in parts {
+            let unfit = |problem: String| DeviceError::Binding {
                 set: bound.set,
                 binding: bound.binding,
                 name: None,
@@ -445,9 +453,15 @@ impl Pools {
                     .dst_array_element(bound.index)
                     .descriptor_type(*kind);
                 match row {
-                    Row::Buffer(info) => write.buffer_info(std::slice::from_ref(info)),
-                    Row::Image(info) => write.image_info(std::slice::from_ref(info)),
-                    Row::Texels(view) => write.texel_buffer_view(std::slice::from_ref(view)),
+                    DescriptorWriteInfo::Buffer(info) => {
+                        write.buffer_info(std::slice::from_ref(info))
+                    }
+                    DescriptorWriteInfo::Image(info) => {
+                        write.image_info(std::slice::from_ref(info))
+                    }
+                    DescriptorWriteInfo::Texels(view) => {
+                        write.texel_buffer_view(std::slice::from_ref(view))
+                    }
                 }
             })
             .collect();
@@ -462,7 +476,7 @@ impl Pools {
     }
 
     /// New sets of a shader.
-    fn take(&mut self, layouts: &Layouts) -> Result<Sets, Error> {
+    fn take(&mut self, layouts: &DescriptorLayouts) -> Result<DescriptorSets, DeviceError> {
         let mut is_new = false;
         loop {
             let Some(pool) = self.pools.current() else {
@@ -475,7 +489,7 @@ impl Pools {
                 .set_layouts(layouts.raw());
             // SAFETY: the pool and the layouts are alive.
             match unsafe { self.device.raw().allocate_descriptor_sets(&info) } {
-                Ok(sets) => return Ok(Sets::from_vec(sets)),
+                Ok(sets) => return Ok(DescriptorSets::from_vec(sets)),
                 Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL)
                     if !is_new =>
                 {
@@ -487,7 +501,10 @@ impl Pools {
     }
 
     /// A pool that has room for one set of each layout at least.
-    fn pool(&self, layouts: &Layouts) -> Result<Owned<vk::DescriptorPool>, Error> {
+    fn pool(
+        &self,
+        layouts: &DescriptorLayouts,
+    ) -> Result<OwnedHandle<vk::DescriptorPool>, DeviceError> {
         let size = |&(kind, usual): &(_, u32)| {
             vk::DescriptorPoolSize::default()
                 .ty(kind)
@@ -499,6 +516,6 @@ impl Pools {
             .pool_sizes(&sizes);
         // SAFETY: the device is alive.
         let made = unsafe { self.device.raw().create_descriptor_pool(&info, None) };
-        Owned::new(&self.device, "vkCreateDescriptorPool", made)
+        OwnedHandle::new(&self.device, "vkCreateDescriptorPool", made)
     }
 }

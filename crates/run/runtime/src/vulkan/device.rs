@@ -1,42 +1,42 @@
 //! The opened device, and handles that destroy themselves.
 
-use super::error::{Call, failed};
-use super::features::{self, Features};
-use super::instance::Instance;
-use super::physical::Physical;
-use crate::Error;
+use super::error::{VulkanCallResult, failed};
+use super::features::{self, VulkanFeatures};
+use super::instance::VulkanInstance;
+use super::physical::VulkanPhysicalDevice;
+use crate::DeviceError;
 use ash::vk;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// An opened device.
-pub struct Device {
+pub struct VulkanDevice {
     raw: ash::Device,
     /// Family of the queue that it was opened with.
     pub family: u32,
     /// What was opened.
-    pub physical: Physical,
+    pub physical: VulkanPhysicalDevice,
     /// What it was opened with.
     pub addresses: bool,
     names: Option<ash::ext::debug_utils::Device>,
-    instance: Arc<Instance>,
+    instance: Arc<VulkanInstance>,
 }
 
-impl Device {
+impl VulkanDevice {
     /// Opens a device with all its features and one queue. `change` is for tests: it may put other functions in the
     /// place of the device's.
     pub fn open(
-        instance: Arc<Instance>,
-        mut physical: Physical,
-        mut features: Features,
+        instance: Arc<VulkanInstance>,
+        mut physical: VulkanPhysicalDevice,
+        mut features: VulkanFeatures,
         change: fn(ash::Device) -> ash::Device,
-    ) -> Result<Arc<Device>, Error> {
+    ) -> Result<Arc<VulkanDevice>, DeviceError> {
         let functions = instance.raw();
         // SAFETY: the device is of this instance.
         let families =
             unsafe { functions.get_physical_device_queue_family_properties(physical.raw) };
         let family = queue_family(&families).ok_or_else(|| {
-            Error::Failed(format!("{} has no queue for compute", physical.info.id))
+            DeviceError::Failed(format!("{} has no queue for compute", physical.info.id))
         })?;
         let queue = vk::DeviceQueueCreateInfo::default()
             .queue_family_index(family)
@@ -56,7 +56,7 @@ impl Device {
         let raw = change(raw.of("vkCreateDevice")?);
         let named = instance.names_objects();
         let names = named.then(|| ash::ext::debug_utils::Device::new(functions, &raw));
-        Ok(Arc::new(Device {
+        Ok(Arc::new(VulkanDevice {
             raw,
             names,
             family,
@@ -72,7 +72,7 @@ impl Device {
     }
 
     /// Its instance.
-    pub fn instance(&self) -> &Instance {
+    pub fn instance(&self) -> &VulkanInstance {
         &self.instance
     }
 
@@ -107,7 +107,7 @@ fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<u32> {
     family.map(|(number, _)| number)
 }
 
-impl Drop for Device {
+impl Drop for VulkanDevice {
     fn drop(&mut self) {
         // SAFETY: everything made from the device holds it alive, so nothing is left.
         unsafe { self.raw.destroy_device(None) };
@@ -115,7 +115,7 @@ impl Drop for Device {
 }
 
 /// Handles that can be owned.
-pub trait Handle: Copy {
+pub trait VulkanHandle: Copy {
     /// Destroys what the handle stands for.
     ///
     /// # Safety
@@ -125,7 +125,7 @@ pub trait Handle: Copy {
 
 macro_rules! handles {
     ($($handle:ident => $destroy:ident,)*) => {
-        $(impl Handle for vk::$handle {
+        $(impl VulkanHandle for vk::$handle {
             unsafe fn destroy(self, device: &ash::Device) {
                 // SAFETY: this function asks the same of its caller.
                 unsafe { device.$destroy(self, None) }
@@ -154,31 +154,31 @@ handles! {
 /// A handle that is destroyed with this value.
 ///
 /// Whoever submits work that uses it keeps it until the work is done.
-pub struct Owned<T: Handle> {
+pub struct OwnedHandle<T: VulkanHandle> {
     handle: T,
-    device: Arc<Device>,
+    device: Arc<VulkanDevice>,
 }
 
-impl<T: Handle> Owned<T> {
+impl<T: VulkanHandle> OwnedHandle<T> {
     /// Takes what a call made.
     pub fn new(
-        device: &Arc<Device>,
+        device: &Arc<VulkanDevice>,
         call: &str,
         made: Result<T, vk::Result>,
-    ) -> Result<Self, Error> {
-        Ok(Owned {
+    ) -> Result<Self, DeviceError> {
+        Ok(OwnedHandle {
             handle: made.map_err(|result| failed(call, result))?,
             device: Arc::clone(device),
         })
     }
 
     /// The device that it is of.
-    pub fn device(&self) -> &Arc<Device> {
+    pub fn device(&self) -> &Arc<VulkanDevice> {
         &self.device
     }
 }
 
-impl<T: Handle> Deref for Owned<T> {
+impl<T: VulkanHandle> Deref for OwnedHandle<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -186,7 +186,7 @@ impl<T: Handle> Deref for Owned<T> {
     }
 }
 
-impl<T: Handle> Drop for Owned<T> {
+impl<T: VulkanHandle> Drop for OwnedHandle<T> {
     fn drop(&mut self) {
         // SAFETY: the handle was made by this device, is destroyed here alone, and work that uses
         // it is done, as submitted work keeps what it uses.

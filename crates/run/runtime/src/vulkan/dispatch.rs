@@ -1,27 +1,27 @@
 //! One launch as a command: what is bound, pushed and dispatched.
 
-use super::batch::Batch;
-use super::command::{Command, Dispatch};
-use super::descriptors::{Part, What};
-use super::device::Device;
-use super::memory::{self, Memory};
-use super::resource::Given;
-use super::variant::Variant;
-use super::waves::{Kind, Use, Uses};
-use crate::rewrite::{Descriptor, Place};
-use crate::{Bound, Buffer, Error, Kernel};
+use super::batch::CommandBatch;
+use super::command::{BatchCommand, DispatchCommand};
+use super::descriptors::{DescriptorAssignment, DescriptorObject};
+use super::device::VulkanDevice;
+use super::memory::{self, VulkanMemory};
+use super::resource::DispatchResource;
+use super::variant::PipelineVariant;
+use super::waves::{BufferAccess, CommandAccesses, CommandKind};
+use crate::rewrite::{AddressSource, DescriptorLocation};
+use crate::{DeviceBuffer, DeviceError, DeviceKernel, LaunchBinding};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A launch with what it was found to need.
-pub struct Dispatching<'a> {
+pub struct DispatchPlan<'a> {
     /// What is launched.
-    pub kernel: Kernel,
+    pub kernel: DeviceKernel,
     /// Its pipeline, and what that takes.
-    pub variant: &'a Variant,
+    pub variant: &'a PipelineVariant,
     /// What is bound.
-    pub bound: &'a [(&'a Bound, Given)],
+    pub bound: &'a [(&'a LaunchBinding, DispatchResource)],
     /// Push constants.
     pub push: Cow<'a, [u8]>,
     /// Workgroups.
@@ -29,33 +29,39 @@ pub struct Dispatching<'a> {
     /// Bytes that what is bound is a multiple of.
     pub unit: u64,
     /// Where small data lies.
-    pub memory: &'a Arc<Memory>,
+    pub memory: &'a Arc<VulkanMemory>,
 }
 
-impl Dispatching<'_> {
+impl DispatchPlan<'_> {
     /// The command, of which the batch keeps what it uses.
-    pub fn command(&self, device: &Device, batch: &mut Batch) -> Result<Command, Error> {
+    pub fn command(
+        &self,
+        device: &VulkanDevice,
+        batch: &mut CommandBatch,
+    ) -> Result<BatchCommand, DeviceError> {
         let pipeline = &self.variant.pipeline;
         let extra = self.extra(device, batch)?;
         let own = self.bound.iter().filter(|(b, _)| !self.is_addressed(b));
-        let own = own.map(|(bound, given)| Part {
-            bound: Bound {
+        let own = own.map(|(bound, given)| DescriptorAssignment {
+            bound: LaunchBinding {
                 region: None,
                 ..**bound
             },
             what: match given {
                 // Buffers have room for whole words.
-                Given::Buffer(buffer) => {
-                    What::Buffer(buffer, (0, buffer.size.next_multiple_of(self.unit)))
+                DispatchResource::Buffer(buffer) => {
+                    DescriptorObject::Buffer(buffer, (0, buffer.size.next_multiple_of(self.unit)))
                 }
-                Given::Image(image) => What::Image(image),
-                Given::Sampler(sampler) => What::Sampler(***sampler),
+                DispatchResource::Image(image) => DescriptorObject::Image(image),
+                DispatchResource::Sampler(sampler) => DescriptorObject::Sampler(***sampler),
             },
         });
-        let extra = extra.iter().map(|(bound, buffer, range)| Part {
-            bound: *bound,
-            what: What::Buffer(buffer, *range),
-        });
+        let extra = extra
+            .iter()
+            .map(|(bound, buffer, range)| DescriptorAssignment {
+                bound: *bound,
+                what: DescriptorObject::Buffer(buffer, *range),
+            });
         let sets = batch.pools.bind(&pipeline.sets, own.chain(extra))?;
         batch.runs(pipeline);
         for (bound, given) in self.bound {
@@ -65,7 +71,7 @@ impl Dispatching<'_> {
             true => self.pushed(),
             false => Cow::Borrowed(&[][..]),
         };
-        Ok(Command::Dispatch(Dispatch {
+        Ok(BatchCommand::Dispatch(DispatchCommand {
             kernel: self.kernel,
             pipeline: pipeline.raw(),
             layout: pipeline.layout(),
@@ -76,25 +82,25 @@ impl Dispatching<'_> {
     }
 
     /// Whether something that is bound is written.
-    fn writes(&self, bound: &Bound) -> bool {
+    fn writes(&self, bound: &LaunchBinding) -> bool {
         let (set, binding) = (bound.set, bound.binding);
-        let place = Descriptor { set, binding };
+        let place = DescriptorLocation { set, binding };
         !self.variant.read_only.contains(&place)
     }
 
-    fn is_addressed(&self, bound: &Bound) -> bool {
+    fn is_addressed(&self, bound: &LaunchBinding) -> bool {
         let (set, binding) = (bound.set, bound.binding);
         let addressed = self.variant.addressed.as_ref();
-        addressed.is_some_and(|(_, all)| all.contains(&Descriptor { set, binding }))
+        addressed.is_some_and(|(_, all)| all.contains(&DescriptorLocation { set, binding }))
     }
 
     /// The addresses of what is bound to descriptors.
-    fn addresses(&self, descriptors: &[Descriptor]) -> Vec<u8> {
-        let address = |wanted: &Descriptor| {
+    fn addresses(&self, descriptors: &[DescriptorLocation]) -> Vec<u8> {
+        let address = |wanted: &DescriptorLocation| {
             let mut bound = self.bound.iter();
             let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
             let address = found.and_then(|(_, given)| match given {
-                Given::Buffer(buffer) => buffer.address,
+                DispatchResource::Buffer(buffer) => buffer.address,
                 _ => None,
             });
             address.unwrap_or(0)
@@ -105,7 +111,7 @@ impl Dispatching<'_> {
 
     /// The push constants, with the addresses that come behind them.
     fn pushed(&self) -> Cow<'_, [u8]> {
-        let Some((Place::Pushed(at), buffers)) = &self.variant.addressed else {
+        let Some((AddressSource::Pushed(at), buffers)) = &self.variant.addressed else {
             return Cow::Borrowed(&self.push);
         };
         let mut push = self.push.to_vec();
@@ -116,31 +122,31 @@ impl Dispatching<'_> {
     }
 
     /// What it uses, if that is nothing but buffers.
-    pub fn buffers(&self) -> Option<Uses> {
+    pub fn buffers(&self) -> Option<CommandAccesses> {
         let rows = self.bound.iter().map(|(bound, given)| match given {
-            Given::Buffer(buffer) => Some(Use {
+            DispatchResource::Buffer(buffer) => Some(BufferAccess {
                 buffer: buffer.raw(),
                 is_written: self.writes(bound),
                 region: bound.region,
             }),
-            Given::Image(_) | Given::Sampler(_) => None,
+            DispatchResource::Image(_) | DispatchResource::Sampler(_) => None,
         });
         let buffers = rows.collect::<Option<_>>()?;
-        Some(Uses {
-            kind: Kind::Launch,
+        Some(CommandAccesses {
+            kind: CommandKind::Launch,
             buffers,
         })
     }
 
     /// Takes note of what is bound, and keeps it.
-    fn uses(&self, batch: &mut Batch, bound: &Bound, given: &Given) {
+    fn uses(&self, batch: &mut CommandBatch, bound: &LaunchBinding, given: &DispatchResource) {
         let row = match given {
-            Given::Buffer(buffer) => Some(buffer),
-            Given::Image(image) => {
+            DispatchResource::Buffer(buffer) => Some(buffer),
+            DispatchResource::Image(image) => {
                 batch.holds(image);
                 image.row()
             }
-            Given::Sampler(sampler) => {
+            DispatchResource::Sampler(sampler) => {
                 batch.samples(sampler);
                 None
             }
@@ -153,24 +159,28 @@ impl Dispatching<'_> {
     }
 
     /// What is bound besides: push constants and addresses that come from a buffer.
-    fn extra(&self, device: &Device, batch: &mut Batch) -> Result<Vec<Extra>, Error> {
+    fn extra(
+        &self,
+        device: &VulkanDevice,
+        batch: &mut CommandBatch,
+    ) -> Result<Vec<BatchBufferBinding>, DeviceError> {
         let mut extra = Vec::new();
-        let mut add = |place: Descriptor, data: &[u8]| {
+        let mut add = |place: DescriptorLocation, data: &[u8]| {
             let (buffer, at) = batch.scratch(device, self.memory, data)?;
-            let bound = Bound {
+            let bound = LaunchBinding {
                 set: place.set,
                 binding: place.binding,
                 index: 0,
-                buffer: Buffer(u32::MAX),
+                buffer: DeviceBuffer(u32::MAX),
                 region: None,
             };
             extra.push((bound, buffer, (at, data.len() as u64)));
-            Ok::<(), Error>(())
+            Ok::<(), DeviceError>(())
         };
         if let Some(place) = self.variant.pushed {
             add(place, &self.push)?;
         }
-        if let Some((Place::Bound(place), buffers)) = &self.variant.addressed {
+        if let Some((AddressSource::Bound(place), buffers)) = &self.variant.addressed {
             add(*place, &self.addresses(buffers))?;
         }
         Ok(extra)
@@ -178,4 +188,4 @@ impl Dispatching<'_> {
 }
 
 /// A descriptor with a part of a buffer of the batch.
-type Extra = (Bound, Arc<memory::Buffer>, (u64, u64));
+type BatchBufferBinding = (LaunchBinding, Arc<memory::VulkanBuffer>, (u64, u64));

@@ -1,26 +1,28 @@
-//! The implementation of [`Driver`].
+//! The implementation of [`DeviceDriver`].
 
-use super::cache::Cache;
+use super::cache::PipelineDiskCache;
 use super::capabilities;
-use super::device::Device;
-use super::dispatch::Dispatching;
-use super::features::Features;
-use super::image::Image;
-use super::instance::{Instance, Validation};
-use super::memory::{self, Memory};
-use super::physical::Physical;
-use super::queue::{Queue, Settings};
-use super::resource::{Given, Picture, Resource};
+use super::device::VulkanDevice;
+use super::dispatch::DispatchPlan;
+use super::features::VulkanFeatures;
+use super::image::VulkanImage;
+use super::instance::{ValidationLevel, VulkanInstance};
+use super::memory::{self, VulkanMemory};
+use super::physical::VulkanPhysicalDevice;
+use super::queue::{QueueSettings, VulkanQueue};
+use super::resource::{DispatchResource, MirroredImage, VulkanResource};
 use super::sampler::sampler;
-use super::transfer::Transfer;
-use super::variant::{Needs, Variants};
+use super::transfer::StagingBuffers;
+use super::variant::{KernelPipelines, VariantRequirements};
 use super::waves::FEW;
-use crate::driver::{DeviceInfo, DeviceOptions, Driver};
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::specialised::specialise;
-use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, LaunchInputs, SamplerState,
+};
 use smallvec::SmallVec;
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_legalize::emulate::{self, Lacking};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_legalize::emulate::{self, MissingNumericTypes};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::Interface;
@@ -34,30 +36,30 @@ const VALIDATION: &str = "SPIRULA_VULKAN_VALIDATION";
 /// The driver of a Vulkan device.
 pub struct VulkanDriver {
     // First, so that the device is idle when the others go.
-    queue: Queue,
-    transfer: Transfer,
-    buffers: Vec<Option<Resource>>,
-    kernels: Vec<Variants>,
+    queue: VulkanQueue,
+    transfer: StagingBuffers,
+    buffers: Vec<Option<VulkanResource>>,
+    kernels: Vec<KernelPipelines>,
     // Before the device, with which it is saved.
-    cache: Cache,
-    memory: Arc<Memory>,
-    features: Features,
+    cache: PipelineDiskCache,
+    memory: Arc<VulkanMemory>,
+    features: VulkanFeatures,
     /// What is told of kernels that do without types which the device lacks.
     notes: Vec<String>,
-    device: Arc<Device>,
+    device: Arc<VulkanDevice>,
 }
 
 /// All Vulkan devices; none where Vulkan is not installed.
 pub fn devices() -> Vec<DeviceInfo> {
-    let all = Instance::shared().and_then(|instance| Physical::all(&instance));
+    let all = VulkanInstance::shared().and_then(|instance| VulkanPhysicalDevice::all(&instance));
     let all = all.unwrap_or_default();
     all.into_iter().map(|device| device.info).collect()
 }
 
 /// The device that a name means, without opening it.
-pub fn find(name: &str) -> Result<DeviceInfo, Error> {
-    let instance = Instance::shared()?;
-    Ok(Physical::named(&instance, name)?.info)
+pub fn find(name: &str) -> Result<DeviceInfo, DeviceError> {
+    let instance = VulkanInstance::shared()?;
+    Ok(VulkanPhysicalDevice::named(&instance, name)?.info)
 }
 
 impl VulkanDriver {
@@ -65,7 +67,7 @@ impl VulkanDriver {
     ///
     /// # Errors
     /// When Vulkan or the device is missing, or the device cannot be opened.
-    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, Error> {
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, DeviceError> {
         Self::open_with(name, options, true, |device| device)
     }
 
@@ -76,30 +78,30 @@ impl VulkanDriver {
         options: &DeviceOptions,
         direct: bool,
         change: fn(ash::Device) -> ash::Device,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, DeviceError> {
         let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
         let instance = match options.validation || asked {
-            _ if options.gpu_checks => Instance::create(Validation::Shaders)?,
-            true => Instance::create(Validation::Calls)?,
-            false => Instance::shared()?,
+            _ if options.gpu_checks => VulkanInstance::create(ValidationLevel::Shaders)?,
+            true => VulkanInstance::create(ValidationLevel::Calls)?,
+            false => VulkanInstance::shared()?,
         };
-        let mut physical = Physical::named(&instance, name)?;
+        let mut physical = VulkanPhysicalDevice::named(&instance, name)?;
         let wrong = options.cache.as_deref();
         let wrong = wrong.and_then(|folder| crate::probe::known(folder, &physical.info));
         physical.wrong = wrong.into_iter().flatten().filter_map(|(c, _)| c).collect();
-        let features = Features::query(&instance, &physical);
-        let device = Device::open(instance, physical, features.clone(), change)?;
-        let memory = Memory::new(&device, direct)?;
-        let settings = Settings {
+        let features = VulkanFeatures::query(&instance, &physical);
+        let device = VulkanDevice::open(instance, physical, features.clone(), change)?;
+        let memory = VulkanMemory::new(&device, direct)?;
+        let settings = QueueSettings {
             timeout: options.timeout,
             times: options.times,
         };
         Ok(VulkanDriver {
-            queue: Queue::new(&device, settings)?,
-            transfer: Transfer::new(&memory),
+            queue: VulkanQueue::new(&device, settings)?,
+            transfer: StagingBuffers::new(&memory),
             buffers: Vec::new(),
             kernels: Vec::new(),
-            cache: Cache::open(&device, options.cache.as_deref())?,
+            cache: PipelineDiskCache::open(&device, options.cache.as_deref())?,
             memory,
             features,
             notes: Vec::new(),
@@ -107,49 +109,65 @@ impl VulkanDriver {
         })
     }
 
-    fn new_buffer(&self, number: Buffer, size: u64) -> Result<Arc<memory::Buffer>, Error> {
+    fn new_buffer(
+        &self,
+        number: DeviceBuffer,
+        size: u64,
+    ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         let buffer = Arc::new(self.memory.create_for_kernels(size)?);
         self.device
             .name(buffer.raw(), &format!("buffer {}", number.index()));
         Ok(buffer)
     }
 
-    fn buffer(&self, buffer: Buffer) -> Result<Arc<memory::Buffer>, Error> {
+    fn buffer(&self, buffer: DeviceBuffer) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         match self.buffers.get(buffer.index()) {
-            Some(Some(Resource::Buffer(found))) => Ok(Arc::clone(found)),
-            _ => Err(Error::Handle("a buffer")),
+            Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
+            _ => Err(DeviceError::Handle("a buffer")),
         }
     }
 
     /// The bytes of a buffer or an image, of which `writes` tells how many are changed now.
-    fn bytes(&mut self, buffer: Buffer, writes: Option<u64>) -> Result<Arc<memory::Buffer>, Error> {
+    fn bytes(
+        &mut self,
+        buffer: DeviceBuffer,
+        writes: Option<u64>,
+    ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         match self.buffers.get_mut(buffer.index()) {
-            Some(Some(Resource::Buffer(found))) => Ok(Arc::clone(found)),
-            Some(Some(Resource::Picture(picture))) => {
+            Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
+            Some(Some(VulkanResource::Picture(picture))) => {
                 picture.bytes(&mut self.queue, &self.memory, writes)
             }
-            _ => Err(Error::Handle("a buffer")),
+            _ => Err(DeviceError::Handle("a buffer")),
         }
     }
 
     /// What a launch is given of a handle.
-    fn given(&mut self, buffer: Buffer) -> Result<Given, Error> {
+    fn given(&mut self, buffer: DeviceBuffer) -> Result<DispatchResource, DeviceError> {
         Ok(match self.buffers.get_mut(buffer.index()) {
-            Some(Some(Resource::Buffer(found))) => Given::Buffer(Arc::clone(found)),
-            Some(Some(Resource::Picture(picture))) => Given::Image(picture.image(&mut self.queue)?),
-            Some(Some(Resource::Sampler(found))) => Given::Sampler(Arc::clone(found)),
-            _ => return Err(Error::Handle("a buffer")),
+            Some(Some(VulkanResource::Buffer(found))) => {
+                DispatchResource::Buffer(Arc::clone(found))
+            }
+            Some(Some(VulkanResource::Picture(picture))) => {
+                DispatchResource::Image(picture.image(&mut self.queue)?)
+            }
+            Some(Some(VulkanResource::Sampler(found))) => {
+                DispatchResource::Sampler(Arc::clone(found))
+            }
+            _ => return Err(DeviceError::Handle("a buffer")),
         })
     }
 
     /// Does a launch with what was recorded for it, where that is possible.
-    fn repeat(&mut self, launch: &Launch) -> Result<bool, Error> {
-        let Inputs::Resources { bindings, .. } = &launch.inputs else {
+    fn repeat(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
+        let LaunchInputs::Resources { bindings, .. } = &launch.inputs else {
             return Ok(false);
         };
         let buffers = &self.buffers;
         let repeated = self.queue.repeat(launch, |at, used, value| {
-            if let Some(Some(Resource::Buffer(buffer))) = buffers.get(bindings[at].buffer.index()) {
+            if let Some(Some(VulkanResource::Buffer(buffer))) =
+                buffers.get(bindings[at].buffer.index())
+            {
                 buffer.mark(value, used.is_written);
             }
         });
@@ -157,15 +175,18 @@ impl VulkanDriver {
     }
 
     /// What the device lacks of a module's needs, and a note of it.
-    fn lacked(&self, module: &Module, name: &str) -> (Lacking, Option<String>) {
+    fn lacked(&self, module: &Module, name: &str) -> (MissingNumericTypes, Option<String>) {
         let (physical, features) = (&self.device.physical, &self.features);
         let has = |c| capabilities::has(physical, features, c);
         let lacked = emulate::lacked(module, has);
         let lacked: Vec<String> = lacked.iter().map(ToString::to_string).collect();
         let (id, lacked) = (&physical.info.id, lacked.join(", "));
         let note = format!("{name}: {id} lacks {lacked}, which is emulated");
-        let lacking = Lacking::of(module, has);
-        (lacking, (lacking != Lacking::default()).then_some(note))
+        let lacking = MissingNumericTypes::of(module, has);
+        (
+            lacking,
+            (lacking != MissingNumericTypes::default()).then_some(note),
+        )
     }
 
     /// Adds a kernel, which may be known to stay within its buffers.
@@ -174,20 +195,20 @@ impl VulkanDriver {
         kernel: (&Module, &Interface),
         spec: &[(u32, u64)],
         stays: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         let (module, interface) = kernel;
         // The device has nothing to do meanwhile, so that batches end where they do not elsewhere.
         self.queue.spoil();
         let (lacking, note) = self.lacked(module, &interface.name);
         let made = match self.made(kernel, spec, lacking, stays) {
             // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
-            Err(Error::Compiler(why)) if !lacking.wide && is_wide(module) => {
-                let without = Lacking {
+            Err(DeviceError::Compiler(why)) if !lacking.wide && is_wide(module) => {
+                let without = MissingNumericTypes {
                     wide: true,
                     ..lacking
                 };
                 let again = self.made(kernel, spec, without, stays);
-                let made = again.map_err(|_| Error::Compiler(why))?;
+                let made = again.map_err(|_| DeviceError::Compiler(why))?;
                 let (name, id) = (&interface.name, &self.device.physical.info.id);
                 self.notes.push(format!(
                     "{name}: the compiler of {id} fails on it; its integers of 64 bits are emulated"
@@ -206,10 +227,10 @@ impl VulkanDriver {
         &mut self,
         (module, interface): (&Module, &Interface),
         spec: &[(u32, u64)],
-        lacking: Lacking,
+        lacking: MissingNumericTypes,
         stays: bool,
-    ) -> Result<Variants, Error> {
-        let emulated = match lacking == Lacking::default() {
+    ) -> Result<KernelPipelines, DeviceError> {
+        let emulated = match lacking == MissingNumericTypes::default() {
             true => None,
             false => Some(emulated(module, interface, spec, lacking)?),
         };
@@ -218,7 +239,7 @@ impl VulkanDriver {
             None => (module, interface, spec),
         };
         let (device, cache) = (&self.device, &mut self.cache);
-        let made = Variants::new(
+        let made = KernelPipelines::new(
             device,
             &self.features,
             cache,
@@ -235,13 +256,13 @@ impl VulkanDriver {
     }
 
     /// The outcome of calls, or what the validation layer says of them.
-    fn validated<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+    fn validated<T>(&self, outcome: Result<T, DeviceError>) -> Result<T, DeviceError> {
         self.device.instance().validated()?;
         outcome
     }
 }
 
-impl Driver for VulkanDriver {
+impl DeviceDriver for VulkanDriver {
     fn info(&self) -> &DeviceInfo {
         &self.device.physical.info
     }
@@ -250,57 +271,67 @@ impl Driver for VulkanDriver {
         false
     }
 
-    fn create_buffer(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
+    fn create_buffer(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
         let cleared = self.transfer.clear(&mut self.queue, &buffer);
         self.validated(cleared)?;
-        self.buffers.push(Some(Resource::Buffer(buffer)));
+        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
         Ok(())
     }
 
     fn create_image(
         &mut self,
-        _: Buffer,
+        _: DeviceBuffer,
         shape: &ImageShape,
-        sampler: &Sampler,
-    ) -> Result<(), Error> {
+        sampler: &SamplerState,
+    ) -> Result<(), DeviceError> {
         let (device, memory) = (&self.device, &self.memory);
-        let image = Image::new(device, memory, &mut self.queue, shape, sampler);
+        let image = VulkanImage::new(device, memory, &mut self.queue, shape, sampler);
         let image = self.validated(image)?;
         self.buffers
-            .push(Some(Resource::Picture(Picture::new(image))));
+            .push(Some(VulkanResource::Picture(MirroredImage::new(image))));
         Ok(())
     }
 
-    fn create_sampler(&mut self, _: Buffer, wanted: &Sampler) -> Result<(), Error> {
+    fn create_sampler(
+        &mut self,
+        _: DeviceBuffer,
+        wanted: &SamplerState,
+    ) -> Result<(), DeviceError> {
         let made = self.validated(sampler(&self.device, wanted, false))?;
-        self.buffers.push(Some(Resource::Sampler(Arc::new(made))));
+        self.buffers
+            .push(Some(VulkanResource::Sampler(Arc::new(made))));
         Ok(())
     }
 
-    fn create_scratch(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
+    fn create_scratch(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
-        self.buffers.push(Some(Resource::Buffer(buffer)));
+        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
         Ok(())
     }
 
-    fn destroy_buffer(&mut self, buffer: Buffer) {
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
         let slot = self.buffers.get_mut(buffer.index());
         match slot.and_then(Option::take) {
             // Launches may reach it by its address, which no binding tells.
-            Some(Resource::Buffer(buffer)) => self.queue.keep(buffer),
+            Some(VulkanResource::Buffer(buffer)) => self.queue.keep(buffer),
             // Launches that use them keep them.
-            Some(Resource::Picture(_) | Resource::Sampler(_)) | None => {}
+            Some(VulkanResource::Picture(_) | VulkanResource::Sampler(_)) | None => {}
         }
     }
 
-    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         let buffer = self.bytes(buffer, Some(data.len() as u64))?;
         let written = self.transfer.write(&mut self.queue, &buffer, offset, data);
         self.validated(written)
     }
 
-    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
         if out.is_empty() {
             return Ok(());
         }
@@ -309,7 +340,10 @@ impl Driver for VulkanDriver {
         self.validated(read)
     }
 
-    fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+    fn read_all(
+        &mut self,
+        parts: &mut [(DeviceBuffer, u64, &mut [u8])],
+    ) -> Result<(), DeviceError> {
         let buffers = parts.iter().map(|(buffer, ..)| self.bytes(*buffer, None));
         let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
         let parts = parts.iter_mut().zip(&buffers);
@@ -320,49 +354,53 @@ impl Driver for VulkanDriver {
         self.validated(read)
     }
 
-    fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         self.buffer(buffer)?.mark_known();
         self.queue.order_all();
         self.argument_address(buffer)
     }
 
-    fn argument_address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+    fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         self.buffer(buffer)?.address.ok_or_else(|| {
             let text = format!("{} has no buffer addresses", self.info().id);
-            let diagnostic = Diagnostic::error(Place::Unknown, text);
+            let diagnostic = SourceDiagnostic::error(SourceLocation::Unknown, text);
             let note = "it lacks the feature bufferDeviceAddress";
-            Error::Unsupported(vec![diagnostic.with_note(note)])
+            DeviceError::Unsupported(vec![diagnostic.with_note(note)])
         })
     }
 
     fn create_kernel(
         &mut self,
-        _: Kernel,
+        _: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         self.add_kernel((module, interface), spec, false)
     }
 
     fn create_own_kernel(
         &mut self,
-        _: Kernel,
+        _: DeviceKernel,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         self.add_kernel((module, interface), spec, true)
     }
 
-    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
+    fn launch(
+        &mut self,
+        launch: &KernelLaunch,
+        reached: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
         if reached.is_empty() && self.repeat(launch)? {
             return Ok(());
         }
         let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
-        let Inputs::Resources { bindings, push } = &launch.inputs else {
+        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
             let text = "a shader takes buffers by set and binding".to_owned();
-            return Err(Error::Launch(text));
+            return Err(DeviceError::Launch(text));
         };
         for binding in bindings {
             bound.push((binding, self.given(binding.buffer)?));
@@ -371,14 +409,14 @@ impl Driver for VulkanDriver {
         let reached = reached.collect::<Result<Vec<_>, _>>()?;
         let limits = &self.device.physical.limits;
         let kernel = self.kernels.get_mut(launch.kernel.index());
-        let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
+        let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let groups = kernel.groups(&launch.size)?;
         let most = limits.max_compute_work_group_count;
         let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
         let range = u64::from(limits.max_storage_buffer_range);
-        let needs = Needs {
+        let needs = VariantRequirements {
             addresses: bound.iter().any(|(b, given)| match given {
-                Given::Buffer(buffer) => buffer.size > range && kernel.stores(b),
+                DispatchResource::Buffer(buffer) => buffer.size > range && kernel.stores(b),
                 _ => false,
             }),
             folded: is_folded.then_some(groups),
@@ -390,7 +428,7 @@ impl Driver for VulkanDriver {
         if push.len() < bytes {
             push.to_mut().resize(bytes, 0);
         }
-        let dispatch = Dispatching {
+        let dispatch = DispatchPlan {
             kernel: launch.kernel,
             variant: &variant,
             bound: &bound,
@@ -412,7 +450,7 @@ impl Driver for VulkanDriver {
         self.validated(added)?;
         for (binding, _) in &bound {
             let slot = self.buffers.get_mut(binding.buffer.index());
-            if let Some(Some(Resource::Picture(picture))) = slot
+            if let Some(Some(VulkanResource::Picture(picture))) = slot
                 && variant.pipeline.sets.stores(binding)
             {
                 picture.is_written();
@@ -421,12 +459,12 @@ impl Driver for VulkanDriver {
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
+    fn wait(&mut self) -> Result<(), DeviceError> {
         let finished = self.queue.finish();
         self.validated(finished)
     }
 
-    fn was_cached(&self, kernel: Kernel) -> Option<bool> {
+    fn was_cached(&self, kernel: DeviceKernel) -> Option<bool> {
         self.kernels.get(kernel.index())?.was_cached()
     }
 
@@ -438,7 +476,7 @@ impl Driver for VulkanDriver {
         warnings
     }
 
-    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
         self.queue.take_times()
     }
 }
@@ -460,13 +498,13 @@ fn emulated(
     module: &Module,
     interface: &Interface,
     spec: &[(u32, u64)],
-    lacking: Lacking,
-) -> Result<(Module, Interface), Error> {
-    let malformed = |fault| Error::Module(Box::new(fault));
+    lacking: MissingNumericTypes,
+) -> Result<(Module, Interface), DeviceError> {
+    let malformed = |fault| DeviceError::Module(Box::new(fault));
     let mut fixed = module.clone();
     specialise(&mut fixed, spec);
     emulate::freeze(&mut fixed).map_err(malformed)?;
-    let made = emulate::emulate(&fixed, lacking).map_err(Error::Unsupported)?;
+    let made = emulate::emulate(&fixed, lacking).map_err(DeviceError::Unsupported)?;
     let changed = Interface::of(&made, &interface.name).map_err(malformed)?;
     Ok((made, changed))
 }
@@ -481,16 +519,16 @@ fn is_wide(module: &Module) -> bool {
 mod tests {
     use super::super::trial::{self, has_device, multiplies_wide_numbers};
     use super::*;
-    use crate::{Device, DeviceKind};
+    use crate::{ComputeDevice, DeviceKind};
     use ash::vk;
 
     /// A device whose memory the host is taken not to see, as that of most graphics cards.
-    fn remote() -> Option<Device> {
+    fn remote() -> Option<ComputeDevice> {
         if !has_device() {
             return None;
         }
         let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false, |d| d);
-        Some(Device::with_driver(Box::new(driver.unwrap())))
+        Some(ComputeDevice::with_driver(Box::new(driver.unwrap())))
     }
 
     #[test]
@@ -500,7 +538,7 @@ mod tests {
         }
         let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
         driver.features.core.shader_int64 = vk::FALSE;
-        let mut device = Device::with_driver(Box::new(driver));
+        let mut device = ComputeDevice::with_driver(Box::new(driver));
         multiplies_wide_numbers(&mut device);
         let wanted = "main: vulkan:0 lacks Int64, which is emulated";
         assert_eq!(device.take_warnings(), [wanted]);

@@ -1,24 +1,24 @@
 //! Results of Vulkan's calls as errors that name the call.
 
-use crate::Error;
+use crate::DeviceError;
 use ash::prelude::VkResult;
 use ash::vk;
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Results that are named after the call that gave them.
-pub trait Call<T> {
+pub trait VulkanCallResult<T> {
     /// The value, or an error that names the call and what it returned.
-    fn of(self, call: &str) -> Result<T, Error>;
+    fn of(self, call: &str) -> Result<T, DeviceError>;
 }
 
-impl<T> Call<T> for VkResult<T> {
-    fn of(self, call: &str) -> Result<T, Error> {
+impl<T> VulkanCallResult<T> for VkResult<T> {
+    fn of(self, call: &str) -> Result<T, DeviceError> {
         self.map_err(|result| failed(call, result))
     }
 }
 
 /// The error of a call.
-pub fn failed(call: &str, result: vk::Result) -> Error {
+pub fn failed(call: &str, result: vk::Result) -> DeviceError {
     let told = match result {
         vk::Result::ERROR_OUT_OF_HOST_MEMORY => "the host has no memory left",
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => "the device has no memory left",
@@ -28,10 +28,10 @@ pub fn failed(call: &str, result: vk::Result) -> Error {
         vk::Result::ERROR_INCOMPATIBLE_DRIVER => "no driver is installed that fits",
         _ => "the driver failed",
     };
-    Error::Failed(format!("{call}: {told} ({result:?})"))
+    DeviceError::Failed(format!("{call}: {told} ({result:?})"))
 }
 
 /// The error of what a device lacks, without a place in a module.
-pub fn unsupported(text: String) -> Error {
-    Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
+pub fn unsupported(text: String) -> DeviceError {
+    DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
 }

@@ -4,23 +4,23 @@
 use super::driver::VulkanDriver;
 use super::hooks::changed;
 use super::trial::{has_device, multiplies_wide_numbers, run};
-use crate::{Device, DeviceOptions, Error};
+use crate::{ComputeDevice, DeviceError, DeviceOptions};
 use ash::vk;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A device with other functions; none where there is no Vulkan.
-fn with(change: fn(ash::Device) -> ash::Device) -> Option<Device> {
+fn with(change: fn(ash::Device) -> ash::Device) -> Option<ComputeDevice> {
     if !has_device() {
         return None;
     }
     let options = DeviceOptions::default();
     let driver = VulkanDriver::open_with("vulkan", &options, true, change).unwrap();
-    Some(Device::with_driver(Box::new(driver)))
+    Some(ComputeDevice::with_driver(Box::new(driver)))
 }
 
 /// Runs the kernel `count` and reads what it wrote.
-fn count(device: &mut Device) -> Result<(), Error> {
+fn count(device: &mut ComputeDevice) -> Result<(), DeviceError> {
     let kernel = (include_str!("../../tests/vulkan/long.spvasm"), "count");
     let out = device.create_buffer(4)?;
     run(device, kernel, 1, out)?;
@@ -28,13 +28,13 @@ fn count(device: &mut Device) -> Result<(), Error> {
 }
 
 /// A device that is lost says so, with the kernel, again and again; another one works.
-fn is_lost(mut device: Device, call: &str) {
+fn is_lost(mut device: ComputeDevice, call: &str) {
     let error = count(&mut device).unwrap_err().to_string();
     let wanted = format!("{call}: the device was lost (ERROR_DEVICE_LOST), while running count");
     assert_eq!(error, wanted);
     assert_eq!(count(&mut device).unwrap_err().to_string(), wanted);
     drop(device);
-    let mut other = Device::open("vulkan", &DeviceOptions::default()).unwrap();
+    let mut other = ComputeDevice::open("vulkan", &DeviceOptions::default()).unwrap();
     count(&mut other).unwrap();
 }
 
@@ -113,7 +113,7 @@ fn memory_of_the_device_that_is_exhausted() {
     let size = 64 << 20;
     let limit = device.info().limits.buffer_size;
     let error = device.create_buffer(size).unwrap_err();
-    assert_eq!(error, Error::Memory { size, limit });
+    assert_eq!(error, DeviceError::Memory { size, limit });
     assert_eq!(device.download_as::<u32>(kept).unwrap(), [1, 2, 3]);
     IS_FULL.store(false, Ordering::Relaxed);
     device.create_buffer(size).unwrap();

@@ -4,8 +4,8 @@
 //! a module may be given to it is asked of `capabilities`.
 
 use super::bfloat;
-use super::instance::Instance;
-use super::physical::Physical;
+use super::instance::VulkanInstance;
+use super::physical::VulkanPhysicalDevice;
 use ash::{ext, khr, vk};
 use std::ffi::CStr;
 
@@ -18,14 +18,14 @@ mod structures {
     pub use ash::vk::*;
 }
 
-/// Declares [`Features`] from rows of: field, structure, version of Vulkan that includes it,
+/// Declares [`VulkanFeatures`] from rows of: field, structure, version of Vulkan that includes it,
 /// extension that brings it to older ones.
 macro_rules! features {
     ($($field:ident: $structure:ident, $since:expr, $extension:expr;)*) => {
-        /// Features of a device. Structures that it does not know are all false.
+        /// VulkanFeatures of a device. Structures that it does not know are all false.
         #[derive(Clone, Default)]
-        pub struct Features {
-            /// Features of Vulkan 1.0.
+        pub struct VulkanFeatures {
+            /// VulkanFeatures of Vulkan 1.0.
             pub core: vk::PhysicalDeviceFeatures,
             $(
                 #[doc = concat!("`Vk", stringify!($structure), "`.")]
@@ -33,9 +33,9 @@ macro_rules! features {
             )*
         }
 
-        impl Features {
+        impl VulkanFeatures {
             /// A chain of the structures that the device knows.
-            pub fn chain(&mut self, device: &Physical) -> vk::PhysicalDeviceFeatures2<'_> {
+            pub fn chain(&mut self, device: &VulkanPhysicalDevice) -> vk::PhysicalDeviceFeatures2<'_> {
                 let mut chain = vk::PhysicalDeviceFeatures2::default().features(self.core);
                 $(
                     // Left by an earlier chain.
@@ -92,10 +92,10 @@ const PLAIN: &[(u32, &CStr)] = &[
     (NEVER, ext::shader_subgroup_vote::NAME),
 ];
 
-impl Features {
+impl VulkanFeatures {
     /// What a device has of what compute shaders can use.
-    pub fn query(instance: &Instance, device: &Physical) -> Features {
-        let mut features = Features::default();
+    pub fn query(instance: &VulkanInstance, device: &VulkanPhysicalDevice) -> VulkanFeatures {
+        let mut features = VulkanFeatures::default();
         let mut chain = features.chain(device);
         // SAFETY: the device is of this instance, and knows the structures of the chain.
         unsafe {
@@ -161,7 +161,7 @@ fn indexing(
 }
 
 /// The extensions to enable on a device.
-pub fn extensions(device: &Physical) -> Vec<&'static CStr> {
+pub fn extensions(device: &VulkanPhysicalDevice) -> Vec<&'static CStr> {
     let all = EXTENSIONS.iter().chain(PLAIN);
     all.filter(|(since, name)| device.version < *since && device.has(name))
         .map(|(_, name)| *name)

@@ -1,10 +1,10 @@
 //! Formats of texels as Vulkan calls them.
 
-use super::device::Device;
+use super::device::VulkanDevice;
 use ash::vk::{self, ComponentSwizzle as Swizzle};
-use spirula_cpu::Format;
+use spirula_cpu::TexelFormat;
 
-/// The formats of [`Format`] by name, and Vulkan's with the same bytes.
+/// The formats of [`TexelFormat`] by name, and Vulkan's with the same bytes.
 const ROWS: &[(&str, vk::Format)] = &[
     ("rgba32f", vk::Format::R32G32B32A32_SFLOAT),
     ("rgba16f", vk::Format::R16G16B16A16_SFLOAT),
@@ -56,13 +56,13 @@ const ROWS: &[(&str, vk::Format)] = &[
 ];
 
 /// Vulkan's format with the same bytes.
-pub fn raw(format: Format) -> vk::Format {
+pub fn raw(format: TexelFormat) -> vk::Format {
     let found = ROWS.iter().find(|(name, _)| *name == format.name());
     found.map_or(vk::Format::UNDEFINED, |(_, raw)| *raw)
 }
 
 /// What sampling has of the stored components, where that is not what Vulkan's format says.
-pub fn swizzle(format: Format) -> Option<vk::ComponentMapping> {
+pub fn swizzle(format: TexelFormat) -> Option<vk::ComponentMapping> {
     let [r, g, b, a] = match format.name() {
         "a8" => [Swizzle::ZERO, Swizzle::ZERO, Swizzle::ZERO, Swizzle::R],
         "intensity8" | "intensity32f" => [Swizzle::R; 4],
@@ -73,7 +73,7 @@ pub fn swizzle(format: Format) -> Option<vk::ComponentMapping> {
 }
 
 /// What a device can do with images of a format, and with buffers of its texels.
-pub fn features(device: &Device, format: Format) -> [vk::FormatFeatureFlags; 2] {
+pub fn features(device: &VulkanDevice, format: TexelFormat) -> [vk::FormatFeatureFlags; 2] {
     let functions = device.instance().raw();
     // SAFETY: the device is of this instance.
     let told = unsafe {
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn every_format_has_its_row() {
-        for format in Format::all() {
+        for format in TexelFormat::all() {
             assert_ne!(raw(format), vk::Format::UNDEFINED, "{format}");
         }
-        assert_eq!(ROWS.len(), Format::all().count());
+        assert_eq!(ROWS.len(), TexelFormat::all().count());
     }
 }

@@ -10,16 +10,16 @@ thread_local! {
 }
 
 /// The functions of the driver.
-struct Driver {
+struct DriverFunctions {
     begin: vk::PFN_vkBeginCommandBuffer,
     submit: vk::PFN_vkQueueSubmit,
     wait: vk::PFN_vkDeviceWaitIdle,
     counter: vk::PFN_vkGetSemaphoreCounterValue,
 }
 
-static DRIVER: OnceLock<Driver> = OnceLock::new();
+static DRIVER: OnceLock<DriverFunctions> = OnceLock::new();
 
-fn driver() -> &'static Driver {
+fn driver() -> &'static DriverFunctions {
     DRIVER.get().expect("it was set with what calls this")
 }
 
@@ -87,7 +87,7 @@ pub fn changed(
 
 fn counted(device: &ash::Device, counter: vk::PFN_vkGetSemaphoreCounterValue) -> ash::Device {
     changed(device, |first, third| {
-        DRIVER.get_or_init(|| Driver {
+        DRIVER.get_or_init(|| DriverFunctions {
             begin: first.begin_command_buffer,
             submit: first.queue_submit,
             wait: first.device_wait_idle,

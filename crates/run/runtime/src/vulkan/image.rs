@@ -4,64 +4,64 @@
 //! of everything for sampling, and one of the first level for storing. Texels in a row that is never
 //! filtered are a buffer instead, with a view of it.
 
-use super::device::{Device, Owned};
-use super::error::{Call, unsupported};
+use super::device::{OwnedHandle, VulkanDevice};
+use super::error::{VulkanCallResult, unsupported};
 use super::format::{features, raw, swizzle};
-use super::memory::{Buffer, Held, Memory};
-use super::queue::Queue;
+use super::memory::{OwnedAllocation, VulkanBuffer, VulkanMemory};
+use super::queue::VulkanQueue;
 use super::sampler::sampler;
-use crate::Error;
+use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
-use spirula_cpu::{Dimensions, Filter, ImageShape, Sampler};
+use spirula_cpu::{ImageDimensions, ImageShape, SamplerFilter, SamplerState};
 use std::sync::Arc;
 
 /// An image with its memory.
-pub struct Image {
+pub struct VulkanImage {
     /// What it is.
     pub shape: ImageShape,
     /// The sampler that it has where a descriptor takes both, or why there is none.
-    pub sampler: Result<Owned<vk::Sampler>, Error>,
+    pub sampler: Result<OwnedHandle<vk::Sampler>, DeviceError>,
     /// How that filters.
-    pub filters: [Filter; 3],
+    pub filters: [SamplerFilter; 3],
     /// Whether it can be filtered.
     pub is_filtered: bool,
-    kind: Kind,
+    kind: ImageBacking,
 }
 
-enum Kind {
+enum ImageBacking {
     /// Views for sampling and for storing, of what can be done with the format.
     Texels {
-        sampled: Option<Owned<vk::ImageView>>,
-        stored: Option<Owned<vk::ImageView>>,
-        raw: Owned<vk::Image>,
+        sampled: Option<OwnedHandle<vk::ImageView>>,
+        stored: Option<OwnedHandle<vk::ImageView>>,
+        raw: OwnedHandle<vk::Image>,
         // Last, since the image is in it.
-        _memory: Held,
+        _memory: OwnedAllocation,
     },
     /// A view of a buffer, and whether it can be loaded and stored.
     Row {
-        view: Owned<vk::BufferView>,
+        view: OwnedHandle<vk::BufferView>,
         can: [bool; 2],
-        buffer: Arc<Buffer>,
+        buffer: Arc<VulkanBuffer>,
     },
 }
 
-impl Image {
+impl VulkanImage {
     /// Makes an image of zeros before all that is recorded after.
     pub fn new(
-        device: &Arc<Device>,
-        memory: &Arc<Memory>,
-        queue: &mut Queue,
+        device: &Arc<VulkanDevice>,
+        memory: &Arc<VulkanMemory>,
+        queue: &mut VulkanQueue,
         shape: &ImageShape,
-        wanted: &Sampler,
-    ) -> Result<Arc<Image>, Error> {
+        wanted: &SamplerState,
+    ) -> Result<Arc<VulkanImage>, DeviceError> {
         let [texels, row] = features(device, shape.format);
-        let is_row = shape.dimensions == Dimensions::Buffer;
+        let is_row = shape.dimensions == ImageDimensions::Buffer;
         let kind = match is_row {
-            true => Kind::row(device, memory, queue, shape, row)?,
-            false => Kind::texels(device, memory, shape, texels)?,
+            true => ImageBacking::row(device, memory, queue, shape, row)?,
+            false => ImageBacking::texels(device, memory, shape, texels)?,
         };
-        let image = Arc::new(Image {
+        let image = Arc::new(VulkanImage {
             shape: *shape,
             sampler: sampler(device, wanted, shape.format.is_integer()),
             filters: [wanted.magnify, wanted.minify, wanted.mips],
@@ -75,42 +75,42 @@ impl Image {
     }
 
     /// The buffer that it is, if it is one.
-    pub fn row(&self) -> Option<&Arc<Buffer>> {
+    pub fn row(&self) -> Option<&Arc<VulkanBuffer>> {
         match &self.kind {
-            Kind::Row { buffer, .. } => Some(buffer),
-            Kind::Texels { .. } => None,
+            ImageBacking::Row { buffer, .. } => Some(buffer),
+            ImageBacking::Texels { .. } => None,
         }
     }
 
     /// What a descriptor that samples or stores has of it; none where the device cannot do that with the format.
     pub fn view(&self, stores: bool) -> Option<vk::ImageView> {
         match &self.kind {
-            Kind::Texels {
+            ImageBacking::Texels {
                 sampled, stored, ..
             } => {
                 let view = if stores { stored } else { sampled };
                 view.as_ref().map(|v| **v)
             }
-            Kind::Row { .. } => None,
+            ImageBacking::Row { .. } => None,
         }
     }
 
     /// The same of texels in a row.
     pub fn row_view(&self, stores: bool) -> Option<vk::BufferView> {
         match &self.kind {
-            Kind::Row { view, can, .. } => can[usize::from(stores)].then_some(**view),
-            Kind::Texels { .. } => None,
+            ImageBacking::Row { view, can, .. } => can[usize::from(stores)].then_some(**view),
+            ImageBacking::Texels { .. } => None,
         }
     }
 
     fn raw(&self) -> vk::Image {
         match &self.kind {
-            Kind::Texels { raw, .. } => **raw,
-            Kind::Row { .. } => vk::Image::null(),
+            ImageBacking::Texels { raw, .. } => **raw,
+            ImageBacking::Row { .. } => vk::Image::null(),
         }
     }
 
-    fn clear(self: &Arc<Self>, queue: &mut Queue) -> Result<(), Error> {
+    fn clear(self: &Arc<Self>, queue: &mut VulkanQueue) -> Result<(), DeviceError> {
         let range = everything(self.shape.levels);
         let barrier = vk::ImageMemoryBarrier::default()
             .old_layout(vk::ImageLayout::UNDEFINED)
@@ -149,10 +149,10 @@ impl Image {
     /// Copies all texels out of a buffer, or into one, after all that was recorded.
     pub fn copy(
         self: &Arc<Self>,
-        queue: &mut Queue,
-        buffer: &Arc<Buffer>,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
         inwards: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         let regions = regions(&self.shape);
         let layout = vk::ImageLayout::GENERAL;
         queue.record(|device, batch| {
@@ -186,14 +186,14 @@ impl Image {
     }
 }
 
-impl Kind {
+impl ImageBacking {
     fn row(
-        device: &Arc<Device>,
-        memory: &Arc<Memory>,
-        queue: &mut Queue,
+        device: &Arc<VulkanDevice>,
+        memory: &Arc<VulkanMemory>,
+        queue: &mut VulkanQueue,
         shape: &ImageShape,
         can: vk::FormatFeatureFlags,
-    ) -> Result<Kind, Error> {
+    ) -> Result<ImageBacking, DeviceError> {
         let can = [
             vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER,
             vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
@@ -223,17 +223,17 @@ impl Kind {
             .range(size);
         // SAFETY: the buffer was made for such views, and has the bytes.
         let view = unsafe { device.raw().create_buffer_view(&info, None) };
-        let view = Owned::new(device, "vkCreateBufferView", view)?;
+        let view = OwnedHandle::new(device, "vkCreateBufferView", view)?;
         super::transfer::clear(memory, queue, &buffer)?;
-        Ok(Kind::Row { view, can, buffer })
+        Ok(ImageBacking::Row { view, can, buffer })
     }
 
     fn texels(
-        device: &Arc<Device>,
-        memory: &Arc<Memory>,
+        device: &Arc<VulkanDevice>,
+        memory: &Arc<VulkanMemory>,
         shape: &ImageShape,
         can: vk::FormatFeatureFlags,
-    ) -> Result<Kind, Error> {
+    ) -> Result<ImageBacking, DeviceError> {
         let samples = can.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE);
         // What is stored has to be what Vulkan's format says.
         let stores =
@@ -253,7 +253,7 @@ impl Kind {
         let info = info(device, shape, usage)?;
         // SAFETY: the device said that it has images of this kind.
         let image = unsafe { device.raw().create_image(&info, None) };
-        let image = Owned::new(device, "vkCreateImage", image)?;
+        let image = OwnedHandle::new(device, "vkCreateImage", image)?;
         // SAFETY: the image is of this device.
         let requirements = unsafe { device.raw().get_image_memory_requirements(*image) };
         let size = shape.bytes().unwrap_or(u64::MAX);
@@ -276,9 +276,9 @@ impl Kind {
                 .subresource_range(everything(levels));
             // SAFETY: the image is of this device, has memory, and as many levels.
             let made = unsafe { device.raw().create_image_view(&info, None) };
-            Owned::new(device, "vkCreateImageView", made)
+            OwnedHandle::new(device, "vkCreateImageView", made)
         };
-        Ok(Kind::Texels {
+        Ok(ImageBacking::Texels {
             sampled: samples.then(|| view(shape.levels, true)).transpose()?,
             stored: stores.then(|| view(1, false)).transpose()?,
             raw: image,
@@ -289,17 +289,17 @@ impl Kind {
 
 /// What makes an image of a shape, which the device has.
 fn info(
-    device: &Device,
+    device: &VulkanDevice,
     shape: &ImageShape,
     usage: vk::ImageUsageFlags,
-) -> Result<vk::ImageCreateInfo<'static>, Error> {
+) -> Result<vk::ImageCreateInfo<'static>, DeviceError> {
     let ty = match shape.dimensions {
-        Dimensions::D1 | Dimensions::Buffer => vk::ImageType::TYPE_1D,
-        Dimensions::D2 | Dimensions::Cube => vk::ImageType::TYPE_2D,
-        Dimensions::D3 => vk::ImageType::TYPE_3D,
+        ImageDimensions::D1 | ImageDimensions::Buffer => vk::ImageType::TYPE_1D,
+        ImageDimensions::D2 | ImageDimensions::Cube => vk::ImageType::TYPE_2D,
+        ImageDimensions::D3 => vk::ImageType::TYPE_3D,
     };
     let flags = match shape.dimensions {
-        Dimensions::Cube => vk::ImageCreateFlags::CUBE_COMPATIBLE,
+        ImageDimensions::Cube => vk::ImageCreateFlags::CUBE_COMPATIBLE,
         _ => vk::ImageCreateFlags::empty(),
     };
     let tiling = vk::ImageTiling::OPTIMAL;
@@ -351,13 +351,13 @@ fn info(
         .usage(usage))
 }
 
-fn lacks(device: &Device, shape: &ImageShape, which: &str) -> Error {
+fn lacks(device: &VulkanDevice, shape: &ImageShape, which: &str) -> DeviceError {
     let how = match shape.dimensions {
-        Dimensions::D1 => "one dimension",
-        Dimensions::D2 => "two dimensions",
-        Dimensions::D3 => "three dimensions",
-        Dimensions::Cube => "six faces",
-        Dimensions::Buffer => "texels in a buffer",
+        ImageDimensions::D1 => "one dimension",
+        ImageDimensions::D2 => "two dimensions",
+        ImageDimensions::D3 => "three dimensions",
+        ImageDimensions::Cube => "six faces",
+        ImageDimensions::Buffer => "texels in a buffer",
     };
     let info = &device.physical.info;
     unsupported(format!(
@@ -368,13 +368,13 @@ fn lacks(device: &Device, shape: &ImageShape, which: &str) -> Error {
 
 fn view_type(shape: &ImageShape) -> vk::ImageViewType {
     match (shape.dimensions, shape.arrayed) {
-        (Dimensions::D1 | Dimensions::Buffer, false) => vk::ImageViewType::TYPE_1D,
-        (Dimensions::D1 | Dimensions::Buffer, true) => vk::ImageViewType::TYPE_1D_ARRAY,
-        (Dimensions::D2, false) => vk::ImageViewType::TYPE_2D,
-        (Dimensions::D2, true) => vk::ImageViewType::TYPE_2D_ARRAY,
-        (Dimensions::D3, _) => vk::ImageViewType::TYPE_3D,
-        (Dimensions::Cube, false) => vk::ImageViewType::CUBE,
-        (Dimensions::Cube, true) => vk::ImageViewType::CUBE_ARRAY,
+        (ImageDimensions::D1 | ImageDimensions::Buffer, false) => vk::ImageViewType::TYPE_1D,
+        (ImageDimensions::D1 | ImageDimensions::Buffer, true) => vk::ImageViewType::TYPE_1D_ARRAY,
+        (ImageDimensions::D2, false) => vk::ImageViewType::TYPE_2D,
+        (ImageDimensions::D2, true) => vk::ImageViewType::TYPE_2D_ARRAY,
+        (ImageDimensions::D3, _) => vk::ImageViewType::TYPE_3D,
+        (ImageDimensions::Cube, false) => vk::ImageViewType::CUBE,
+        (ImageDimensions::Cube, true) => vk::ImageViewType::CUBE_ARRAY,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The Vulkan loader and an instance of it.
 
-use super::debug::Messages;
-use super::error::{Call, failed};
-use crate::Error;
+use super::debug::ValidationMessenger;
+use super::error::{VulkanCallResult, failed};
+use crate::DeviceError;
 use ash::{Entry, khr, vk};
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ pub const NEWEST: u32 = vk::API_VERSION_1_3;
 
 /// How Vulkan's validation layer watches an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validation {
+pub enum ValidationLevel {
     /// Not at all.
     Off,
     /// It checks calls and modules.
@@ -24,14 +24,14 @@ pub enum Validation {
 }
 
 /// An instance of Vulkan.
-pub struct Instance {
+pub struct VulkanInstance {
     raw: ash::Instance,
-    messages: Option<Messages>,
+    messages: Option<ValidationMessenger>,
     names: bool,
 }
 
 /// The loader, opened once for the process: drivers do not take it well to be unloaded.
-pub fn loader() -> Result<&'static Entry, Error> {
+pub fn loader() -> Result<&'static Entry, DeviceError> {
     static LOADER: OnceLock<Result<Entry, String>> = OnceLock::new();
     let loader = LOADER.get_or_init(|| {
         // SAFETY: running the initialisers of the system's Vulkan library is what Vulkan asks of
@@ -39,25 +39,25 @@ pub fn loader() -> Result<&'static Entry, Error> {
         unsafe { Entry::load() }.map_err(|e| e.to_string())
     });
     loader.as_ref().map_err(|e| {
-        Error::Failed(format!(
+        DeviceError::Failed(format!(
             "Vulkan is not installed: its loader cannot be opened: {e}"
         ))
     })
 }
 
-impl Instance {
+impl VulkanInstance {
     /// The instance of the process, which is never destroyed: NVIDIA's driver 580 could not be loaded
     /// again after some fifty instances.
     ///
     /// # Errors
     /// When the loader or a driver is missing.
-    pub fn shared() -> Result<Arc<Instance>, Error> {
-        static SHARED: Mutex<Option<Arc<Instance>>> = Mutex::new(None);
+    pub fn shared() -> Result<Arc<VulkanInstance>, DeviceError> {
+        static SHARED: Mutex<Option<Arc<VulkanInstance>>> = Mutex::new(None);
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(instance) = &*shared {
             return Ok(Arc::clone(instance));
         }
-        let instance = Instance::create(Validation::Off)?;
+        let instance = VulkanInstance::create(ValidationLevel::Off)?;
         Ok(Arc::clone(shared.insert(instance)))
     }
 
@@ -65,15 +65,15 @@ impl Instance {
     ///
     /// # Errors
     /// When the loader, a driver or the layer is missing.
-    pub fn create(validation: Validation) -> Result<Arc<Instance>, Error> {
+    pub fn create(validation: ValidationLevel) -> Result<Arc<VulkanInstance>, DeviceError> {
         let entry = loader()?;
-        let is_watched = validation != Validation::Off;
+        let is_watched = validation != ValidationLevel::Off;
         // SAFETY: the loader is open.
         let version = unsafe { entry.try_enumerate_instance_version() };
         let version = version.of("vkEnumerateInstanceVersion")?;
         if version.is_none_or(|v| v < vk::API_VERSION_1_1) {
             let text = "the Vulkan loader offers Vulkan 1.0, 1.1 at least is needed";
-            return Err(Error::Failed(text.to_owned()));
+            return Err(DeviceError::Failed(text.to_owned()));
         }
         // SAFETY: the loader is open.
         let offered = unsafe { entry.enumerate_instance_extension_properties(None) };
@@ -96,7 +96,7 @@ impl Instance {
         if is_watched {
             layers.push(VALIDATION.as_ptr());
         }
-        if validation == Validation::Shaders {
+        if validation == ValidationLevel::Shaders {
             // The layer brings it; without the layer, that is what is missing.
             extensions.push(ash::ext::validation_features::NAME.as_ptr());
         }
@@ -113,27 +113,27 @@ impl Instance {
             .application_info(&application)
             .enabled_layer_names(&layers)
             .enabled_extension_names(&extensions);
-        if validation == Validation::Shaders {
+        if validation == ValidationLevel::Shaders {
             info = info.push_next(&mut checks);
         }
         // SAFETY: all names are strings with an end that live until the call returns.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|e| match e {
-            vk::Result::ERROR_INCOMPATIBLE_DRIVER => Error::Failed(format!(
+            vk::Result::ERROR_INCOMPATIBLE_DRIVER => DeviceError::Failed(format!(
                 "no Vulkan driver is installed (vkCreateInstance: {e:?})"
             )),
-            vk::Result::ERROR_LAYER_NOT_PRESENT => Error::Failed(format!(
+            vk::Result::ERROR_LAYER_NOT_PRESENT => DeviceError::Failed(format!(
                 "the layer {} is not installed (vkCreateInstance: {e:?})",
                 VALIDATION.to_string_lossy()
             )),
             e => failed("vkCreateInstance", e),
         })?;
-        let mut instance = Instance {
+        let mut instance = VulkanInstance {
             raw,
             messages: None,
             names,
         };
         if is_watched {
-            instance.messages = Some(Messages::listen(entry, &instance.raw)?);
+            instance.messages = Some(ValidationMessenger::listen(entry, &instance.raw)?);
         }
         Ok(Arc::new(instance))
     }
@@ -151,16 +151,20 @@ impl Instance {
     /// What the validation layer has warned of since it was last asked.
     pub fn take_warnings(&self) -> Vec<String> {
         let messages = self.messages.as_ref();
-        messages.map(Messages::take_warnings).unwrap_or_default()
+        messages
+            .map(ValidationMessenger::take_warnings)
+            .unwrap_or_default()
     }
 
     /// Fails with what the validation layer has said since it was last asked.
-    pub fn validated(&self) -> Result<(), Error> {
-        self.messages.as_ref().map_or(Ok(()), Messages::check)
+    pub fn validated(&self) -> Result<(), DeviceError> {
+        self.messages
+            .as_ref()
+            .map_or(Ok(()), ValidationMessenger::check)
     }
 }
 
-impl Drop for Instance {
+impl Drop for VulkanInstance {
     fn drop(&mut self) {
         self.messages = None;
         // SAFETY: everything made from the instance holds it alive, so nothing is left.

@@ -1,6 +1,6 @@
 //! Which matrices a device's subgroups multiply.
 
-use super::instance::{Instance, loader};
+use super::instance::{VulkanInstance, loader};
 use crate::{MatrixElement, MatrixShape};
 use ash::{khr, vk};
 
@@ -25,7 +25,7 @@ const ELEMENTS: &[(vk::ComponentTypeKHR, MatrixElement)] = &[
 
 /// The products of a device that has the extension: those of subgroups, without saturation, whose sums
 /// have one type. A device that does not tell has none.
-pub fn shapes(instance: &Instance, device: vk::PhysicalDevice) -> Vec<MatrixShape> {
+pub fn shapes(instance: &VulkanInstance, device: vk::PhysicalDevice) -> Vec<MatrixShape> {
     let Ok(entry) = loader() else {
         return Vec::new();
     };

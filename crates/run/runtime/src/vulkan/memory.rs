@@ -1,8 +1,8 @@
 //! Buffers and their memory.
 
-use super::device::{Device, Owned};
-use super::error::Call;
-use crate::Error;
+use super::device::{OwnedHandle, VulkanDevice};
+use super::error::VulkanCallResult;
+use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::vulkan::{
     Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
@@ -24,19 +24,19 @@ const FEW: usize = 64;
 const MOST_BLOCK: u64 = 256 << 20;
 
 /// The memory of a device.
-pub struct Memory {
+pub struct VulkanMemory {
     // Before the device, which it frees its blocks with.
     allocator: Mutex<Allocator>,
-    device: Arc<Device>,
+    device: Arc<VulkanDevice>,
     /// Whether memory of buffers that the host sees is used as such.
     pub direct: bool,
 }
 
 /// A buffer with its memory.
-pub struct Buffer {
+pub struct VulkanBuffer {
     // Before its memory.
-    raw: Owned<vk::Buffer>,
-    held: Held,
+    raw: OwnedHandle<vk::Buffer>,
+    held: OwnedAllocation,
     /// Bytes.
     pub size: u64,
     /// Address for shaders, where the device has addresses.
@@ -50,15 +50,15 @@ pub struct Buffer {
 }
 
 /// Memory of the device that goes back when it is dropped.
-pub struct Held {
+pub struct OwnedAllocation {
     allocation: Option<Allocation>,
-    memory: Arc<Memory>,
+    memory: Arc<VulkanMemory>,
 }
 
-impl Memory {
+impl VulkanMemory {
     /// All the device's memory, none of it taken yet. Where not `direct`, buffers are only reached
     /// by copies, as on devices whose memory the host does not see.
-    pub fn new(device: &Arc<Device>, direct: bool) -> Result<Arc<Memory>, Error> {
+    pub fn new(device: &Arc<VulkanDevice>, direct: bool) -> Result<Arc<VulkanMemory>, DeviceError> {
         let sizes = AllocationSizes::new(BLOCK, BLOCK)
             .with_max_device_memblock_size(MOST_BLOCK)
             .with_max_host_memblock_size(MOST_BLOCK);
@@ -70,8 +70,9 @@ impl Memory {
             buffer_device_address: device.addresses,
             allocation_sizes: sizes,
         });
-        let allocator = allocator.map_err(|e| Error::Failed(format!("device memory: {e}")))?;
-        Ok(Arc::new(Memory {
+        let allocator =
+            allocator.map_err(|e| DeviceError::Failed(format!("device memory: {e}")))?;
+        Ok(Arc::new(VulkanMemory {
             allocator: Mutex::new(allocator),
             device: Arc::clone(device),
             direct,
@@ -80,7 +81,7 @@ impl Memory {
 
     /// Makes a buffer for kernels, with any contents. One that is not large lies where the host sees it, too,
     /// if it can, so that scalars are read without a copy.
-    pub fn create_for_kernels(self: &Arc<Self>, size: u64) -> Result<Buffer, Error> {
+    pub fn create_for_kernels(self: &Arc<Self>, size: u64) -> Result<VulkanBuffer, DeviceError> {
         let seen = self.direct && size <= MOST_SEEN && self.device.physical.is_seen_whole;
         let location = match seen {
             true => MemoryLocation::CpuToGpu,
@@ -90,7 +91,11 @@ impl Memory {
     }
 
     /// Makes a buffer of so many bytes, with any contents.
-    pub fn create(self: &Arc<Self>, size: u64, location: MemoryLocation) -> Result<Buffer, Error> {
+    pub fn create(
+        self: &Arc<Self>,
+        size: u64,
+        location: MemoryLocation,
+    ) -> Result<VulkanBuffer, DeviceError> {
         self.create_for(size, location, vk::BufferUsageFlags::empty())
     }
 
@@ -100,7 +105,7 @@ impl Memory {
         size: u64,
         location: MemoryLocation,
         more: vk::BufferUsageFlags,
-    ) -> Result<Buffer, Error> {
+    ) -> Result<VulkanBuffer, DeviceError> {
         let device = &self.device;
         let mut usage = more
             | vk::BufferUsageFlags::STORAGE_BUFFER
@@ -115,12 +120,12 @@ impl Memory {
             .usage(usage);
         // SAFETY: the device is alive; the size is not 0.
         let raw = unsafe { device.raw().create_buffer(&info, None) };
-        let raw = Owned::new(device, "vkCreateBuffer", raw)?;
+        let raw = OwnedHandle::new(device, "vkCreateBuffer", raw)?;
         // SAFETY: the buffer is of this device.
         let mut requirements = unsafe { device.raw().get_buffer_memory_requirements(*raw) };
         requirements.alignment = requirements.alignment.max(ALIGNMENT);
         let held = self.take("buffer", size, requirements, location, true)?;
-        let mut buffer = Buffer {
+        let mut buffer = VulkanBuffer {
             raw,
             held,
             size,
@@ -141,7 +146,7 @@ impl Memory {
         requirements: vk::MemoryRequirements,
         location: MemoryLocation,
         linear: bool,
-    ) -> Result<Held, Error> {
+    ) -> Result<OwnedAllocation, DeviceError> {
         let allocation = self.lock().allocate(&AllocationCreateDesc {
             name,
             requirements,
@@ -150,13 +155,13 @@ impl Memory {
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         });
         let allocation = allocation.map_err(|e| match e {
-            AllocationError::OutOfMemory => Error::Memory {
+            AllocationError::OutOfMemory => DeviceError::Memory {
                 size,
                 limit: self.device.physical.info.limits.buffer_size,
             },
-            e => Error::Failed(format!("vkAllocateMemory: {e}")),
+            e => DeviceError::Failed(format!("vkAllocateMemory: {e}")),
         })?;
-        Ok(Held {
+        Ok(OwnedAllocation {
             allocation: Some(allocation),
             memory: Arc::clone(self),
         })
@@ -174,7 +179,7 @@ pub fn padded(size: u64) -> u64 {
     size.max(1).next_multiple_of(4)
 }
 
-impl Held {
+impl OwnedAllocation {
     /// The block of memory that it is in.
     pub fn raw(&self) -> vk::DeviceMemory {
         let allocation = self.allocation.as_ref();
@@ -188,7 +193,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for OwnedAllocation {
     fn drop(&mut self) {
         if let Some(allocation) = self.allocation.take() {
             // Only a defect of the allocator makes it fail, and then there is nothing to do.
@@ -197,8 +202,8 @@ impl Drop for Held {
     }
 }
 
-impl Buffer {
-    fn bind(&mut self) -> Result<(), Error> {
+impl VulkanBuffer {
+    fn bind(&mut self) -> Result<(), DeviceError> {
         let device = self.raw.device().raw();
         // SAFETY: the memory was taken for this buffer and is held as long as it; the
         // allocator's lock is not needed, as binding changes the buffer alone.
@@ -267,23 +272,23 @@ impl Buffer {
     }
 
     /// First of `length` bytes at `offset`, as the host sees them.
-    fn host(&self, offset: u64, length: usize) -> Result<NonNull<u8>, Error> {
+    fn host(&self, offset: u64, length: usize) -> Result<NonNull<u8>, DeviceError> {
         let mapped = self.held.allocation.as_ref();
         let mapped = mapped.and_then(Allocation::mapped_ptr);
         let mapped = mapped.ok_or_else(|| {
-            Error::Failed("the host does not see the memory of a buffer".to_owned())
+            DeviceError::Failed("the host does not see the memory of a buffer".to_owned())
         })?;
         let end = offset.saturating_add(length as u64);
         if end > padded(self.size) {
             let size = self.size;
-            return Err(Error::Range { offset, end, size });
+            return Err(DeviceError::Range { offset, end, size });
         }
         // SAFETY: the mapped memory has at least the bytes of the buffer, and the range is within.
         Ok(unsafe { mapped.cast::<u8>().add(offset as usize) })
     }
 
     /// Copies into it in place. The device must be idle, or not use the buffer.
-    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         let to = self.host(offset, data.len())?;
         // SAFETY: `host` has checked the range; the host's memory and the device's do not overlap;
         // the driver is held exclusively by its caller, so no other thread copies.
@@ -292,7 +297,7 @@ impl Buffer {
     }
 
     /// Makes it zeros in place. The device must be idle, or not use the buffer.
-    pub fn clear(&self) -> Result<(), Error> {
+    pub fn clear(&self) -> Result<(), DeviceError> {
         let length = padded(self.size) as usize;
         let to = self.host(0, length)?;
         // SAFETY: as in `write`.
@@ -301,7 +306,7 @@ impl Buffer {
     }
 
     /// Copies out of it in place. The device must be idle, or not use the buffer.
-    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
         let from = self.host(offset, out.len())?;
         // SAFETY: as in `write`.
         unsafe { from.copy_to_nonoverlapping(NonNull::from(&mut *out).cast(), out.len()) };

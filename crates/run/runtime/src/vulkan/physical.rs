@@ -1,10 +1,10 @@
 //! The devices that there are.
 
-use super::error::Call;
-use super::instance::{Instance, NEWEST};
+use super::error::VulkanCallResult;
+use super::instance::{NEWEST, VulkanInstance};
 use super::matrices;
-use crate::driver::{DeviceInfo, DeviceKind, Limits};
-use crate::{Error, name};
+use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
+use crate::{DeviceError, name};
 use ash::{khr, vk};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -14,7 +14,7 @@ use std::ffi::CStr;
 const OLDEST: u32 = vk::API_VERSION_1_2;
 
 /// A device that is not opened yet.
-pub struct Physical {
+pub struct VulkanPhysicalDevice {
     /// Its handle.
     pub raw: vk::PhysicalDevice,
     /// What it says to callers.
@@ -38,30 +38,33 @@ pub struct Physical {
     extensions: Vec<vk::ExtensionProperties>,
 }
 
-impl Physical {
+impl VulkanPhysicalDevice {
     /// All devices of an instance that can be driven.
-    pub fn all(instance: &Instance) -> Result<Vec<Physical>, Error> {
+    pub fn all(instance: &VulkanInstance) -> Result<Vec<VulkanPhysicalDevice>, DeviceError> {
         // SAFETY: the instance is alive.
         let all = unsafe { instance.raw().enumerate_physical_devices() };
         let all = all.of("vkEnumeratePhysicalDevices")?.into_iter();
         let all = all.enumerate();
-        let all = all.map(|(number, raw)| Physical::of(instance, raw, number));
+        let all = all.map(|(number, raw)| VulkanPhysicalDevice::of(instance, raw, number));
         all.filter_map(Result::transpose).collect()
     }
 
     /// The device with a name such as `vulkan`, `vulkan:1` or `vulkan:llvmpipe`.
-    pub fn named(instance: &Instance, name: &str) -> Result<Physical, Error> {
-        let mut all = Physical::all(instance)?;
+    pub fn named(
+        instance: &VulkanInstance,
+        name: &str,
+    ) -> Result<VulkanPhysicalDevice, DeviceError> {
+        let mut all = VulkanPhysicalDevice::all(instance)?;
         let found = match name.strip_prefix("vulkan:") {
             None => (!all.is_empty()).then_some(0),
             Some(part) => name::position(all.iter().map(|d| &d.info), name, part),
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
-            None if all.is_empty() => Err(Error::Failed(
+            None if all.is_empty() => Err(DeviceError::Failed(
                 "no Vulkan device with Vulkan 1.2 is present".to_owned(),
             )),
-            None => Err(Error::NoDevice {
+            None => Err(DeviceError::NoDevice {
                 name: name.to_owned(),
                 available: name::list(all.iter().map(|d| &d.info)),
             }),
@@ -69,10 +72,10 @@ impl Physical {
     }
 
     fn of(
-        instance: &Instance,
+        instance: &VulkanInstance,
         raw: vk::PhysicalDevice,
         number: usize,
-    ) -> Result<Option<Physical>, Error> {
+    ) -> Result<Option<VulkanPhysicalDevice>, DeviceError> {
         // SAFETY: the handle is of this instance.
         let base = unsafe { instance.raw().get_physical_device_properties(raw) };
         if base.api_version < OLDEST {
@@ -117,7 +120,7 @@ impl Physical {
             has_dense_matrices: false,
             limits: limits(&base.limits, most),
         };
-        let mut physical = Physical {
+        let mut physical = VulkanPhysicalDevice {
             raw,
             info,
             version: base.api_version.min(NEWEST),
@@ -213,8 +216,8 @@ fn special_values(floats: &vk::PhysicalDeviceFloatControlsProperties<'_>) -> u32
     had.map(|(width, _)| *width).sum()
 }
 
-fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> Limits {
-    Limits {
+fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> DeviceLimits {
+    DeviceLimits {
         buffer_size,
         workgroup_size: limits.max_compute_work_group_size,
         workgroup_invocations: limits.max_compute_work_group_invocations,

@@ -1,11 +1,11 @@
 //! Entry points compiled for a device.
 
-use super::cache::Cache;
-use super::descriptors::Layouts;
-use super::device::{Device, Owned};
+use super::cache::PipelineDiskCache;
+use super::descriptors::DescriptorLayouts;
+use super::device::{OwnedHandle, VulkanDevice};
 use super::error::unsupported;
-use super::specialise::Specialisation;
-use crate::{Error, Size};
+use super::specialise::ShaderSpecialisation;
+use crate::{DeviceError, IndexSpace};
 use ash::vk;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -13,30 +13,30 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 /// A compute pipeline with the layouts that it was made for.
-pub struct Pipeline {
+pub struct ComputePipeline {
     /// Name of the entry point.
     pub name: String,
     /// Bytes of push constants, a multiple of 4.
     pub push: usize,
     /// Layouts of its descriptor sets.
-    pub sets: Layouts,
+    pub sets: DescriptorLayouts,
     /// Whether the driver had it compiled already; `None` where it does not tell.
     pub was_cached: Option<bool>,
     workgroup_size: [u32; 3],
-    layout: Owned<vk::PipelineLayout>,
-    raw: Owned<vk::Pipeline>,
+    layout: OwnedHandle<vk::PipelineLayout>,
+    raw: OwnedHandle<vk::Pipeline>,
 }
 
-impl Pipeline {
+impl ComputePipeline {
     /// Compiles an entry point of a module whose needs the device meets.
     pub fn new(
-        device: &Arc<Device>,
-        cache: &mut Cache,
+        device: &Arc<VulkanDevice>,
+        cache: &mut PipelineDiskCache,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
-    ) -> Result<Pipeline, Error> {
-        let specialisation = Specialisation::new(module, interface, spec);
+    ) -> Result<ComputePipeline, DeviceError> {
+        let specialisation = ShaderSpecialisation::new(module, interface, spec);
         check_size(device, interface, specialisation.workgroup_size)?;
         check_memory(device, interface, specialisation.workgroup_memory)?;
         let push = interface.push_constant_bytes.next_multiple_of(4);
@@ -48,7 +48,7 @@ impl Pipeline {
             );
             return Err(unsupported(text));
         }
-        let sets = Layouts::new(device, module, interface)?;
+        let sets = DescriptorLayouts::new(device, module, interface)?;
         let layout = layout(device, &sets, push)?;
         let words = module.to_words();
         let raw = compile(
@@ -60,7 +60,7 @@ impl Pipeline {
         )?;
         let (raw, was_cached) = raw;
         device.name(*raw, &interface.name);
-        Ok(Pipeline {
+        Ok(ComputePipeline {
             name: interface.name.clone(),
             push: push as usize,
             sets,
@@ -82,11 +82,11 @@ impl Pipeline {
     }
 
     /// The workgroups of a launch.
-    pub fn groups(&self, size: &Size) -> Result<[u32; 3], Error> {
-        let bad = |text: &str| Err(Error::Launch(format!("{}: {text}", self.name)));
+    pub fn groups(&self, size: &IndexSpace) -> Result<[u32; 3], DeviceError> {
+        let bad = |text: &str| Err(DeviceError::Launch(format!("{}: {text}", self.name)));
         let (global, local, offset) = match *size {
-            Size::Groups(groups) => return Ok(groups),
-            Size::Items {
+            IndexSpace::Groups(groups) => return Ok(groups),
+            IndexSpace::Items {
                 global,
                 local,
                 offset,
@@ -118,7 +118,11 @@ impl Pipeline {
     }
 }
 
-fn check_memory(device: &Device, interface: &Interface, bytes: u64) -> Result<(), Error> {
+fn check_memory(
+    device: &VulkanDevice,
+    interface: &Interface,
+    bytes: u64,
+) -> Result<(), DeviceError> {
     let info = &device.physical.info;
     let most = info.limits.workgroup_memory;
     if bytes > most {
@@ -132,7 +136,11 @@ fn check_memory(device: &Device, interface: &Interface, bytes: u64) -> Result<()
     Ok(())
 }
 
-fn check_size(device: &Device, interface: &Interface, size: [u32; 3]) -> Result<(), Error> {
+fn check_size(
+    device: &VulkanDevice,
+    interface: &Interface,
+    size: [u32; 3],
+) -> Result<(), DeviceError> {
     let limits = &device.physical.limits;
     let most = limits.max_compute_work_group_invocations;
     let each = limits.max_compute_work_group_size;
@@ -150,10 +158,10 @@ fn check_size(device: &Device, interface: &Interface, size: [u32; 3]) -> Result<
 }
 
 fn layout(
-    device: &Arc<Device>,
-    sets: &Layouts,
+    device: &Arc<VulkanDevice>,
+    sets: &DescriptorLayouts,
     push: u32,
-) -> Result<Owned<vk::PipelineLayout>, Error> {
+) -> Result<OwnedHandle<vk::PipelineLayout>, DeviceError> {
     let raw = sets.raw();
     let range = vk::PushConstantRange::default()
         .stage_flags(vk::ShaderStageFlags::COMPUTE)
@@ -164,7 +172,7 @@ fn layout(
     }
     // SAFETY: the device and the layouts of the sets are alive; the range is within the limit.
     let made = unsafe { device.raw().create_pipeline_layout(&info, None) };
-    Owned::new(device, "vkCreatePipelineLayout", made)
+    OwnedHandle::new(device, "vkCreatePipelineLayout", made)
 }
 
 /// What drivers say whose compiler fails.
@@ -176,19 +184,19 @@ const COMPILER: &[vk::Result] = &[
 
 /// The pipeline of an entry point, and whether the driver had it in the cache.
 fn compile(
-    device: &Arc<Device>,
-    cache: &mut Cache,
+    device: &Arc<VulkanDevice>,
+    cache: &mut PipelineDiskCache,
     (words, name): (&[u32], &str),
-    specialisation: &Specialisation,
+    specialisation: &ShaderSpecialisation,
     layout: vk::PipelineLayout,
-) -> Result<(Owned<vk::Pipeline>, Option<bool>), Error> {
+) -> Result<(OwnedHandle<vk::Pipeline>, Option<bool>), DeviceError> {
     let info = vk::ShaderModuleCreateInfo::default().code(words);
     // SAFETY: the words are a module that was read, and what it needs the device has; whether it
     // is valid beyond that is the caller's to know.
     let shader = unsafe { device.raw().create_shader_module(&info, None) };
-    let shader = Owned::new(device, "vkCreateShaderModule", shader)?;
+    let shader = OwnedHandle::new(device, "vkCreateShaderModule", shader)?;
     let name = CString::new(name)
-        .map_err(|_| Error::Failed("the entry point's name has a zero in it".to_owned()))?;
+        .map_err(|_| DeviceError::Failed("the entry point's name has a zero in it".to_owned()))?;
     let constants = specialisation.info();
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
@@ -219,9 +227,9 @@ fn compile(
         first.ok_or(vk::Result::ERROR_UNKNOWN)
     });
     let is_refused = matches!(first, Err(result) if COMPILER.contains(&result));
-    let pipeline = Owned::new(device, "vkCreateComputePipelines", first);
+    let pipeline = OwnedHandle::new(device, "vkCreateComputePipelines", first);
     let pipeline = pipeline.map_err(|error| match error {
-        Error::Failed(text) if is_refused => Error::Compiler(text),
+        DeviceError::Failed(text) if is_refused => DeviceError::Compiler(text),
         error => error,
     })?;
     let flags = told.flags;

@@ -8,14 +8,14 @@
 //! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
 //! descriptor pools. Cost: as many batches as were in flight at once.
 
-use super::batch::Batch;
-use super::command::Command;
-use super::device::{Device, Owned};
-use super::error::Call;
-use super::memory::Buffer;
-use super::tape::{Haste, Tape};
-use super::waves::{Use, Uses};
-use crate::{DeviceKind, Error, Kernel, Launch};
+use super::batch::CommandBatch;
+use super::command::BatchCommand;
+use super::device::{OwnedHandle, VulkanDevice};
+use super::error::VulkanCallResult;
+use super::memory::VulkanBuffer;
+use super::tape::{LaunchRecording, SubmitPolicy};
+use super::waves::{BufferAccess, CommandAccesses};
+use crate::{DeviceError, DeviceKernel, DeviceKind, KernelLaunch};
 use ash::vk;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_micros(500);
 
 /// How a queue is driven.
 #[derive(Clone, Copy, Default)]
-pub struct Settings {
+pub struct QueueSettings {
     /// Longest time that work is waited for.
     pub timeout: Option<Duration>,
     /// Whether launches are timed.
@@ -46,56 +46,59 @@ pub struct Settings {
 }
 
 /// The queue of a device.
-pub struct Queue {
-    running: VecDeque<Box<Batch>>,
-    open: Option<Box<Batch>>,
+pub struct VulkanQueue {
+    running: VecDeque<Box<CommandBatch>>,
+    open: Option<Box<CommandBatch>>,
     /// Batches to be handed over again, before the open one.
-    held: VecDeque<Box<Batch>>,
+    held: VecDeque<Box<CommandBatch>>,
     /// A batch that was begun while there was nothing else to do.
-    ready: Option<Box<Batch>>,
+    ready: Option<Box<CommandBatch>>,
     /// Batches that are done, the one that has been for longest first.
-    idle: VecDeque<Box<Batch>>,
+    idle: VecDeque<Box<CommandBatch>>,
     /// Value of the timeline when everything submitted is done, and that when what is known to be done is.
     submitted: u64,
     done: u64,
     /// Why nothing can be submitted any more.
-    lost: Option<Error>,
+    lost: Option<DeviceError>,
     /// Whether work may still be running that nobody waits for.
     abandoned: bool,
     /// Whether each command waits for all before it.
     ordered: bool,
-    times: Vec<(Kernel, Duration)>,
-    settings: Settings,
-    objects: Arc<Objects>,
+    times: Vec<(DeviceKernel, Duration)>,
+    settings: QueueSettings,
+    objects: Arc<QueueObjects>,
     raw: vk::Queue,
-    device: Arc<Device>,
+    device: Arc<VulkanDevice>,
 }
 
 /// What work that is running needs.
-struct Objects {
-    timeline: Owned<vk::Semaphore>,
-    pool: Owned<vk::CommandPool>,
+struct QueueObjects {
+    timeline: OwnedHandle<vk::Semaphore>,
+    pool: OwnedHandle<vk::CommandPool>,
 }
 
-impl Queue {
+impl VulkanQueue {
     /// The device's queue.
-    pub fn new(device: &Arc<Device>, settings: Settings) -> Result<Queue, Error> {
+    pub fn new(
+        device: &Arc<VulkanDevice>,
+        settings: QueueSettings,
+    ) -> Result<VulkanQueue, DeviceError> {
         let functions = device.raw();
         let mut kind =
             vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: the device is alive and has timelines, as all of Vulkan 1.2.
         let timeline = unsafe { functions.create_semaphore(&info, None) };
-        let timeline = Owned::new(device, "vkCreateSemaphore", timeline)?;
+        let timeline = OwnedHandle::new(device, "vkCreateSemaphore", timeline)?;
         let info = vk::CommandPoolCreateInfo::default()
             .queue_family_index(device.family)
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
         // SAFETY: the device was opened with the family.
         let pool = unsafe { functions.create_command_pool(&info, None) };
-        let pool = Owned::new(device, "vkCreateCommandPool", pool)?;
+        let pool = OwnedHandle::new(device, "vkCreateCommandPool", pool)?;
         // SAFETY: the device was opened with one queue of the family.
         let raw = unsafe { functions.get_device_queue(device.family, 0) };
-        Ok(Queue {
+        Ok(VulkanQueue {
             running: VecDeque::new(),
             open: None,
             held: VecDeque::new(),
@@ -107,11 +110,11 @@ impl Queue {
             abandoned: false,
             ordered: false,
             times: Vec::new(),
-            settings: Settings {
+            settings: QueueSettings {
                 times: settings.times && device.physical.timestamps.is_some(),
                 ..settings
             },
-            objects: Arc::new(Objects { timeline, pool }),
+            objects: Arc::new(QueueObjects { timeline, pool }),
             raw,
             device: Arc::clone(device),
         })
@@ -120,8 +123,8 @@ impl Queue {
     /// Records a command of which nothing is known: it waits for all before it, and all that follow wait for it.
     pub fn record(
         &mut self,
-        command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        command: impl FnOnce(&VulkanDevice, &mut CommandBatch) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
         self.make_way(None)?;
         self.extend(|device, batch| {
             batch.tape.spoil();
@@ -139,10 +142,10 @@ impl Queue {
     /// are done. Launches that are timed run alone. One that is a launch, as it was asked for, may be repeated.
     pub fn add(
         &mut self,
-        launch: Option<&Launch>,
-        uses: Option<&Uses>,
-        command: impl FnOnce(&Device, &mut Batch) -> Result<Command, Error>,
-    ) -> Result<(), Error> {
+        launch: Option<&KernelLaunch>,
+        uses: Option<&CommandAccesses>,
+        command: impl FnOnce(&VulkanDevice, &mut CommandBatch) -> Result<BatchCommand, DeviceError>,
+    ) -> Result<(), DeviceError> {
         let uses = uses.filter(|_| !self.ordered && !self.settings.times);
         self.make_way(uses)?;
         self.extend(|device, batch| {
@@ -158,13 +161,14 @@ impl Queue {
     /// when that is done.
     pub fn repeat(
         &mut self,
-        launch: &Launch,
-        mut note: impl FnMut(usize, &Use, u64),
-    ) -> Result<bool, Error> {
+        launch: &KernelLaunch,
+        mut note: impl FnMut(usize, &BufferAccess, u64),
+    ) -> Result<bool, DeviceError> {
         if self.ordered {
             return Ok(false);
         }
-        let is_other = |batch: &Batch| batch.tape.is_followed() && !batch.tape.is_next(launch);
+        let is_other =
+            |batch: &CommandBatch| batch.tape.is_followed() && !batch.tape.is_next(launch);
         if self.open.as_deref().is_some_and(is_other) && !self.change_over(launch)? {
             self.cut()?;
         }
@@ -195,7 +199,7 @@ impl Queue {
     /// Whether what is held may be handed over before more is asked for.
     fn is_hasty(&self) -> bool {
         let last = self.held.back();
-        last.is_some_and(|batch| batch.tape.haste != Haste::Patient)
+        last.is_some_and(|batch| batch.tape.haste != SubmitPolicy::Patient)
     }
 
     /// Has the open batch held, where all that it was recorded for was asked for again.
@@ -205,7 +209,7 @@ impl Queue {
     }
 
     /// Has what was asked for of the open batch held, where that is followed: all of it, or by another one that is for just that.
-    fn cut(&mut self) -> Result<(), Error> {
+    fn cut(&mut self) -> Result<(), DeviceError> {
         self.hold();
         let Some(mut followed) = self.open.take_if(|batch| batch.tape.is_followed()) else {
             return Ok(());
@@ -228,7 +232,10 @@ impl Queue {
     }
 
     /// A batch that is done and was recorded for a launch and what followed it then.
-    fn recorded_for(&mut self, launch: &Launch) -> Result<Option<Box<Batch>>, Error> {
+    fn recorded_for(
+        &mut self,
+        launch: &KernelLaunch,
+    ) -> Result<Option<Box<CommandBatch>>, DeviceError> {
         self.check()?;
         let mut batch = self.take_idle(|tape| tape.begins_with(launch))?;
         if let Some(batch) = &mut batch {
@@ -239,7 +246,7 @@ impl Queue {
     }
 
     /// Follows another batch in the place of the open one, recorded for the same so far and for a launch next, if there is one.
-    fn change_over(&mut self, launch: &Launch) -> Result<bool, Error> {
+    fn change_over(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
         let Some(mut left) = self.open.take() else {
             return Ok(false);
         };
@@ -261,9 +268,9 @@ impl Queue {
     /// Takes the longest batch of those with such a tape; who follows it may still change over to another.
     fn take_idle(
         &mut self,
-        is_wanted: impl Fn(&Tape) -> bool,
-    ) -> Result<Option<Box<Batch>>, Error> {
-        let find = |idle: &VecDeque<Box<Batch>>| {
+        is_wanted: impl Fn(&LaunchRecording) -> bool,
+    ) -> Result<Option<Box<CommandBatch>>, DeviceError> {
+        let find = |idle: &VecDeque<Box<CommandBatch>>| {
             let wanted = idle.iter().enumerate().filter(|(_, b)| is_wanted(&b.tape));
             wanted.max_by_key(|(_, b)| b.tape.len()).map(|(at, _)| at)
         };
@@ -284,7 +291,7 @@ impl Queue {
     }
 
     /// Submits the open batch if that is due before a command, of which nothing may be known.
-    fn make_way(&mut self, uses: Option<&Uses>) -> Result<(), Error> {
+    fn make_way(&mut self, uses: Option<&CommandAccesses>) -> Result<(), DeviceError> {
         let Some(batch) = &self.open else {
             return Ok(());
         };
@@ -297,10 +304,10 @@ impl Queue {
     }
 
     /// Hands what is recorded to a device that has nothing else to do.
-    fn hurry(&mut self) -> Result<(), Error> {
+    fn hurry(&mut self) -> Result<(), DeviceError> {
         self.submit()?;
         if let Some(batch) = self.running.back_mut() {
-            batch.tape.haste = Haste::Hasty;
+            batch.tape.haste = SubmitPolicy::Hasty;
         }
         Ok(())
     }
@@ -308,8 +315,8 @@ impl Queue {
     /// Changes the open batch.
     fn extend(
         &mut self,
-        change: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&VulkanDevice, &mut CommandBatch) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
         self.cut()?;
         self.submit_held()?;
         let mut batch = match self.open.take() {
@@ -322,12 +329,12 @@ impl Queue {
     }
 
     /// Whether everything submitted is done.
-    fn is_idle(&self) -> Result<bool, Error> {
+    fn is_idle(&self) -> Result<bool, DeviceError> {
         Ok(self.reached()? >= self.submitted)
     }
 
     /// The value that the timeline has.
-    fn reached(&self) -> Result<u64, Error> {
+    fn reached(&self) -> Result<u64, DeviceError> {
         // SAFETY: the timeline is alive.
         let value = unsafe {
             self.device
@@ -363,7 +370,7 @@ impl Queue {
     }
 
     /// Keeps a buffer until everything recorded so far is done.
-    pub fn keep(&mut self, buffer: Arc<Buffer>) {
+    pub fn keep(&mut self, buffer: Arc<VulkanBuffer>) {
         let last = self.held.back_mut().or(self.running.back_mut());
         if let Some(batch) = self.open.as_mut().or(last) {
             batch.keep(buffer);
@@ -371,13 +378,13 @@ impl Queue {
     }
 
     /// Waits until everything recorded is done.
-    pub fn finish(&mut self) -> Result<(), Error> {
+    pub fn finish(&mut self) -> Result<(), DeviceError> {
         self.submit()?;
         self.wait_for(self.submitted)
     }
 
     /// Waits until the timeline has a value.
-    pub fn wait_for(&mut self, value: u64) -> Result<(), Error> {
+    pub fn wait_for(&mut self, value: u64) -> Result<(), DeviceError> {
         if value <= self.done {
             return Ok(());
         }
@@ -408,7 +415,7 @@ impl Queue {
                 let time = self.settings.timeout.unwrap_or_default();
                 let text = format!("the device was not done after {time:?}");
                 self.abandoned = true;
-                Err(self.lose(Error::Failed(text)))
+                Err(self.lose(DeviceError::Failed(text)))
             }
             Err(result) => {
                 let error = super::error::failed("vkWaitSemaphores", result);
@@ -421,7 +428,7 @@ impl Queue {
     }
 
     /// Times of launches that are done.
-    pub fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+    pub fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
         std::mem::take(&mut self.times)
     }
 
@@ -430,18 +437,18 @@ impl Queue {
         self.abandoned
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), DeviceError> {
         self.lost.clone().map_or(Ok(()), Err)
     }
 
     /// Takes note that the device is of no use any more; the error, with the kernels that may have caused it.
-    fn lose(&mut self, error: Error) -> Error {
+    fn lose(&mut self, error: DeviceError) -> DeviceError {
         let error = self.blame(error);
         self.lost.get_or_insert(error).clone()
     }
 
     /// Hands what is recorded to the device.
-    fn submit(&mut self) -> Result<(), Error> {
+    fn submit(&mut self) -> Result<(), DeviceError> {
         self.cut()?;
         self.submit_held()?;
         self.open
@@ -450,7 +457,7 @@ impl Queue {
     }
 
     /// Hands what is held to the device, as one batch.
-    fn submit_held(&mut self) -> Result<(), Error> {
+    fn submit_held(&mut self) -> Result<(), DeviceError> {
         let mut held = std::mem::take(&mut self.held).into_iter();
         let Some(mut batch) = held.next() else {
             return Ok(());
@@ -462,7 +469,7 @@ impl Queue {
         self.hand_over(batch)
     }
 
-    fn hand_over(&mut self, mut batch: Box<Batch>) -> Result<(), Error> {
+    fn hand_over(&mut self, mut batch: Box<CommandBatch>) -> Result<(), DeviceError> {
         batch.end(&self.device)?;
         let functions = self.device.raw();
         let (commands, semaphores) = ([batch.commands], [*self.objects.timeline]);
@@ -493,7 +500,7 @@ impl Queue {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<Box<Batch>, Error> {
+    fn begin(&mut self) -> Result<Box<CommandBatch>, DeviceError> {
         self.check()?;
         if let Some(mut batch) = self.ready.take() {
             // Others may have been handed over since it was begun.
@@ -508,13 +515,13 @@ impl Queue {
     }
 
     /// An empty batch: one that is not worth to be kept, or a new one.
-    fn unused(&mut self) -> Result<Box<Batch>, Error> {
+    fn unused(&mut self) -> Result<Box<CommandBatch>, DeviceError> {
         let mut idle = self.idle.iter();
         let unused = idle.position(|batch| !batch.tape.is_kept());
         let oldest = (self.idle.len() >= KEPT).then_some(0);
         let Some(mut batch) = unused.or(oldest).and_then(|at| self.idle.remove(at)) else {
             let (pool, is_timed) = (*self.objects.pool, self.settings.times);
-            return Ok(Box::new(Batch::new(&self.device, pool, is_timed)?));
+            return Ok(Box::new(CommandBatch::new(&self.device, pool, is_timed)?));
         };
         if batch.tape.is_kept() {
             batch.clear()?;
@@ -523,7 +530,7 @@ impl Queue {
     }
 
     /// Lets go of what the batches up to a value of the timeline used.
-    fn retire(&mut self, done: u64) -> Result<(), Error> {
+    fn retire(&mut self, done: u64) -> Result<(), DeviceError> {
         self.done = self.done.max(done.min(self.submitted));
         while let Some(mut batch) = self.running.pop_front_if(|batch| batch.value <= done) {
             self.times.extend(batch.stamps.times(&self.device));
@@ -534,8 +541,8 @@ impl Queue {
     }
 
     /// The error with the kernels that may have caused it.
-    fn blame(&self, error: Error) -> Error {
-        let Error::Failed(text) = &error else {
+    fn blame(&self, error: DeviceError) -> DeviceError {
+        let DeviceError::Failed(text) = &error else {
             return error;
         };
         let running = self.running.iter();
@@ -544,12 +551,12 @@ impl Queue {
         names.dedup();
         match names.is_empty() {
             true => error,
-            false => Error::Failed(format!("{text}, while running {}", names.join(", "))),
+            false => DeviceError::Failed(format!("{text}, while running {}", names.join(", "))),
         }
     }
 }
 
-impl Drop for Queue {
+impl Drop for VulkanQueue {
     fn drop(&mut self) {
         if self.abandoned {
             // They keep the device with everything that the running work uses.

@@ -4,29 +4,32 @@
 use super::driver::VulkanDriver;
 use super::hooks;
 use super::trial::{has_device, module};
-use crate::{Bound, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size};
-use spirula_program::Region;
+use crate::{
+    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelLaunch,
+    LaunchBinding, LaunchInputs,
+};
+use spirula_program::ByteRegion;
 
 /// Elements of a buffer.
 const LENGTH: usize = 8;
 
 /// A device with buffers, and what they have to hold.
-struct Chain {
-    device: Device,
+struct ReplayFixture {
+    device: ComputeDevice,
     /// The same kernel with different factors.
-    kernels: [(Kernel, u32); 2],
-    buffers: Vec<(Buffer, [u32; LENGTH])>,
+    kernels: [(DeviceKernel, u32); 2],
+    buffers: Vec<(DeviceBuffer, [u32; LENGTH])>,
 }
 
-impl Chain {
+impl ReplayFixture {
     /// Three buffers, which are only reached by copies unless it is `direct`; none where there is no Vulkan.
-    fn new(direct: bool, change: fn(ash::Device) -> ash::Device) -> Option<Chain> {
+    fn new(direct: bool, change: fn(ash::Device) -> ash::Device) -> Option<ReplayFixture> {
         if !has_device() {
             return None;
         }
         let options = DeviceOptions::default();
         let driver = VulkanDriver::open_with("vulkan", &options, direct, change).unwrap();
-        let mut device = Device::with_driver(Box::new(driver));
+        let mut device = ComputeDevice::with_driver(Box::new(driver));
         let chain = module(include_str!("../../tests/vulkan/chain.spvasm"));
         let kernels = [3, 5].map(|factor| {
             let spec = [(0, u64::from(factor))];
@@ -35,7 +38,7 @@ impl Chain {
                 factor,
             )
         });
-        let mut chain = Chain {
+        let mut chain = ReplayFixture {
             device,
             kernels,
             buffers: Vec::new(),
@@ -47,7 +50,7 @@ impl Chain {
         Some(chain)
     }
 
-    fn made(&mut self, first: u32) -> (Buffer, [u32; LENGTH]) {
+    fn made(&mut self, first: u32) -> (DeviceBuffer, [u32; LENGTH]) {
         let contents = std::array::from_fn(|at| first + at as u32);
         (self.device.upload(&contents).unwrap(), contents)
     }
@@ -55,15 +58,15 @@ impl Chain {
     /// Launches a kernel over the first elements of two buffers; a push constant that has too many bytes is refused.
     fn launch(&mut self, kernel: usize, (to, from): (usize, usize), groups: usize, push: &[u8]) {
         let (kernel, factor) = self.kernels[kernel];
-        let row = |binding, buffer: &(Buffer, _), region| Bound {
+        let row = |binding, buffer: &(DeviceBuffer, _), region| LaunchBinding {
             region,
-            ..Bound::whole(binding, buffer.0)
+            ..LaunchBinding::whole(binding, buffer.0)
         };
-        let region = Region::of(4, 0, [(groups as i64, 1)].into_iter());
-        let launch = Launch {
+        let region = ByteRegion::of(4, 0, [(groups as i64, 1)].into_iter());
+        let launch = KernelLaunch {
             kernel,
-            size: Size::Groups([groups as u32, 1, 1]),
-            inputs: Inputs::Resources {
+            size: IndexSpace::Groups([groups as u32, 1, 1]),
+            inputs: LaunchInputs::Resources {
                 bindings: vec![
                     row(
                         0,
@@ -166,7 +169,7 @@ impl Chain {
 
 #[test]
 fn the_same_launches_are_recorded_once() {
-    let Some(mut chain) = Chain::new(true, hooks::busy) else {
+    let Some(mut chain) = ReplayFixture::new(true, hooks::busy) else {
         return;
     };
     let mut begun = Vec::new();
@@ -183,7 +186,7 @@ fn the_same_launches_are_recorded_once() {
 
 #[test]
 fn what_ended_early_is_joined_while_the_device_is_busy() {
-    let Some(mut chain) = Chain::new(true, hooks::busy) else {
+    let Some(mut chain) = ReplayFixture::new(true, hooks::busy) else {
         return;
     };
     let mut round = |waits| chain.round(waits);
@@ -195,7 +198,7 @@ fn what_ended_early_is_joined_while_the_device_is_busy() {
 
 #[test]
 fn what_begins_with_the_same_launches_is_told_apart() {
-    let Some(mut chain) = Chain::new(true, hooks::busy) else {
+    let Some(mut chain) = ReplayFixture::new(true, hooks::busy) else {
         return;
     };
     let mut begun = Vec::new();
@@ -215,7 +218,7 @@ fn what_begins_with_the_same_launches_is_told_apart() {
 
 #[test]
 fn few_launches_behind_few_are_handed_over_with_them() {
-    let Some(mut chain) = Chain::new(true, hooks::idle) else {
+    let Some(mut chain) = ReplayFixture::new(true, hooks::idle) else {
         return;
     };
     let mut round = || chain.round(false);
@@ -225,7 +228,7 @@ fn few_launches_behind_few_are_handed_over_with_them() {
 
 #[test]
 fn what_may_run_side_by_side_is_handed_over_together() {
-    let Some(mut chain) = Chain::new(true, hooks::idle) else {
+    let Some(mut chain) = ReplayFixture::new(true, hooks::idle) else {
         return;
     };
     let mut submitted = Vec::new();
@@ -241,7 +244,7 @@ fn what_may_run_side_by_side_is_handed_over_together() {
 fn what_differs_is_recorded_afresh() {
     for change in [|device| device, hooks::busy, hooks::idle] {
         for (direct, seed) in [(true, 1), (true, 2), (false, 3), (true, 4), (false, 5)] {
-            let Some(mut chain) = Chain::new(direct, change) else {
+            let Some(mut chain) = ReplayFixture::new(direct, change) else {
                 return;
             };
             chain.wander(seed);
@@ -254,7 +257,7 @@ fn devices_of_two_threads_have_nothing_to_do_with_each_other() {
     std::thread::scope(|scope| {
         for seed in [11, 12] {
             scope.spawn(move || {
-                let chain = Chain::new(true, |device| device);
+                let chain = ReplayFixture::new(true, |device| device);
                 if let Some(mut chain) = chain {
                     chain.wander(seed);
                 }
@@ -266,7 +269,7 @@ fn devices_of_two_threads_have_nothing_to_do_with_each_other() {
 /// Once addresses are given away, launches wait for all before them, also those that were recorded otherwise.
 #[test]
 fn what_was_recorded_before_addresses_were_known_is_not_repeated() {
-    let Some(mut chain) = Chain::new(true, |device| device) else {
+    let Some(mut chain) = ReplayFixture::new(true, |device| device) else {
         return;
     };
     for round in 0..4 {

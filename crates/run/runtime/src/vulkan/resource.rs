@@ -4,56 +4,56 @@
 //! together when the other side wants to see what one of them has newer: nothing is copied between two
 //! launches. Cost: an image that the host has written or read is there twice until the next launch that uses it.
 
-use super::device::Owned;
-use super::image::Image;
-use super::memory::{Buffer, Memory};
-use super::queue::Queue;
-use crate::Error;
+use super::device::OwnedHandle;
+use super::image::VulkanImage;
+use super::memory::{VulkanBuffer, VulkanMemory};
+use super::queue::VulkanQueue;
+use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 use std::sync::Arc;
 
 /// What a handle stands for.
-pub enum Resource {
+pub enum VulkanResource {
     /// A buffer.
-    Buffer(Arc<Buffer>),
+    Buffer(Arc<VulkanBuffer>),
     /// An image.
-    Picture(Picture),
+    Picture(MirroredImage),
     /// A sampler.
-    Sampler(Arc<Owned<vk::Sampler>>),
+    Sampler(Arc<OwnedHandle<vk::Sampler>>),
 }
 
 /// What a launch is given.
 #[derive(Clone)]
-pub enum Given {
+pub enum DispatchResource {
     /// A buffer.
-    Buffer(Arc<Buffer>),
+    Buffer(Arc<VulkanBuffer>),
     /// An image.
-    Image(Arc<Image>),
+    Image(Arc<VulkanImage>),
     /// A sampler.
-    Sampler(Arc<Owned<vk::Sampler>>),
+    Sampler(Arc<OwnedHandle<vk::Sampler>>),
 }
 
 /// An image and its bytes.
-pub struct Picture {
-    image: Arc<Image>,
-    bytes: Option<Arc<Buffer>>,
-    newer: Newer,
+pub struct MirroredImage {
+    image: Arc<VulkanImage>,
+    bytes: Option<Arc<VulkanBuffer>>,
+    newer: NewerImageCopy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Newer {
+enum NewerImageCopy {
     Neither,
     Bytes,
     Image,
 }
 
-impl Picture {
+impl MirroredImage {
     /// Of an image that nobody has used.
-    pub fn new(image: Arc<Image>) -> Picture {
-        Picture {
+    pub fn new(image: Arc<VulkanImage>) -> MirroredImage {
+        MirroredImage {
             bytes: image.row().cloned(),
-            newer: Newer::Neither,
+            newer: NewerImageCopy::Neither,
             image,
         }
     }
@@ -62,10 +62,10 @@ impl Picture {
     /// that they are changed now.
     pub fn bytes(
         &mut self,
-        queue: &mut Queue,
-        memory: &Arc<Memory>,
+        queue: &mut VulkanQueue,
+        memory: &Arc<VulkanMemory>,
         writes: Option<u64>,
-    ) -> Result<Arc<Buffer>, Error> {
+    ) -> Result<Arc<VulkanBuffer>, DeviceError> {
         let all = self.image.shape.bytes().unwrap_or(u64::MAX);
         let is_new = self.bytes.is_none();
         let bytes = match &self.bytes {
@@ -78,21 +78,21 @@ impl Picture {
         if self.image.row().is_some() {
             return Ok(bytes);
         }
-        if (is_new || self.newer == Newer::Image) && writes.is_none_or(|n| n < all) {
+        if (is_new || self.newer == NewerImageCopy::Image) && writes.is_none_or(|n| n < all) {
             self.image.copy(queue, &bytes, false)?;
-            self.newer = Newer::Neither;
+            self.newer = NewerImageCopy::Neither;
         }
         if writes.is_some() {
-            self.newer = Newer::Bytes;
+            self.newer = NewerImageCopy::Bytes;
         }
         Ok(bytes)
     }
 
     /// The image, with what the host wrote.
-    pub fn image(&mut self, queue: &mut Queue) -> Result<Arc<Image>, Error> {
-        if let (Newer::Bytes, Some(bytes)) = (self.newer, &self.bytes) {
+    pub fn image(&mut self, queue: &mut VulkanQueue) -> Result<Arc<VulkanImage>, DeviceError> {
+        if let (NewerImageCopy::Bytes, Some(bytes)) = (self.newer, &self.bytes) {
             self.image.copy(queue, bytes, true)?;
-            self.newer = Newer::Neither;
+            self.newer = NewerImageCopy::Neither;
         }
         if self.image.row().is_none() {
             // A copy that was begun keeps them as long as it needs them.
@@ -103,6 +103,6 @@ impl Picture {
 
     /// Takes note that a launch may write it.
     pub fn is_written(&mut self) {
-        self.newer = Newer::Image;
+        self.newer = NewerImageCopy::Image;
     }
 }

@@ -1,18 +1,18 @@
 //! Samplers as Vulkan has them.
 
-use super::device::{Device, Owned};
+use super::device::{OwnedHandle, VulkanDevice};
 use super::error::unsupported;
-use crate::Error;
+use crate::DeviceError;
 use ash::vk;
-use spirula_cpu::{Address, Border, Compare, Filter, Sampler};
+use spirula_cpu::{BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState};
 use std::sync::Arc;
 
 /// Makes a sampler. `integers` says whether it is for images whose components are such, as far as one knows.
 pub fn sampler(
-    device: &Arc<Device>,
-    sampler: &Sampler,
+    device: &Arc<VulkanDevice>,
+    sampler: &SamplerState,
     integers: bool,
-) -> Result<Owned<vk::Sampler>, Error> {
+) -> Result<OwnedHandle<vk::Sampler>, DeviceError> {
     if let Some(problem) = problem(sampler) {
         let text = format!("{} has no sampler {problem}", device.physical.info.id);
         return Err(unsupported(text));
@@ -26,8 +26,8 @@ pub fn sampler(
         .mag_filter(filter(sampler.magnify))
         .min_filter(filter(sampler.minify))
         .mipmap_mode(match sampler.mips {
-            Filter::Nearest => vk::SamplerMipmapMode::NEAREST,
-            Filter::Linear => vk::SamplerMipmapMode::LINEAR,
+            SamplerFilter::Nearest => vk::SamplerMipmapMode::NEAREST,
+            SamplerFilter::Linear => vk::SamplerMipmapMode::LINEAR,
         })
         .address_mode_u(u)
         .address_mode_v(v)
@@ -40,22 +40,27 @@ pub fn sampler(
         .unnormalized_coordinates(!sampler.normalized);
     // SAFETY: the device is alive; `problem` has seen to what unnormalised coordinates demand.
     let made = unsafe { device.raw().create_sampler(&info, None) };
-    Owned::new(device, "vkCreateSampler", made)
+    OwnedHandle::new(device, "vkCreateSampler", made)
 }
 
 /// What Vulkan has no sampler with.
-fn problem(sampler: &Sampler) -> Option<&'static str> {
+fn problem(sampler: &SamplerState) -> Option<&'static str> {
     if sampler.normalized {
         return None;
     }
-    let clamps = |a: &Address| matches!(a, Address::ClampToEdge | Address::Border);
+    let clamps = |a: &SamplerAddressing| {
+        matches!(
+            a,
+            SamplerAddressing::ClampToEdge | SamplerAddressing::Border
+        )
+    };
     let problems = [
         (
             sampler.magnify != sampler.minify,
             "of unnormalised coordinates with two filters",
         ),
         (
-            sampler.mips == Filter::Linear,
+            sampler.mips == SamplerFilter::Linear,
             "of unnormalised coordinates between levels",
         ),
         (
@@ -71,43 +76,47 @@ fn problem(sampler: &Sampler) -> Option<&'static str> {
     found.map(|(_, text)| text)
 }
 
-fn filter(filter: Filter) -> vk::Filter {
+fn filter(filter: SamplerFilter) -> vk::Filter {
     match filter {
-        Filter::Nearest => vk::Filter::NEAREST,
-        Filter::Linear => vk::Filter::LINEAR,
+        SamplerFilter::Nearest => vk::Filter::NEAREST,
+        SamplerFilter::Linear => vk::Filter::LINEAR,
     }
 }
 
-fn address(address: Address) -> vk::SamplerAddressMode {
+fn address(address: SamplerAddressing) -> vk::SamplerAddressMode {
     match address {
-        Address::ClampToEdge => vk::SamplerAddressMode::CLAMP_TO_EDGE,
-        Address::Border => vk::SamplerAddressMode::CLAMP_TO_BORDER,
-        Address::Repeat => vk::SamplerAddressMode::REPEAT,
-        Address::Mirror => vk::SamplerAddressMode::MIRRORED_REPEAT,
+        SamplerAddressing::ClampToEdge => vk::SamplerAddressMode::CLAMP_TO_EDGE,
+        SamplerAddressing::Border => vk::SamplerAddressMode::CLAMP_TO_BORDER,
+        SamplerAddressing::Repeat => vk::SamplerAddressMode::REPEAT,
+        SamplerAddressing::Mirror => vk::SamplerAddressMode::MIRRORED_REPEAT,
     }
 }
 
 /// Zeros are the same as integers and as floats, and alpha is one where the format has none.
-fn border(border: Border, integers: bool) -> vk::BorderColor {
+fn border(border: BorderColour, integers: bool) -> vk::BorderColor {
     match (border, integers) {
-        (Border::ByFormat | Border::Transparent, false) => vk::BorderColor::FLOAT_TRANSPARENT_BLACK,
-        (Border::ByFormat | Border::Transparent, true) => vk::BorderColor::INT_TRANSPARENT_BLACK,
-        (Border::Black, false) => vk::BorderColor::FLOAT_OPAQUE_BLACK,
-        (Border::Black, true) => vk::BorderColor::INT_OPAQUE_BLACK,
-        (Border::White, false) => vk::BorderColor::FLOAT_OPAQUE_WHITE,
-        (Border::White, true) => vk::BorderColor::INT_OPAQUE_WHITE,
+        (BorderColour::ByFormat | BorderColour::Transparent, false) => {
+            vk::BorderColor::FLOAT_TRANSPARENT_BLACK
+        }
+        (BorderColour::ByFormat | BorderColour::Transparent, true) => {
+            vk::BorderColor::INT_TRANSPARENT_BLACK
+        }
+        (BorderColour::Black, false) => vk::BorderColor::FLOAT_OPAQUE_BLACK,
+        (BorderColour::Black, true) => vk::BorderColor::INT_OPAQUE_BLACK,
+        (BorderColour::White, false) => vk::BorderColor::FLOAT_OPAQUE_WHITE,
+        (BorderColour::White, true) => vk::BorderColor::INT_OPAQUE_WHITE,
     }
 }
 
-fn compare(compare: Compare) -> vk::CompareOp {
+fn compare(compare: DepthComparison) -> vk::CompareOp {
     match compare {
-        Compare::Never => vk::CompareOp::NEVER,
-        Compare::Less => vk::CompareOp::LESS,
-        Compare::Equal => vk::CompareOp::EQUAL,
-        Compare::LessOrEqual => vk::CompareOp::LESS_OR_EQUAL,
-        Compare::Greater => vk::CompareOp::GREATER,
-        Compare::NotEqual => vk::CompareOp::NOT_EQUAL,
-        Compare::GreaterOrEqual => vk::CompareOp::GREATER_OR_EQUAL,
-        Compare::Always => vk::CompareOp::ALWAYS,
+        DepthComparison::Never => vk::CompareOp::NEVER,
+        DepthComparison::Less => vk::CompareOp::LESS,
+        DepthComparison::Equal => vk::CompareOp::EQUAL,
+        DepthComparison::LessOrEqual => vk::CompareOp::LESS_OR_EQUAL,
+        DepthComparison::Greater => vk::CompareOp::GREATER,
+        DepthComparison::NotEqual => vk::CompareOp::NOT_EQUAL,
+        DepthComparison::GreaterOrEqual => vk::CompareOp::GREATER_OR_EQUAL,
+        DepthComparison::Always => vk::CompareOp::ALWAYS,
     }
 }

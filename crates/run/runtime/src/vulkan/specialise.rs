@@ -12,7 +12,7 @@ use spirula_spirv::reflect::{Interface, SpecConstant, spec_constants};
 const BOOL: usize = 4;
 
 /// Values for the constants of a module.
-pub struct Specialisation {
+pub struct ShaderSpecialisation {
     entries: Vec<vk::SpecializationMapEntry>,
     data: Vec<u8>,
     /// Size of a workgroup once specialised; 1 where the module does not tell.
@@ -22,13 +22,17 @@ pub struct Specialisation {
     pub workgroup_memory: u64,
 }
 
-impl Specialisation {
+impl ShaderSpecialisation {
     /// The values given by `SpecId`, each as wide as its constant.
-    pub fn new(module: &Module, interface: &Interface, spec: &[(u32, u64)]) -> Specialisation {
+    pub fn new(
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> ShaderSpecialisation {
         let definitions = Definitions::compute(module);
         let decorations = Decorations::compute(module);
         let constants = spec_constants(module, &definitions, &decorations);
-        let mut out = Specialisation {
+        let mut out = ShaderSpecialisation {
             entries: Vec::new(),
             data: Vec::new(),
             workgroup_size: interface.workgroup_size.unwrap_or([1; 3]),
@@ -49,7 +53,7 @@ impl Specialisation {
             out.entries.push(entry);
             out.data.extend_from_slice(&value.to_le_bytes()[..size]);
         }
-        let values = Values {
+        let values = SpecialisedConstants {
             module,
             definitions: &definitions,
             constants: &constants,
@@ -70,14 +74,14 @@ impl Specialisation {
     }
 }
 
-struct Values<'a> {
+struct SpecialisedConstants<'a> {
     module: &'a Module,
     definitions: &'a Definitions,
     constants: &'a [SpecConstant],
     spec: &'a [(u32, u64)],
 }
 
-impl Values<'_> {
+impl SpecialisedConstants<'_> {
     /// A constant's value once specialised.
     fn value(&self, id: Id) -> Option<u32> {
         let spec_id = self.constants.iter().find(|c| c.id == id);

@@ -1,8 +1,8 @@
 //! Times of launches by the device's clock.
 
-use super::device::{Device, Owned};
+use super::device::{OwnedHandle, VulkanDevice};
 use super::queue::LONGEST;
-use crate::{Error, Kernel};
+use crate::{DeviceError, DeviceKernel};
 use ash::vk;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,30 +12,30 @@ const COUNT: u32 = 2 * LONGEST as u32;
 
 /// Two timestamps for each launch of a batch, where launches are timed.
 #[derive(Default)]
-pub struct Stamps {
-    pool: Option<Owned<vk::QueryPool>>,
-    timed: Vec<Kernel>,
+pub struct LaunchTimestamps {
+    pool: Option<OwnedHandle<vk::QueryPool>>,
+    timed: Vec<DeviceKernel>,
 }
 
-impl Stamps {
+impl LaunchTimestamps {
     /// Stamps of a batch whose launches are timed. The device's queue has to have timestamps.
     ///
     /// # Errors
     /// When there is no memory for them.
-    pub fn new(device: &Arc<Device>) -> Result<Stamps, Error> {
+    pub fn new(device: &Arc<VulkanDevice>) -> Result<LaunchTimestamps, DeviceError> {
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
             .query_count(COUNT);
         // SAFETY: the device is alive, and its queue has timestamps.
         let made = unsafe { device.raw().create_query_pool(&info, None) };
-        Ok(Stamps {
-            pool: Some(Owned::new(device, "vkCreateQueryPool", made)?),
+        Ok(LaunchTimestamps {
+            pool: Some(OwnedHandle::new(device, "vkCreateQueryPool", made)?),
             timed: Vec::new(),
         })
     }
 
     /// Makes them ready for a batch that begins.
-    pub fn begin(&self, device: &Device, commands: vk::CommandBuffer) {
+    pub fn begin(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
         let Some(pool) = &self.pool else { return };
         // SAFETY: the commands are being recorded; the pool has as many queries.
         unsafe {
@@ -48,9 +48,9 @@ impl Stamps {
     /// Stamps the time before a launch, or after it.
     pub fn stamp(
         &mut self,
-        device: &Device,
+        device: &VulkanDevice,
         commands: vk::CommandBuffer,
-        kernel: Kernel,
+        kernel: DeviceKernel,
         is_end: bool,
     ) {
         let Some(pool) = &self.pool else { return };
@@ -68,7 +68,7 @@ impl Stamps {
     }
 
     /// How long the launches took, once they are done.
-    pub fn times(&mut self, device: &Device) -> Vec<(Kernel, Duration)> {
+    pub fn times(&mut self, device: &VulkanDevice) -> Vec<(DeviceKernel, Duration)> {
         let timed = std::mem::take(&mut self.timed);
         let (Some(pool), false) = (&self.pool, timed.is_empty()) else {
             return Vec::new();

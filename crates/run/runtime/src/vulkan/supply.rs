@@ -6,7 +6,7 @@ use std::sync::Arc;
 const MOST: usize = 64;
 
 /// A list of things that are used up in their order, and of those of others.
-pub struct Supply<T> {
+pub struct RecycledResources<T> {
     own: Vec<Arc<T>>,
     /// The one that is used up next.
     current: usize,
@@ -14,9 +14,9 @@ pub struct Supply<T> {
     others: Vec<Arc<T>>,
 }
 
-impl<T> Default for Supply<T> {
+impl<T> Default for RecycledResources<T> {
     fn default() -> Self {
-        Supply {
+        RecycledResources {
             own: Vec::new(),
             current: 0,
             others: Vec::new(),
@@ -24,7 +24,7 @@ impl<T> Default for Supply<T> {
     }
 }
 
-impl<T> Supply<T> {
+impl<T> RecycledResources<T> {
     /// The thing that is used up next, if there is one.
     pub fn current(&self) -> Option<&Arc<T>> {
         self.own.get(self.current)
@@ -46,7 +46,7 @@ impl<T> Supply<T> {
     }
 
     /// Takes over what another one has, which is empty then. What of it was used stays so.
-    pub fn join(&mut self, other: &mut Supply<T>) {
+    pub fn join(&mut self, other: &mut RecycledResources<T>) {
         let mut own = std::mem::take(&mut other.own);
         self.current += own.len();
         own.append(&mut self.own);
@@ -56,7 +56,7 @@ impl<T> Supply<T> {
     }
 
     /// Uses what another one has, too.
-    pub fn share(&mut self, other: &Supply<T>) {
+    pub fn share(&mut self, other: &RecycledResources<T>) {
         let all = other.own.iter().chain(&other.others);
         self.others.extend(all.map(Arc::clone));
     }

@@ -6,14 +6,14 @@
 //! which is gone is not asked for any more. Who follows a tape to a launch that differs goes on by another tape that begins alike,
 //! or has its beginning recorded by itself, so that both are there the next time. Cost: a comparison of some words for each launch.
 
-use super::command::Command;
-use super::waves::{Kind, Use, Uses};
-use crate::{Bound, Inputs, Kernel, Launch, Size};
+use super::command::BatchCommand;
+use super::waves::{BufferAccess, CommandAccesses, CommandKind};
+use crate::{DeviceKernel, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
 use std::ops::Range;
 
 /// Whether a batch is handed over as soon as the device has nothing else to do.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum Haste {
+pub enum SubmitPolicy {
     /// It is, if that comes about.
     #[default]
     Open,
@@ -25,13 +25,13 @@ pub enum Haste {
 
 /// The launches of a batch in their order, as long as they are all of it.
 #[derive(Default)]
-pub struct Tape {
+pub struct LaunchRecording {
     /// Whether it is handed over as soon as it can be.
-    pub haste: Haste,
-    entries: Vec<Entry>,
+    pub haste: SubmitPolicy,
+    entries: Vec<RecordedLaunch>,
     /// What each launch was given, one behind the other, and how it uses that.
-    bound: Vec<Bound>,
-    uses: Vec<Use>,
+    bound: Vec<LaunchBinding>,
+    uses: Vec<BufferAccess>,
     /// Their push constants, likewise.
     push: Vec<u8>,
     /// Whether the batch has something else, too.
@@ -44,41 +44,46 @@ pub struct Tape {
 
 /// A launch: what was asked for, and what was recorded.
 #[derive(Clone)]
-struct Entry {
-    kernel: Kernel,
-    size: Size,
+struct RecordedLaunch {
+    kernel: DeviceKernel,
+    size: IndexSpace,
     /// Its parts of the lists.
     bound: Range<usize>,
     push: Range<usize>,
-    command: Command,
+    command: BatchCommand,
 }
 
-impl Tape {
+impl LaunchRecording {
     /// Begins anew.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bound.clear();
         self.uses.clear();
         self.push.clear();
-        self.haste = Haste::Open;
+        self.haste = SubmitPolicy::Open;
         self.is_spoilt = false;
         self.is_unrecorded = false;
         self.followed = None;
     }
 
     /// Takes note of a command: of the launch that it is of, if that uses nothing but buffers.
-    pub fn note(&mut self, launch: Option<&Launch>, uses: Option<&Uses>, command: &Command) {
+    pub fn note(
+        &mut self,
+        launch: Option<&KernelLaunch>,
+        uses: Option<&CommandAccesses>,
+        command: &BatchCommand,
+    ) {
         let (Some(launch), Some(uses), false) = (launch, uses, self.is_spoilt) else {
             return self.spoil();
         };
-        let Inputs::Resources { bindings, push } = &launch.inputs else {
+        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
             return self.spoil();
         };
         let (bound, pushed) = (self.bound.len(), self.push.len());
         self.bound.extend_from_slice(bindings);
         self.uses.extend_from_slice(&uses.buffers);
         self.push.extend_from_slice(push);
-        self.entries.push(Entry {
+        self.entries.push(RecordedLaunch {
             kernel: launch.kernel,
             size: launch.size,
             bound: bound..self.bound.len(),
@@ -113,18 +118,18 @@ impl Tape {
     }
 
     /// Takes note of what was handed over behind it: it waits for that the next time if it was hasty and both are short.
-    pub fn is_before(&mut self, next: &Tape, short: usize) {
-        if self.haste == Haste::Hasty && next.is_kept() && self.len() + next.len() <= short {
-            self.haste = Haste::Patient;
+    pub fn is_before(&mut self, next: &LaunchRecording, short: usize) {
+        if self.haste == SubmitPolicy::Hasty && next.is_kept() && self.len() + next.len() <= short {
+            self.haste = SubmitPolicy::Patient;
         }
     }
 
     /// Adds all that another one has, where all of both was asked for again.
-    pub fn join(&mut self, other: &mut Tape) {
+    pub fn join(&mut self, other: &mut LaunchRecording) {
         let (bound, pushed) = (self.bound.len(), self.push.len());
         let moved = |range: Range<usize>, by: usize| range.start + by..range.end + by;
         self.entries
-            .extend(other.entries.drain(..).map(|entry| Entry {
+            .extend(other.entries.drain(..).map(|entry| RecordedLaunch {
                 bound: moved(entry.bound, bound),
                 push: moved(entry.push, pushed),
                 ..entry
@@ -133,26 +138,26 @@ impl Tape {
         self.uses.append(&mut other.uses);
         self.push.append(&mut other.push);
         self.is_spoilt |= other.is_spoilt;
-        (self.haste, self.is_unrecorded) = (Haste::Open, true);
+        (self.haste, self.is_unrecorded) = (SubmitPolicy::Open, true);
         self.followed = Some(self.entries.len());
         other.clear();
     }
 
     /// Whether a launch is the first.
-    pub fn begins_with(&self, launch: &Launch) -> bool {
+    pub fn begins_with(&self, launch: &KernelLaunch) -> bool {
         self.is_kept() && self.is_at(0, launch)
     }
 
     /// Whether a launch is the one at a place.
-    fn is_at(&self, at: usize, launch: &Launch) -> bool {
-        let Inputs::Resources { bindings, push } = &launch.inputs else {
+    fn is_at(&self, at: usize, launch: &KernelLaunch) -> bool {
+        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
             return false;
         };
         self.what(at) == Some((launch.kernel, launch.size, bindings, push))
     }
 
     /// What was asked for at a place: a kernel, its size, what it was given and its push constants.
-    fn what(&self, at: usize) -> Option<(Kernel, Size, &[Bound], &[u8])> {
+    fn what(&self, at: usize) -> Option<(DeviceKernel, IndexSpace, &[LaunchBinding], &[u8])> {
         let entry = self.entries.get(at)?;
         let (bound, push) = (entry.bound.clone(), entry.push.clone());
         Some((
@@ -169,12 +174,12 @@ impl Tape {
     }
 
     /// Whether a launch is the next, while the batch is followed.
-    pub fn is_next(&self, launch: &Launch) -> bool {
+    pub fn is_next(&self, launch: &KernelLaunch) -> bool {
         self.followed.is_some_and(|at| self.is_at(at, launch))
     }
 
     /// Goes on behind the next launch: what that uses, in the order of what is bound.
-    pub fn follow(&mut self) -> &[Use] {
+    pub fn follow(&mut self) -> &[BufferAccess] {
         let Some((at, entry)) = self
             .followed
             .and_then(|at| Some((at, self.entries.get(at)?)))
@@ -186,24 +191,24 @@ impl Tape {
     }
 
     /// Whether this is for all that was asked for of another one that is followed, and then for a launch.
-    pub fn goes_on(&self, followed: &Tape, launch: &Launch) -> bool {
+    pub fn goes_on(&self, followed: &LaunchRecording, launch: &KernelLaunch) -> bool {
         let count = followed.followed.unwrap_or(usize::MAX);
         self.is_kept() && self.is_at(count, launch) && self.is_like(followed, count)
     }
 
     /// Whether this is for all that was asked for of another one that is followed, and for nothing else.
-    pub fn ends_with(&self, followed: &Tape) -> bool {
+    pub fn ends_with(&self, followed: &LaunchRecording) -> bool {
         let count = self.entries.len();
         self.is_kept() && followed.followed == Some(count) && self.is_like(followed, count)
     }
 
     /// Whether so many launches are the same in both.
-    fn is_like(&self, other: &Tape, count: usize) -> bool {
+    fn is_like(&self, other: &LaunchRecording, count: usize) -> bool {
         (0..count).all(|at| self.what(at).is_some() && self.what(at) == other.what(at))
     }
 
     /// Has what was asked for so far of another one that is followed.
-    pub fn take_part(&mut self, followed: &Tape) {
+    pub fn take_part(&mut self, followed: &LaunchRecording) {
         let count = followed.followed.unwrap_or(0);
         let entries = &followed.entries[..count];
         let [bound, push] = entries
@@ -218,17 +223,17 @@ impl Tape {
     }
 
     /// Is followed as far as another one was.
-    pub fn replace(&mut self, followed: &Tape) {
+    pub fn replace(&mut self, followed: &LaunchRecording) {
         self.followed = followed.followed;
     }
 
     /// Is no longer followed, where it is to be recorded: all that it is for.
-    pub fn leave(&mut self) -> Option<Vec<(Uses, Command)>> {
+    pub fn leave(&mut self) -> Option<Vec<(CommandAccesses, BatchCommand)>> {
         self.followed.take()?;
         self.is_unrecorded = false;
         let all = self.entries.iter().map(|entry| {
-            let uses = Uses {
-                kind: Kind::Launch,
+            let uses = CommandAccesses {
+                kind: CommandKind::Launch,
                 buffers: self.uses[entry.bound.clone()].iter().copied().collect(),
             };
             (uses, entry.command.clone())

@@ -4,12 +4,12 @@
 //! through buffers that both see: little that is written goes with the work that is recorded, without
 //! waiting; what is more goes in pieces.
 
-use super::batch::Batch;
-use super::command::Command;
-use super::memory::{Buffer, Memory, padded};
-use super::queue::Queue;
-use super::waves::{Kind, Use, Uses};
-use crate::Error;
+use super::batch::CommandBatch;
+use super::command::BatchCommand;
+use super::memory::{VulkanBuffer, VulkanMemory, padded};
+use super::queue::VulkanQueue;
+use super::waves::{BufferAccess, CommandAccesses, CommandKind};
+use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 use smallvec::smallvec;
@@ -22,16 +22,16 @@ const PIECE: usize = 16 << 20;
 const LITTLE: usize = 16 << 10;
 
 /// The buffers that copies go through, made when they are first needed.
-pub struct Transfer {
-    memory: Arc<Memory>,
-    up: Option<Arc<Buffer>>,
-    down: Option<Arc<Buffer>>,
+pub struct StagingBuffers {
+    memory: Arc<VulkanMemory>,
+    up: Option<Arc<VulkanBuffer>>,
+    down: Option<Arc<VulkanBuffer>>,
 }
 
-impl Transfer {
+impl StagingBuffers {
     /// Copies for buffers of this memory.
-    pub fn new(memory: &Arc<Memory>) -> Transfer {
-        Transfer {
+    pub fn new(memory: &Arc<VulkanMemory>) -> StagingBuffers {
+        StagingBuffers {
             memory: Arc::clone(memory),
             up: None,
             down: None,
@@ -39,18 +39,22 @@ impl Transfer {
     }
 
     /// Makes a buffer zeros, before all that is recorded after.
-    pub fn clear(&self, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result<(), Error> {
+    pub fn clear(
+        &self,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
+    ) -> Result<(), DeviceError> {
         clear(&self.memory, queue, buffer)
     }
 
     /// Copies into a buffer, after all that was recorded and uses it.
     pub fn write(
         &mut self,
-        queue: &mut Queue,
-        buffer: &Arc<Buffer>,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
         offset: u64,
         data: &[u8],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         let is_seen = self.memory.direct && buffer.is_writable();
         if is_seen && queue.is_done(buffer.writable_at()) {
             return buffer.write(offset, data);
@@ -76,11 +80,11 @@ impl Transfer {
     /// Has the device copy from memory of the batch, in its turn.
     fn send(
         &self,
-        queue: &mut Queue,
-        buffer: &Arc<Buffer>,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
         offset: u64,
         data: &[u8],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         let uses = copies(None, buffer);
         queue.add(None, Some(&uses), |device, batch| {
             let (from, at) = batch.scratch(device, &self.memory, data)?;
@@ -93,11 +97,11 @@ impl Transfer {
     /// little.
     pub fn read_all(
         &mut self,
-        queue: &mut Queue,
-        parts: &mut [(&Arc<Buffer>, u64, &mut [u8])],
-    ) -> Result<(), Error> {
+        queue: &mut VulkanQueue,
+        parts: &mut [(&Arc<VulkanBuffer>, u64, &mut [u8])],
+    ) -> Result<(), DeviceError> {
         let total: usize = parts.iter().map(|(_, _, out)| out.len()).sum();
-        let is_seen = |b: &Buffer, length| self.memory.direct && b.is_readable(length);
+        let is_seen = |b: &VulkanBuffer, length| self.memory.direct && b.is_readable(length);
         if total > PIECE || parts.iter().any(|(b, _, out)| is_seen(b, out.len())) {
             let mut parts = parts.iter_mut();
             return parts.try_for_each(|(buffer, at, out)| self.read(queue, buffer, *at, out));
@@ -107,8 +111,8 @@ impl Transfer {
         for (buffer, offset, out) in &*parts {
             let length = out.len() as u64;
             // Parts of the buffer that both see are different ones.
-            let uses = Uses {
-                kind: Kind::Copy,
+            let uses = CommandAccesses {
+                kind: CommandKind::Copy,
                 buffers: smallvec![used(buffer, false)],
             };
             queue.add(None, Some(&uses), |_, batch| {
@@ -128,11 +132,11 @@ impl Transfer {
     /// Copies out of a buffer, after all that was recorded and writes it.
     pub fn read(
         &mut self,
-        queue: &mut Queue,
-        buffer: &Arc<Buffer>,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
         offset: u64,
         out: &mut [u8],
-    ) -> Result<(), Error> {
+    ) -> Result<(), DeviceError> {
         if self.memory.direct && buffer.is_readable(out.len()) {
             wait(queue, buffer.readable_at())?;
             return buffer.read(offset, out);
@@ -150,7 +154,11 @@ impl Transfer {
 }
 
 /// Makes a buffer zeros, before all that is recorded after.
-pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result<(), Error> {
+pub fn clear(
+    memory: &VulkanMemory,
+    queue: &mut VulkanQueue,
+    buffer: &Arc<VulkanBuffer>,
+) -> Result<(), DeviceError> {
     // What the host cannot read it also writes slowly.
     let size = buffer.size as usize;
     if memory.direct && buffer.is_writable() && (size <= LITTLE || buffer.is_readable(size)) {
@@ -159,7 +167,7 @@ pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result
     let uses = copies(None, buffer);
     queue.add(None, Some(&uses), |_, batch| {
         batch.writes(buffer);
-        Ok(Command::Clear {
+        Ok(BatchCommand::Clear {
             buffer: buffer.raw(),
             size: padded(buffer.size),
         })
@@ -167,7 +175,7 @@ pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result
 }
 
 /// Waits for a value of the timeline, or for everything.
-fn wait(queue: &mut Queue, value: Option<u64>) -> Result<(), Error> {
+fn wait(queue: &mut VulkanQueue, value: Option<u64>) -> Result<(), DeviceError> {
     match value {
         Some(value) => queue.wait_for(value),
         None => queue.finish(),
@@ -175,10 +183,10 @@ fn wait(queue: &mut Queue, value: Option<u64>) -> Result<(), Error> {
 }
 
 fn piece(
-    memory: &Arc<Memory>,
-    buffer: &mut Option<Arc<Buffer>>,
+    memory: &Arc<VulkanMemory>,
+    buffer: &mut Option<Arc<VulkanBuffer>>,
     location: MemoryLocation,
-) -> Result<Arc<Buffer>, Error> {
+) -> Result<Arc<VulkanBuffer>, DeviceError> {
     if let Some(buffer) = buffer {
         return Ok(Arc::clone(buffer));
     }
@@ -187,11 +195,11 @@ fn piece(
 }
 
 fn copy(
-    queue: &mut Queue,
-    from: (&Arc<Buffer>, u64),
-    to: (&Arc<Buffer>, u64),
+    queue: &mut VulkanQueue,
+    from: (&Arc<VulkanBuffer>, u64),
+    to: (&Arc<VulkanBuffer>, u64),
     length: u64,
-) -> Result<(), Error> {
+) -> Result<(), DeviceError> {
     let uses = copies(Some(from.0), to.0);
     queue.add(None, Some(&uses), |_, batch| {
         Ok(copied(batch, from, to, length))
@@ -200,16 +208,16 @@ fn copy(
 }
 
 /// What a copy uses.
-fn copies(from: Option<&Arc<Buffer>>, to: &Arc<Buffer>) -> Uses {
+fn copies(from: Option<&Arc<VulkanBuffer>>, to: &Arc<VulkanBuffer>) -> CommandAccesses {
     let from = from.map(|buffer| used(buffer, false));
-    Uses {
-        kind: Kind::Copy,
+    CommandAccesses {
+        kind: CommandKind::Copy,
         buffers: from.into_iter().chain([used(to, true)]).collect(),
     }
 }
 
-fn used(buffer: &Buffer, is_written: bool) -> Use {
-    Use {
+fn used(buffer: &VulkanBuffer, is_written: bool) -> BufferAccess {
+    BufferAccess {
         buffer: buffer.raw(),
         is_written,
         region: None,
@@ -218,14 +226,14 @@ fn used(buffer: &Buffer, is_written: bool) -> Use {
 
 /// A copy within buffers that are different, which are kept.
 fn copied(
-    batch: &mut Batch,
-    from: (&Arc<Buffer>, u64),
-    to: (&Arc<Buffer>, u64),
+    batch: &mut CommandBatch,
+    from: (&Arc<VulkanBuffer>, u64),
+    to: (&Arc<VulkanBuffer>, u64),
     length: u64,
-) -> Command {
+) -> BatchCommand {
     batch.reads(from.0);
     batch.writes(to.0);
-    Command::Copy {
+    BatchCommand::Copy {
         from: from.0.raw(),
         to: to.0.raw(),
         region: vk::BufferCopy {

@@ -1,6 +1,9 @@
 //! What tests of the driver share: whether there is a device, and a kernel that runs on one buffer.
 
-use crate::{Bound, Buffer, Device, Error, Inputs, Launch, Size, devices};
+use crate::{
+    ComputeDevice, DeviceBuffer, DeviceError, IndexSpace, KernelLaunch, LaunchBinding,
+    LaunchInputs, devices,
+};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
@@ -27,17 +30,17 @@ pub(super) fn module(text: &str) -> Module {
 
 /// Runs the first kernel of a module, given as text, in so many workgroups on a buffer.
 pub(super) fn run(
-    device: &mut Device,
+    device: &mut ComputeDevice,
     (text, kernel): (&str, &str),
     groups: u32,
-    buffer: Buffer,
-) -> Result<(), Error> {
+    buffer: DeviceBuffer,
+) -> Result<(), DeviceError> {
     let kernel = device.create_kernel(&module(text), kernel, &[])?;
-    let bound = Bound::whole(0, buffer);
-    let launch = Launch {
+    let bound = LaunchBinding::whole(0, buffer);
+    let launch = KernelLaunch {
         kernel,
-        size: Size::Groups([groups, 1, 1]),
-        inputs: Inputs::Resources {
+        size: IndexSpace::Groups([groups, 1, 1]),
+        inputs: LaunchInputs::Resources {
             bindings: vec![bound],
             push: Vec::new(),
         },
@@ -46,7 +49,7 @@ pub(super) fn run(
 }
 
 /// Numbers of 64 bits are multiplied by themselves, right whatever the device lacks.
-pub(super) fn multiplies_wide_numbers(device: &mut Device) {
+pub(super) fn multiplies_wide_numbers(device: &mut ComputeDevice) {
     let kernel = (include_str!("../../tests/vulkan/wide.spvasm"), "main");
     let numbers = [3_u64, 1 << 40, u64::MAX];
     let buffer = device.upload(&numbers).unwrap();

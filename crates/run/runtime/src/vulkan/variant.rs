@@ -4,16 +4,16 @@
 //! that is larger than a descriptor reaches, runs one that was rewritten ([`crate::rewrite`]), compiled when
 //! it is first needed.
 
-use super::cache::Cache;
+use super::cache::PipelineDiskCache;
 use super::capabilities;
-use super::device::Device;
+use super::device::VulkanDevice;
 use super::error::unsupported;
-use super::features::Features;
-use super::pipeline::Pipeline;
-use super::specialise::Specialisation;
-use crate::rewrite::{self, Descriptor, Place};
+use super::features::VulkanFeatures;
+use super::pipeline::ComputePipeline;
+use super::specialise::ShaderSpecialisation;
+use crate::rewrite::{self, AddressSource, DescriptorLocation};
 use crate::specialised::specialise;
-use crate::{Bound, DeviceKind, Error, Size};
+use crate::{DeviceError, DeviceKind, IndexSpace, LaunchBinding};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::Module;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// What a launch needs that the shader as it is does not give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct VariantRequirements {
     /// Storage buffers come by address.
     pub addresses: bool,
     /// The launch is over these workgroups, which are too many for a dimension.
@@ -30,21 +30,21 @@ pub struct Needs {
 }
 
 /// A pipeline and how a launch of it differs from one of the shader as it is.
-pub struct Variant {
+pub struct PipelineVariant {
     /// What is run.
-    pub pipeline: Arc<Pipeline>,
+    pub pipeline: Arc<ComputePipeline>,
     /// Where the push constants are bound, if they are none.
-    pub pushed: Option<Descriptor>,
+    pub pushed: Option<DescriptorLocation>,
     /// Where addresses come from, and the descriptors that they stand for.
-    pub addressed: Option<(Place, Vec<Descriptor>)>,
+    pub addressed: Option<(AddressSource, Vec<DescriptorLocation>)>,
     /// The grid that is run, if not that of the launch.
     pub grid: Option<[u32; 3]>,
     /// Descriptors that are not written.
-    pub read_only: Vec<Descriptor>,
+    pub read_only: Vec<DescriptorLocation>,
 }
 
 /// A kernel.
-pub struct Variants {
+pub struct KernelPipelines {
     module: Module,
     interface: Interface,
     spec: Vec<(u32, u64)>,
@@ -52,24 +52,24 @@ pub struct Variants {
     pub by_address: bool,
     /// Whether it was lowered for this run: as exact as it is elsewhere, and made faster for graphics cards.
     is_own: bool,
-    made: Vec<(Needs, Arc<Variant>)>,
+    made: Vec<(VariantRequirements, Arc<PipelineVariant>)>,
     /// Bytes that what is bound is seen in multiples of.
     pub unit: u64,
 }
 
-impl Variants {
+impl KernelPipelines {
     /// A kernel with its first pipeline. Where it `stays` within its buffers, these come by address on processors:
     /// compilers of drivers there test every access of every invocation to a descriptor's buffer by itself.
     pub fn new(
-        device: &Arc<Device>,
-        features: &Features,
-        cache: &mut Cache,
+        device: &Arc<VulkanDevice>,
+        features: &VulkanFeatures,
+        cache: &mut PipelineDiskCache,
         (module, interface): (&Module, &Interface),
         spec: &[(u32, u64)],
         stays: bool,
-    ) -> Result<Variants, Error> {
+    ) -> Result<KernelPipelines, DeviceError> {
         capabilities::check(&device.physical, features, module, interface)?;
-        let mut variants = Variants {
+        let mut variants = KernelPipelines {
             module: module.clone(),
             interface: interface.clone(),
             spec: spec.to_vec(),
@@ -78,7 +78,7 @@ impl Variants {
             made: Vec::new(),
             unit: 1,
         };
-        let mut needs = Needs {
+        let mut needs = VariantRequirements {
             addresses: stays && device.physical.info.kind == DeviceKind::Cpu,
             folded: None,
         };
@@ -102,7 +102,7 @@ impl Variants {
     }
 
     /// Whether what is bound is a storage buffer of the shader.
-    pub fn stores(&self, bound: &Bound) -> bool {
+    pub fn stores(&self, bound: &LaunchBinding) -> bool {
         let mut bindings = self.interface.bindings.iter();
         bindings.any(|b| {
             let is_storage = matches!(b.kind, BindingKind::Storage(_));
@@ -111,19 +111,19 @@ impl Variants {
     }
 
     /// The workgroups of a launch.
-    pub fn groups(&self, size: &Size) -> Result<[u32; 3], Error> {
-        let (_, first) = self.made.first().ok_or(Error::Handle("a kernel"))?;
+    pub fn groups(&self, size: &IndexSpace) -> Result<[u32; 3], DeviceError> {
+        let (_, first) = self.made.first().ok_or(DeviceError::Handle("a kernel"))?;
         first.pipeline.groups(size)
     }
 
     /// What a launch needs.
     pub fn get(
         &mut self,
-        device: &Arc<Device>,
-        features: &Features,
-        cache: &mut Cache,
-        mut needs: Needs,
-    ) -> Result<Arc<Variant>, Error> {
+        device: &Arc<VulkanDevice>,
+        features: &VulkanFeatures,
+        cache: &mut PipelineDiskCache,
+        mut needs: VariantRequirements,
+    ) -> Result<Arc<PipelineVariant>, DeviceError> {
         needs.addresses |= self.by_address;
         if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == needs) {
             return Ok(Arc::clone(known));
@@ -135,12 +135,12 @@ impl Variants {
 
     fn make(
         &self,
-        device: &Arc<Device>,
-        features: &Features,
-        cache: &mut Cache,
-        needs: Needs,
-    ) -> Result<Variant, Error> {
-        let mut shader = Shader {
+        device: &Arc<VulkanDevice>,
+        features: &VulkanFeatures,
+        cache: &mut PipelineDiskCache,
+        needs: VariantRequirements,
+    ) -> Result<PipelineVariant, DeviceError> {
+        let mut shader = ShaderRewrite {
             module: self.module.clone(),
             interface: self.interface.clone(),
         };
@@ -186,8 +186,8 @@ impl Variants {
             }
         }
         let (module, interface) = (&shader.module, &shader.interface);
-        let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
-        Ok(Variant {
+        let pipeline = ComputePipeline::new(device, cache, module, interface, &self.spec)?;
+        Ok(PipelineVariant {
             pipeline: Arc::new(pipeline),
             pushed,
             addressed,
@@ -198,8 +198,8 @@ impl Variants {
 }
 
 /// The descriptors that no variable writes: several may see the same one.
-fn read_only(interface: &Interface) -> Vec<Descriptor> {
-    let place = |b: &Binding| Descriptor {
+fn read_only(interface: &Interface) -> Vec<DescriptorLocation> {
+    let place = |b: &Binding| DescriptorLocation {
         set: b.set,
         binding: b.binding,
     };
@@ -210,29 +210,29 @@ fn read_only(interface: &Interface) -> Vec<Descriptor> {
 }
 
 /// A shader under change.
-struct Shader {
+struct ShaderRewrite {
     module: Module,
     interface: Interface,
 }
 
-impl Shader {
+impl ShaderRewrite {
     /// The beginning of a refusal.
-    fn name(&self, device: &Device) -> String {
+    fn name(&self, device: &VulkanDevice) -> String {
         format!("{} on {}:", self.interface.name, device.physical.info.id)
     }
 
-    fn becomes(&mut self, module: Module) -> Result<(), Error> {
+    fn becomes(&mut self, module: Module) -> Result<(), DeviceError> {
         let interface = Interface::of(&module, &self.interface.name);
-        self.interface = interface.map_err(|d| Error::Module(Box::new(d)))?;
+        self.interface = interface.map_err(|d| DeviceError::Module(Box::new(d)))?;
         self.module = module;
         Ok(())
     }
 
     fn by_address(
         &mut self,
-        device: &Device,
-        features: &Features,
-    ) -> Result<(Place, Vec<Descriptor>), Error> {
+        device: &VulkanDevice,
+        features: &VulkanFeatures,
+    ) -> Result<(AddressSource, Vec<DescriptorLocation>), DeviceError> {
         let name = self.name(device);
         let most = device.physical.limits.max_storage_buffer_range;
         let pushed = device.physical.limits.max_push_constants_size;
@@ -253,7 +253,7 @@ impl Shader {
 
     /// Has a shader that waits for its workgroup read ahead, and lays the workgroup's memory out for its banks where there is
     /// room for it.
-    fn hasten(&mut self, device: &Device, spec: &[(u32, u64)]) {
+    fn hasten(&mut self, device: &VulkanDevice, spec: &[(u32, u64)]) {
         let waits = |module: &Module| {
             let mut insts = module.all_insts();
             insts.any(|inst| inst.op() == Op::ControlBarrier)
@@ -266,7 +266,7 @@ impl Shader {
         }
         let mut module = self.module.clone();
         specialise(&mut module, spec);
-        let used = Specialisation::new(&module, &self.interface, spec).workgroup_memory;
+        let used = ShaderSpecialisation::new(&module, &self.interface, spec).workgroup_memory;
         let most = device.physical.info.limits.workgroup_memory;
         if let Some(spread) = rewrite::with_banks_spread(&module, most.saturating_sub(used)) {
             self.module = spread;
@@ -275,19 +275,19 @@ impl Shader {
 
     fn fold(
         &mut self,
-        device: &Device,
+        device: &VulkanDevice,
         total: [u32; 3],
         spec: &[(u32, u64)],
-    ) -> Result<[u32; 3], Error> {
+    ) -> Result<[u32; 3], DeviceError> {
         let name = self.name(device);
         let limits = device.physical.limits.max_compute_work_group_count;
         let refused = |why: &str| {
             let text = format!("{name} {total:?} workgroups, {limits:?} at most, and {why}");
-            Error::Launch(text)
+            DeviceError::Launch(text)
         };
         let grid = rewrite::grid(total, limits);
         let grid = grid.ok_or_else(|| refused("they are too many altogether"))?;
-        let specialised = Specialisation::new(&self.module, &self.interface, spec);
+        let specialised = ShaderSpecialisation::new(&self.module, &self.interface, spec);
         let local = specialised.workgroup_size;
         let module = rewrite::folded(&self.module, &self.interface.name, total, grid, local);
         let module = module.ok_or_else(|| refused("the shader passes its ids around"))?;

@@ -9,7 +9,7 @@
 //! of its own, which all others wait for. Cost: for each use of a buffer the uses of its parts since
 //! it was last written as a whole.
 
-use crate::Region;
+use crate::ByteRegion;
 use ash::vk;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -19,45 +19,45 @@ pub const FEW: usize = 8;
 
 /// How a command sees memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CommandKind {
     /// A launch of a kernel.
     Launch,
     /// A copy from buffer to buffer, or of a value into one.
     Copy,
 }
 
-impl Kind {
+impl CommandKind {
     fn stage(self) -> vk::PipelineStageFlags {
         match self {
-            Kind::Launch => LAUNCH,
-            Kind::Copy => COPY,
+            CommandKind::Launch => LAUNCH,
+            CommandKind::Copy => COPY,
         }
     }
 }
 
 /// A buffer that a command uses.
 #[derive(Clone, Copy, Debug)]
-pub struct Use {
+pub struct BufferAccess {
     /// The buffer.
     pub buffer: vk::Buffer,
     /// Whether it may be written.
     pub is_written: bool,
     /// What of it is touched, where that is known.
-    pub region: Option<Region>,
+    pub region: Option<ByteRegion>,
 }
 
 /// All that a command uses.
 #[derive(Clone, Debug)]
-pub struct Uses {
+pub struct CommandAccesses {
     /// How it does.
-    pub kind: Kind,
+    pub kind: CommandKind,
     /// The buffers.
-    pub buffers: SmallVec<[Use; FEW]>,
+    pub buffers: SmallVec<[BufferAccess; FEW]>,
 }
 
 /// What has to stand between waves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Barrier {
+pub struct LevelBarrier {
     /// The stages that are waited for.
     pub from: vk::PipelineStageFlags,
     /// What is made available of what they did.
@@ -68,9 +68,9 @@ pub struct Barrier {
     pub seen: vk::AccessFlags,
 }
 
-impl Barrier {
+impl LevelBarrier {
     /// Between all that was recorded and what the host reads.
-    pub const HOST: Barrier = Barrier {
+    pub const HOST: LevelBarrier = LevelBarrier {
         from: STAGES,
         written: written(STAGES),
         to: vk::PipelineStageFlags::HOST,
@@ -112,9 +112,9 @@ const fn read(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
 
 /// The waves of a batch. The first stands for all that was recorded before.
 #[derive(Default)]
-pub struct Waves {
+pub struct DependencyLevels {
     /// Of each buffer the uses that later ones may have to wait for, with their waves.
-    buffers: FxHashMap<vk::Buffer, SmallVec<[(usize, Use); 2]>>,
+    buffers: FxHashMap<vk::Buffer, SmallVec<[(usize, BufferAccess); 2]>>,
     /// The stages of each wave's commands.
     stages: Vec<vk::PipelineStageFlags>,
     /// The first wave that commands may join.
@@ -123,7 +123,7 @@ pub struct Waves {
     recorded: usize,
 }
 
-impl Waves {
+impl DependencyLevels {
     /// Forgets all but that anything may be in use.
     pub fn begin(&mut self) {
         self.buffers.clear();
@@ -133,12 +133,12 @@ impl Waves {
     }
 
     /// Whether a command would begin a wave, behind all others.
-    pub fn is_new(&self, uses: Option<&Uses>) -> bool {
+    pub fn is_new(&self, uses: Option<&CommandAccesses>) -> bool {
         uses.is_none_or(|uses| self.wave(uses) == self.stages.len())
     }
 
     /// The wave of a command. Nothing is known of one without uses.
-    pub fn place(&mut self, uses: Option<&Uses>) -> usize {
+    pub fn place(&mut self, uses: Option<&CommandAccesses>) -> usize {
         let Some(uses) = uses else {
             let wave = self.stages.len();
             self.stages.push(STAGES);
@@ -158,7 +158,7 @@ impl Waves {
     }
 
     /// The first wave that a command can join, or the next.
-    fn wave(&self, uses: &Uses) -> usize {
+    fn wave(&self, uses: &CommandAccesses) -> usize {
         let waits = uses.buffers.iter().map(|used| self.after(used));
         let wave = waits.fold(self.first, usize::max);
         let is_closed = wave == self.recorded && !self.stages[wave].contains(uses.kind.stage());
@@ -166,13 +166,13 @@ impl Waves {
     }
 
     /// The first wave after those that a use has to wait for.
-    fn after(&self, used: &Use) -> usize {
+    fn after(&self, used: &BufferAccess) -> usize {
         let before = self.buffers.get(&used.buffer).into_iter().flatten();
         let waited = before.filter(|(_, other)| used.waits_for(other));
         waited.fold(0, |after, (wave, _)| after.max(wave + 1))
     }
 
-    fn note(&mut self, wave: usize, used: &Use) {
+    fn note(&mut self, wave: usize, used: &BufferAccess) {
         let known = self.buffers.entry(used.buffer).or_default();
         if used.region.is_none() {
             // A write of all stands for what it waits for, a read of all for those before it.
@@ -185,9 +185,9 @@ impl Waves {
     }
 
     /// What has to stand before a wave.
-    pub fn barrier(&self, wave: usize) -> Barrier {
+    pub fn barrier(&self, wave: usize) -> LevelBarrier {
         let [from, to] = [wave - 1, wave].map(|wave| self.stages[wave]);
-        Barrier {
+        LevelBarrier {
             from,
             written: written(from),
             to,
@@ -207,9 +207,9 @@ impl Waves {
     }
 }
 
-impl Use {
+impl BufferAccess {
     /// Whether it has to wait for one before it of the same buffer.
-    fn waits_for(&self, before: &Use) -> bool {
+    fn waits_for(&self, before: &BufferAccess) -> bool {
         let both = self.region.zip(before.region);
         (self.is_written || before.is_written) && both.is_none_or(|(a, b)| a.meets(&b))
     }
@@ -220,36 +220,36 @@ mod tests {
     use super::*;
     use ash::vk::Handle;
 
-    fn uses(kind: Kind, read: &[u64], written: &[u64]) -> Uses {
+    fn uses(kind: CommandKind, read: &[u64], written: &[u64]) -> CommandAccesses {
         let row = |is_written| {
-            move |n: &u64| Use {
+            move |n: &u64| BufferAccess {
                 buffer: vk::Buffer::from_raw(*n),
                 is_written,
                 region: None,
             }
         };
         let read = read.iter().map(row(false));
-        Uses {
+        CommandAccesses {
             kind,
             buffers: read.chain(written.iter().map(row(true))).collect(),
         }
     }
 
-    fn launch(read: &[u64], written: &[u64]) -> Option<Uses> {
-        Some(uses(Kind::Launch, read, written))
+    fn launch(read: &[u64], written: &[u64]) -> Option<CommandAccesses> {
+        Some(uses(CommandKind::Launch, read, written))
     }
 
-    fn copy(read: &[u64], written: &[u64]) -> Option<Uses> {
-        Some(uses(Kind::Copy, read, written))
+    fn copy(read: &[u64], written: &[u64]) -> Option<CommandAccesses> {
+        Some(uses(CommandKind::Copy, read, written))
     }
 
-    fn begun() -> Waves {
-        let mut waves = Waves::default();
+    fn begun() -> DependencyLevels {
+        let mut waves = DependencyLevels::default();
         waves.begin();
         waves
     }
 
-    fn placed(commands: &[Option<Uses>]) -> Vec<usize> {
+    fn placed(commands: &[Option<CommandAccesses>]) -> Vec<usize> {
         let mut waves = begun();
         let all = commands.iter().map(|c| waves.place(c.as_ref()));
         all.collect()
@@ -302,13 +302,13 @@ mod tests {
     #[test]
     fn parts_that_are_apart_are_written_side_by_side() {
         let part = |first, is_written| {
-            let region = Region {
+            let region = ByteRegion {
                 first,
                 width: 8,
                 rows: 4,
                 stride: 64,
             };
-            let mut uses = uses(Kind::Launch, &[], &[1]);
+            let mut uses = uses(CommandKind::Launch, &[], &[1]);
             uses.buffers[0].is_written = is_written;
             uses.buffers[0].region = Some(region);
             Some(uses)
@@ -347,7 +347,9 @@ mod tests {
     #[test]
     fn a_recorded_wave_takes_what_its_barrier_was_for() {
         let mut waves = begun();
-        let place = |waves: &mut Waves, command: Option<Uses>| waves.place(command.as_ref());
+        let place = |waves: &mut DependencyLevels, command: Option<CommandAccesses>| {
+            waves.place(command.as_ref())
+        };
         assert_eq!(place(&mut waves, launch(&[], &[1])), 1);
         assert_eq!(place(&mut waves, launch(&[1], &[2])), 2);
         waves.record(2);

@@ -2,17 +2,20 @@
 //! on the processor.
 
 use super::{module, on_devices, open};
-use spirula_runtime::{Address, Buffer, Device, Dimensions, Filter, Format, ImageShape, Sampler};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, ImageDimensions, ImageShape, SamplerAddressing, SamplerFilter,
+    SamplerState, TexelFormat,
+};
 use spirula_spirv::ir::Module;
 
 const KERNELS: &str = include_str!("images.spvasm");
 
-fn processor() -> Device {
+fn processor() -> ComputeDevice {
     open("cpu")
 }
 
-fn shape(dimensions: Dimensions, format: &str, size: [u32; 3]) -> ImageShape {
-    ImageShape::new(dimensions, Format::named(format).unwrap(), size)
+fn shape(dimensions: ImageDimensions, format: &str, size: [u32; 3]) -> ImageShape {
+    ImageShape::new(dimensions, TexelFormat::named(format).unwrap(), size)
 }
 
 fn layers(shape: ImageShape, layers: u32) -> ImageShape {
@@ -24,8 +27,10 @@ fn layers(shape: ImageShape, layers: u32) -> ImageShape {
 }
 
 /// An image with texels from `fill`, which is told the number of the component.
-fn image(device: &mut Device, shape: ImageShape, fill: impl Fn(u32) -> f32) -> Buffer {
-    let made = device.create_image(&shape, &Sampler::default()).unwrap();
+fn image(device: &mut ComputeDevice, shape: ImageShape, fill: impl Fn(u32) -> f32) -> DeviceBuffer {
+    let made = device
+        .create_image(&shape, &SamplerState::default())
+        .unwrap();
     let (ty, _) = shape.format.stored();
     let count = shape.bytes().unwrap() / if ty == "f32" { 4 } else { 1 };
     let values = (0..count as u32).map(fill);
@@ -38,26 +43,32 @@ fn image(device: &mut Device, shape: ImageShape, fill: impl Fn(u32) -> f32) -> B
 }
 
 /// The samplers that are tried as an argument.
-fn samplers() -> Vec<Sampler> {
+fn samplers() -> Vec<SamplerState> {
     let mut all = Vec::new();
-    for filter in [Filter::Nearest, Filter::Linear] {
+    for filter in [SamplerFilter::Nearest, SamplerFilter::Linear] {
         for normalized in [false, true] {
-            for address in [Address::ClampToEdge, Address::Border] {
-                all.push(Sampler::opencl(address, filter, normalized));
+            for address in [SamplerAddressing::ClampToEdge, SamplerAddressing::Border] {
+                all.push(SamplerState::opencl(address, filter, normalized));
             }
         }
     }
     all
 }
 
-fn sampled(device: &mut Device, module: &Module, sampler: &Sampler) -> Vec<f32> {
+fn sampled(device: &mut ComputeDevice, module: &Module, sampler: &SamplerState) -> Vec<f32> {
     let kernel = device.create_kernel(module, "sample", &[]).unwrap();
     let fill = |n: u32| (n * 7 % 23) as f32;
-    let a = image(device, shape(Dimensions::D2, "rgba32f", [5, 3, 1]), fill);
-    let v = image(device, shape(Dimensions::D3, "rgba8", [5, 3, 3]), |n| {
-        fill(n) * 9.0
-    });
-    let l = layers(shape(Dimensions::D2, "rg32f", [7, 3, 1]), 3);
+    let a = image(
+        device,
+        shape(ImageDimensions::D2, "rgba32f", [5, 3, 1]),
+        fill,
+    );
+    let v = image(
+        device,
+        shape(ImageDimensions::D3, "rgba8", [5, 3, 3]),
+        |n| fill(n) * 9.0,
+    );
+    let l = layers(shape(ImageDimensions::D2, "rg32f", [7, 3, 1]), 3);
     let l = image(device, l, fill);
     let sampler = device.create_sampler(sampler).unwrap();
     let out = device.create_buffer(6 * 4 * 16).unwrap();
@@ -80,7 +91,8 @@ fn sampling_by_every_sampler() {
             let got = sampled(device, module, sampler);
             // Weights of interpolation have few bits, of sums of up to 63 values of at most 22.
             for (n, (got, wanted)) in got.iter().zip(wanted).enumerate() {
-                let takes_integers = !sampler.normalized && sampler.magnify == Filter::Nearest;
+                let takes_integers =
+                    !sampler.normalized && sampler.magnify == SamplerFilter::Nearest;
                 if !takes_integers && n % 4 == 3 {
                     // Integers are texels, and must not be given to such a sampler.
                     continue;
@@ -93,12 +105,12 @@ fn sampling_by_every_sampler() {
 }
 
 /// Sizes of images are odd, so that nothing fits by chance.
-fn copied(device: &mut Device, module: &Module) -> Vec<Vec<u8>> {
+fn copied(device: &mut ComputeDevice, module: &Module) -> Vec<Vec<u8>> {
     let kernel = device.create_kernel(module, "copy", &[]).unwrap();
     let fill = |n: u32| (n * 5 % 31) as f32;
-    let flat = |format| shape(Dimensions::D2, format, [5, 3, 1]);
-    let row = |format| shape(Dimensions::D1, format, [5, 1, 1]);
-    let texels = |format| shape(Dimensions::Buffer, format, [5, 1, 1]);
+    let flat = |format| shape(ImageDimensions::D2, format, [5, 3, 1]);
+    let row = |format| shape(ImageDimensions::D1, format, [5, 1, 1]);
+    let texels = |format| shape(ImageDimensions::Buffer, format, [5, 1, 1]);
     let shapes = [
         flat("rgba32f"),
         flat("rgba8"),
@@ -108,7 +120,7 @@ fn copied(device: &mut Device, module: &Module) -> Vec<Vec<u8>> {
         texels("r32f"),
         texels("r32f"),
         layers(row("rgba32f"), 2),
-        shape(Dimensions::D3, "r32f", [5, 3, 2]),
+        shape(ImageDimensions::D3, "r32f", [5, 3, 2]),
     ];
     let images = shapes.map(|shape| image(device, shape, fill));
     let call = device.call(kernel).global([5, 3]);
@@ -135,12 +147,12 @@ fn reading_and_writing() {
 #[test]
 fn kept_in_variables() {
     let text = include_str!("../../../../middle/legalize/tests/compile/kept.spvasm");
-    let copy = |device: &mut Device, module: &Module| {
+    let copy = |device: &mut ComputeDevice, module: &Module| {
         let kernel = device.create_kernel(module, "kept", &[]).unwrap();
-        let [from, to] = ["rgba8", "rgba32f"].map(|f| shape(Dimensions::D2, f, [5, 3, 1]));
+        let [from, to] = ["rgba8", "rgba32f"].map(|f| shape(ImageDimensions::D2, f, [5, 3, 1]));
         let from = image(device, from, |n| (n % 6 * 51) as f32);
-        let to = device.create_image(&to, &Sampler::default()).unwrap();
-        let how = Sampler::opencl(Address::Border, Filter::Nearest, false);
+        let to = device.create_image(&to, &SamplerState::default()).unwrap();
+        let how = SamplerState::opencl(SamplerAddressing::Border, SamplerFilter::Nearest, false);
         let how = device.create_sampler(&how).unwrap();
         let call = device.call(kernel).global([5, 3]);
         call.arg(from).arg(how).arg(to).run().unwrap();
@@ -155,16 +167,16 @@ fn kept_in_variables() {
 
 #[test]
 fn asking() {
-    let ask = |device: &mut Device, module: &Module| {
+    let ask = |device: &mut ComputeDevice, module: &Module| {
         let kernel = device.create_kernel(module, "ask", &[]).unwrap();
         let shapes = [
-            shape(Dimensions::D2, "rgba8", [5, 3, 1]),
-            shape(Dimensions::D3, "r32f", [4, 6, 7]),
-            layers(shape(Dimensions::D2, "rgba32f", [8, 9, 1]), 3),
-            shape(Dimensions::Buffer, "rgba16f", [10, 1, 1]),
-            layers(shape(Dimensions::D1, "rg32f", [11, 1, 1]), 2),
+            shape(ImageDimensions::D2, "rgba8", [5, 3, 1]),
+            shape(ImageDimensions::D3, "r32f", [4, 6, 7]),
+            layers(shape(ImageDimensions::D2, "rgba32f", [8, 9, 1]), 3),
+            shape(ImageDimensions::Buffer, "rgba16f", [10, 1, 1]),
+            layers(shape(ImageDimensions::D1, "rg32f", [11, 1, 1]), 2),
         ];
-        let images = shapes.map(|s| device.create_image(&s, &Sampler::default()).unwrap());
+        let images = shapes.map(|s| device.create_image(&s, &SamplerState::default()).unwrap());
         let out = device.create_buffer(60).unwrap();
         let call = device.call(kernel).global(1);
         let call = images.into_iter().fold(call, |call, image| call.arg(image));

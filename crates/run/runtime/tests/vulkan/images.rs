@@ -6,15 +6,15 @@ mod shaders;
 use super::{bound, module, one, text};
 use shaders::{block, shader};
 use spirula_runtime::{
-    Address, Buffer, Device, DeviceOptions, Dimensions, Error, Filter, Format, ImageShape, Launch,
-    Sampler, Size,
+    ComputeDevice, DeviceBuffer, DeviceError, DeviceOptions, ImageDimensions, ImageShape,
+    IndexSpace, KernelLaunch, SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
 };
 
 /// A device that reads and writes images of any format.
-fn device() -> Option<Device> {
+fn device() -> Option<ComputeDevice> {
     let mut device = super::device()?;
     match device.create_kernel(&module(&shaders::count()), "main", &[]) {
-        Err(Error::Unsupported(why)) => {
+        Err(DeviceError::Unsupported(why)) => {
             eprintln!("NOT TESTED: {}", why[0].message);
             None
         }
@@ -23,76 +23,79 @@ fn device() -> Option<Device> {
 }
 
 /// What is bound.
-enum Given {
-    Image(ImageShape, Sampler, Vec<u8>),
-    Sampler(Sampler),
+enum ImageTestBinding {
+    Image(ImageShape, SamplerState, Vec<u8>),
+    Sampler(SamplerState),
     Bytes(Vec<u8>),
 }
 
 /// An image with bytes that differ from place to place, and are no NaN in any format.
-fn filled(shape: ImageShape) -> Given {
+fn filled(shape: ImageShape) -> ImageTestBinding {
     let bytes = (0..shape.bytes().unwrap()).map(|n| (n * 37) as u8 & 0x77);
-    Given::Image(shape, Sampler::default(), bytes.collect())
+    ImageTestBinding::Image(shape, SamplerState::default(), bytes.collect())
 }
 
-fn empty(shape: ImageShape) -> Given {
-    Given::Image(shape, Sampler::default(), Vec::new())
+fn empty(shape: ImageShape) -> ImageTestBinding {
+    ImageTestBinding::Image(shape, SamplerState::default(), Vec::new())
 }
 
-fn flat(format: Format, width: u32, height: u32) -> ImageShape {
-    ImageShape::new(Dimensions::D2, format, [width, height, 1])
+fn flat(format: TexelFormat, width: u32, height: u32) -> ImageShape {
+    ImageShape::new(ImageDimensions::D2, format, [width, height, 1])
 }
 
-fn format(name: &str) -> Format {
-    Format::named(name).unwrap()
+fn format(name: &str) -> TexelFormat {
+    TexelFormat::named(name).unwrap()
 }
 
-fn upload(device: &mut Device, given: &Given) -> Result<Buffer, Error> {
+fn upload(
+    device: &mut ComputeDevice,
+    given: &ImageTestBinding,
+) -> Result<DeviceBuffer, DeviceError> {
     match given {
-        Given::Image(shape, sampler, bytes) => {
+        ImageTestBinding::Image(shape, sampler, bytes) => {
             let image = device.create_image(shape, sampler)?;
             if !bytes.is_empty() {
                 device.write(image, 0, bytes)?;
             }
             Ok(image)
         }
-        Given::Sampler(sampler) => device.create_sampler(sampler),
-        Given::Bytes(bytes) => device.upload(bytes),
+        ImageTestBinding::Sampler(sampler) => device.create_sampler(sampler),
+        ImageTestBinding::Bytes(bytes) => device.upload(bytes),
     }
 }
 
 /// Runs a shader with its resources at bindings 0, 1, … of set 0; their bytes after it.
 fn run(
-    device: &mut Device,
+    device: &mut ComputeDevice,
     text: &str,
     groups: u32,
-    given: &[Given],
-) -> Result<Vec<Vec<u8>>, Error> {
+    given: &[ImageTestBinding],
+) -> Result<Vec<Vec<u8>>, DeviceError> {
     let kernel = device.create_kernel(&module(text), "main", &[])?;
     let handles = given.iter().map(|g| upload(device, g));
     let handles = handles.collect::<Result<Vec<_>, _>>()?;
     let places = (0..).zip(&handles).map(|(n, h)| bound(0, n, 0, *h));
-    let launch = Launch {
-        size: Size::Groups([groups, 1, 1]),
+    let launch = KernelLaunch {
+        size: IndexSpace::Groups([groups, 1, 1]),
         ..one(kernel, places.collect(), vec![])
     };
     device.launch(&launch)?;
     handles.iter().map(|h| device.download(*h)).collect()
 }
 
-fn processor() -> Device {
-    Device::open("cpu", &DeviceOptions::default()).unwrap()
+fn processor() -> ComputeDevice {
+    ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap()
 }
 
 /// Has both devices do the same, with equal results.
-fn agree(vulkan: &mut Device, text: &str, groups: u32, given: &[Given]) {
+fn agree(vulkan: &mut ComputeDevice, text: &str, groups: u32, given: &[ImageTestBinding]) {
     let wanted = run(&mut processor(), text, groups, given).unwrap();
     let got = run(vulkan, text, groups, given).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(got, wanted, "{text}");
 }
 
 /// A copy between images, for devices that have to be told of 64 bits.
-fn copy(format: Format) -> String {
+fn copy(format: TexelFormat) -> String {
     let is_long = format.name().starts_with("r64");
     let text = shaders::copy(format.is_integer(), is_long);
     let more = "OpCapability Int64\nOpCapability Int64ImageEXT\n\
@@ -107,7 +110,7 @@ fn copy(format: Format) -> String {
 fn every_format_there_and_back() {
     let Some(mut device) = device() else { return };
     let mut refused = Vec::new();
-    for format in Format::all() {
+    for format in TexelFormat::all() {
         let shape = flat(format, 8, 3);
         let given = [filled(shape), empty(shape)];
         match run(&mut device, &copy(format), 3, &given) {
@@ -130,7 +133,7 @@ fn texels_that_are_not_there() {
     let Some(mut device) = device() else { return };
     let given = [
         filled(flat(format("rgba32f"), 4, 4)),
-        Given::Bytes(vec![7; 4 * 4 * 8]),
+        ImageTestBinding::Bytes(vec![7; 4 * 4 * 8]),
     ];
     agree(&mut device, &shaders::far(), 1, &given);
 }
@@ -151,7 +154,7 @@ fn sizes_are_told() {
         levels: 3,
         ..flat(format("rgba8"), 12, 6)
     };
-    let given = [filled(shape), Given::Bytes(vec![0; 64])];
+    let given = [filled(shape), ImageTestBinding::Bytes(vec![0; 64])];
     agree(&mut device, &shaders::sizes(), 1, &given);
 }
 
@@ -201,21 +204,26 @@ fn places(scale: [f32; 3]) -> Vec<u8> {
     places.into_iter().flat_map(f32::to_le_bytes).collect()
 }
 
-fn sampled_alike(vulkan: &mut Device, image: &str, shape: ImageShape, sampler: Sampler) {
+fn sampled_alike(
+    vulkan: &mut ComputeDevice,
+    image: &str,
+    shape: ImageShape,
+    sampler: SamplerState,
+) {
     let scale = match sampler.normalized {
         true => [1.0; 3],
         false => shape.size.map(|n| n as f32),
     };
     let texels = (0..shape.bytes().unwrap() / 4).map(|n| (n * 7 % 23) as f32 / 8.0 - 1.0);
     let given = [
-        Given::Image(
+        ImageTestBinding::Image(
             shape,
-            Sampler::default(),
+            SamplerState::default(),
             texels.flat_map(f32::to_le_bytes).collect(),
         ),
-        Given::Sampler(sampler),
-        Given::Bytes(places(scale)),
-        Given::Bytes(vec![0; 120 * 16]),
+        ImageTestBinding::Sampler(sampler),
+        ImageTestBinding::Bytes(places(scale)),
+        ImageTestBinding::Bytes(vec![0; 120 * 16]),
     ];
     let text = sampling(image);
     let floats = |bytes: &[u8]| {
@@ -247,40 +255,40 @@ fn filters_and_addresses() {
         ("2D 0 0 0", flat(floats, 5, 3)),
         (
             "3D 0 0 0",
-            ImageShape::new(Dimensions::D3, floats, [3, 4, 2]),
+            ImageShape::new(ImageDimensions::D3, floats, [3, 4, 2]),
         ),
         (
             "1D 0 0 0",
-            ImageShape::new(Dimensions::D1, floats, [7, 1, 1]),
+            ImageShape::new(ImageDimensions::D1, floats, [7, 1, 1]),
         ),
         (
             "Cube 0 0 0",
-            ImageShape::new(Dimensions::Cube, floats, [4, 4, 1]),
+            ImageShape::new(ImageDimensions::Cube, floats, [4, 4, 1]),
         ),
     ];
     for (image, shape) in shapes {
-        for filter in [Filter::Nearest, Filter::Linear] {
+        for filter in [SamplerFilter::Nearest, SamplerFilter::Linear] {
             let addresses = match shape.dimensions {
                 // Across edges other faces are.
-                Dimensions::Cube if filter == Filter::Linear => &[][..],
-                Dimensions::Cube => &[Address::ClampToEdge][..],
+                ImageDimensions::Cube if filter == SamplerFilter::Linear => &[][..],
+                ImageDimensions::Cube => &[SamplerAddressing::ClampToEdge][..],
                 _ => &[
-                    Address::ClampToEdge,
-                    Address::Border,
-                    Address::Repeat,
-                    Address::Mirror,
+                    SamplerAddressing::ClampToEdge,
+                    SamplerAddressing::Border,
+                    SamplerAddressing::Repeat,
+                    SamplerAddressing::Mirror,
                 ],
             };
             for address in addresses {
-                let sampler = Sampler::opencl(*address, filter, true);
+                let sampler = SamplerState::opencl(*address, filter, true);
                 sampled_alike(&mut device, image, shape, sampler);
             }
         }
     }
-    let (shape, filter) = (flat(floats, 5, 3), Filter::Nearest);
-    let sampler = Sampler::opencl(Address::ClampToEdge, filter, false);
+    let (shape, filter) = (flat(floats, 5, 3), SamplerFilter::Nearest);
+    let sampler = SamplerState::opencl(SamplerAddressing::ClampToEdge, filter, false);
     sampled_alike(&mut device, "2D 0 0 0", shape, sampler);
-    let sampler = Sampler::opencl(Address::Repeat, filter, false);
+    let sampler = SamplerState::opencl(SamplerAddressing::Repeat, filter, false);
     let error = text(&device.create_sampler(&sampler).unwrap_err());
     assert_eq!(
         error,
@@ -291,18 +299,18 @@ fn filters_and_addresses() {
 #[test]
 fn an_image_and_its_sampler() {
     let Some(mut device) = device() else { return };
-    let sampler = Sampler {
-        magnify: Filter::Linear,
-        minify: Filter::Linear,
-        ..Sampler::default()
+    let sampler = SamplerState {
+        magnify: SamplerFilter::Linear,
+        minify: SamplerFilter::Linear,
+        ..SamplerState::default()
     };
-    let Given::Image(shape, _, bytes) = filled(flat(format("r32f"), 4, 4)) else {
+    let ImageTestBinding::Image(shape, _, bytes) = filled(flat(format("r32f"), 4, 4)) else {
         return;
     };
-    let out = || Given::Bytes(vec![0; 64]);
-    let image = || Given::Image(shape, sampler, bytes.clone());
+    let out = || ImageTestBinding::Bytes(vec![0; 64]);
+    let image = || ImageTestBinding::Image(shape, sampler, bytes.clone());
     let both = [image(), out()];
-    let apart = [image(), Given::Sampler(sampler), out()];
+    let apart = [image(), ImageTestBinding::Sampler(sampler), out()];
     let both = run(&mut device, &shaders::sampled(true), 1, &both).unwrap();
     let apart = run(&mut device, &shaders::sampled(false), 1, &apart).unwrap();
     assert_eq!(both[1], apart[2]);
@@ -324,7 +332,7 @@ fn texels_in_a_buffer() {
 OpImageWrite %target %global %texel";
     let text = shader(&shaders::bound(&["from", "to"]), globals, body);
     let text = format!("OpCapability SampledBuffer\nOpCapability ImageBuffer\n{text}");
-    let row = |name| ImageShape::new(Dimensions::Buffer, format(name), [16, 1, 1]);
+    let row = |name| ImageShape::new(ImageDimensions::Buffer, format(name), [16, 1, 1]);
     agree(
         &mut device,
         &text,
@@ -340,7 +348,11 @@ fn bytes_and_texels_are_one() {
     let size = shape.bytes().unwrap() as usize;
     let kernel = device.create_kernel(&module(&copy(shape.format)), "main", &[]);
     let kernel = kernel.unwrap();
-    let [from, to] = [(); 2].map(|()| device.create_image(&shape, &Sampler::default()).unwrap());
+    let [from, to] = [(); 2].map(|()| {
+        device
+            .create_image(&shape, &SamplerState::default())
+            .unwrap()
+    });
     let mut wanted = vec![0; size];
     assert_eq!(device.download(from).unwrap(), wanted);
     for round in 1..4_u8 {
@@ -349,8 +361,8 @@ fn bytes_and_texels_are_one() {
         wanted[at..at + 7].fill(round);
         device.write(from, at as u64, &[round; 7]).unwrap();
         device.write(to, 0, &[99]).unwrap();
-        let launch = Launch {
-            size: Size::Groups([3, 1, 1]),
+        let launch = KernelLaunch {
+            size: IndexSpace::Groups([3, 1, 1]),
             ..one(
                 kernel,
                 vec![bound(0, 0, 0, from), bound(0, 1, 0, to)],
@@ -373,7 +385,7 @@ fn what_does_not_fit_is_said() {
     let Some(mut device) = device() else { return };
     let text_of = copy(format("rgba8")).replace("2 Unknown", "2 Rgba8");
     let good = || empty(flat(format("rgba8"), 8, 3));
-    let line = ImageShape::new(Dimensions::D1, format("rgba8"), [8, 1, 1]);
+    let line = ImageShape::new(ImageDimensions::D1, format("rgba8"), [8, 1, 1]);
     let pairs = [
         (
             empty(flat(format("rgba16f"), 8, 3)),
@@ -384,11 +396,11 @@ fn what_does_not_fit_is_said() {
             "set 0, binding 0: it takes an image of 2D, 1D is given",
         ),
         (
-            Given::Sampler(Sampler::default()),
+            ImageTestBinding::Sampler(SamplerState::default()),
             "set 0, binding 0: it takes an image, a sampler is given",
         ),
         (
-            Given::Bytes(vec![0; 96]),
+            ImageTestBinding::Bytes(vec![0; 96]),
             "set 0, binding 0: it takes an image, a buffer is given",
         ),
     ];
@@ -397,7 +409,7 @@ fn what_does_not_fit_is_said() {
         assert_eq!(text(&error), wanted);
     }
     let huge = flat(format("rgba8"), 1 << 20, 1);
-    let error = device.create_image(&huge, &Sampler::default());
+    let error = device.create_image(&huge, &SamplerState::default());
     let error = text(&error.unwrap_err());
     assert!(
         error.contains("has no images of two dimensions and rgba8 larger than"),

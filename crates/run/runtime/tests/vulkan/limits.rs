@@ -1,7 +1,9 @@
 //! What limits are too small for, what takes time, and what is kept.
 
 use super::{SAXPY, bound, device, floats, module, one, saxpy, text, words};
-use spirula_runtime::{Argument, Device, DeviceOptions, Inputs, Launch, Size};
+use spirula_runtime::{
+    ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+};
 
 const IDS: &str = include_str!("ids.spvasm");
 const PUSHES: &str = include_str!("pushes.spvasm");
@@ -45,8 +47,8 @@ fn grids_beyond_the_limits_have_the_ids_of_the_launch() {
         let [x, y, z] = groups;
         let count = u64::from(x * y * z) * 2;
         let out = device.create_buffer(count * 16).unwrap();
-        let launch = Launch {
-            size: Size::Groups(groups),
+        let launch = KernelLaunch {
+            size: IndexSpace::Groups(groups),
             ..one(kernel, vec![bound(0, 0, 0, out)], vec![])
         };
         device.launch(&launch).unwrap();
@@ -74,8 +76,8 @@ fn push_constants_beyond_the_limit() {
     let out = device.create_buffer(4 * length as u64).unwrap();
     let mut launch = |first: u32| {
         let push: Vec<u32> = (first..first + length as u32).collect();
-        let launch = Launch {
-            size: Size::Groups([length as u32, 1, 1]),
+        let launch = KernelLaunch {
+            size: IndexSpace::Groups([length as u32, 1, 1]),
             ..one(kernel, vec![bound(0, 0, 0, out)], words(&push))
         };
         device.launch(&launch).unwrap();
@@ -86,8 +88,8 @@ fn push_constants_beyond_the_limit() {
         assert_eq!(got, wanted);
     }
     // Several launches of a submission have their own each.
-    let launch = |n: u32| Launch {
-        size: Size::Groups([1; 3]),
+    let launch = |n: u32| KernelLaunch {
+        size: IndexSpace::Groups([1; 3]),
         ..one(kernel, vec![bound(0, 0, 0, out)], words(&vec![n; length]))
     };
     (1..=500).for_each(|n| device.launch(&launch(n)).unwrap());
@@ -106,7 +108,7 @@ fn launches_are_timed_and_pipelines_kept() {
         ..DeviceOptions::default()
     };
     let run = || {
-        let mut device = Device::open("vulkan", &options).unwrap();
+        let mut device = ComputeDevice::open("vulkan", &options).unwrap();
         let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[]).unwrap();
         let y = device.upload(&floats([1.0].into_iter())).unwrap();
         (0..3).for_each(|_| device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap());
@@ -164,7 +166,7 @@ fn work_that_takes_too_long_is_an_error_that_names_the_kernel() {
         timeout: Some(std::time::Duration::from_millis(20)),
         ..DeviceOptions::default()
     };
-    let mut device = Device::open("vulkan", &options).unwrap();
+    let mut device = ComputeDevice::open("vulkan", &options).unwrap();
     let kernel = device.create_kernel(&module(LONG), "count", &[]).unwrap();
     let out = device.create_buffer(4).unwrap();
     let launch = one(kernel, vec![bound(0, 0, 0, out)], vec![]);
@@ -178,7 +180,7 @@ fn work_that_takes_too_long_is_an_error_that_names_the_kernel() {
     // The device is of no use any more; another one is.
     assert!(device.launch(&launch).is_err());
     drop(device);
-    let mut device = Device::open("vulkan", &DeviceOptions::default()).unwrap();
+    let mut device = ComputeDevice::open("vulkan", &DeviceOptions::default()).unwrap();
     let y = device.upload(&floats([1.0].into_iter())).unwrap();
     let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[]).unwrap();
     device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap();
@@ -200,8 +202,8 @@ fn limits_are_errors() {
 
     let kernel = device.create_kernel(&module, "saxpy", &[]).unwrap();
     let y = device.create_buffer(4).unwrap();
-    let all = Launch {
-        size: Size::Groups([u32::MAX; 3]),
+    let all = KernelLaunch {
+        size: IndexSpace::Groups([u32::MAX; 3]),
         ..saxpy(kernel, y, y, 1.0, 0, 1)
     };
     let error = text(&device.launch(&all).unwrap_err());
@@ -213,8 +215,8 @@ fn limits_are_errors() {
     );
     let error = text(&device.launch(&long).unwrap_err());
     assert!(error.contains("8 bytes of push constants"), "{error}");
-    let arguments = Launch {
-        inputs: Inputs::Arguments(vec![Argument::Buffer(y)]),
+    let arguments = KernelLaunch {
+        inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(y)]),
         ..long
     };
     assert!(device.launch(&arguments).is_err());

@@ -8,7 +8,8 @@ mod images;
 mod limits;
 
 use spirula_runtime::{
-    Bound, Buffer, Device, DeviceOptions, Error, Inputs, Kernel, Launch, Size, devices,
+    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceOptions, IndexSpace,
+    KernelLaunch, LaunchBinding, LaunchInputs, devices,
 };
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
@@ -23,14 +24,14 @@ const ADDRESS: &str = include_str!("address.spvasm");
 /// Set in the process that looks at Vulkan without a driver.
 const CHILD: &str = "SPIRULA_TEST_NO_DRIVER";
 
-fn device() -> Option<Device> {
+fn device() -> Option<ComputeDevice> {
     if !devices().iter().any(|d| d.id == "vulkan:0") {
         let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
         assert!(!required, "no Vulkan device, and one is required");
         eprintln!("NOT TESTED: this machine has no Vulkan device");
         return None;
     }
-    Some(Device::open("vulkan", &DeviceOptions::default()).unwrap())
+    Some(ComputeDevice::open("vulkan", &DeviceOptions::default()).unwrap())
 }
 
 fn module(text: &str) -> Module {
@@ -50,8 +51,8 @@ fn floats(values: impl Iterator<Item = f32>) -> Vec<u8> {
     values.flat_map(f32::to_le_bytes).collect()
 }
 
-fn bound(set: u32, binding: u32, index: u32, buffer: Buffer) -> Bound {
-    Bound {
+fn bound(set: u32, binding: u32, index: u32, buffer: DeviceBuffer) -> LaunchBinding {
+    LaunchBinding {
         set,
         binding,
         index,
@@ -60,28 +61,35 @@ fn bound(set: u32, binding: u32, index: u32, buffer: Buffer) -> Bound {
     }
 }
 
-fn one(kernel: Kernel, bindings: Vec<Bound>, push: Vec<u8>) -> Launch {
-    Launch {
+fn one(kernel: DeviceKernel, bindings: Vec<LaunchBinding>, push: Vec<u8>) -> KernelLaunch {
+    KernelLaunch {
         kernel,
-        size: Size::Groups([1, 1, 1]),
-        inputs: Inputs::Resources { bindings, push },
+        size: IndexSpace::Groups([1, 1, 1]),
+        inputs: LaunchInputs::Resources { bindings, push },
     }
 }
 
 /// A launch of saxpy over `groups`, with `a` and the number of elements.
-fn saxpy(kernel: Kernel, x: Buffer, y: Buffer, a: f32, n: u32, groups: u32) -> Launch {
+fn saxpy(
+    kernel: DeviceKernel,
+    x: DeviceBuffer,
+    y: DeviceBuffer,
+    a: f32,
+    n: u32,
+    groups: u32,
+) -> KernelLaunch {
     let push = [a.to_le_bytes(), n.to_le_bytes()].concat();
     let bindings = vec![bound(0, 0, 0, x), bound(1, 2, 0, y)];
-    Launch {
-        size: Size::Groups([groups, 1, 1]),
+    KernelLaunch {
+        size: IndexSpace::Groups([groups, 1, 1]),
         ..one(kernel, bindings, push)
     }
 }
 
-fn text(error: &Error) -> String {
+fn text(error: &DeviceError) -> String {
     match error {
-        Error::Unsupported(faults) => faults[0].message.clone(),
-        Error::Module(fault) => fault.message.clone(),
+        DeviceError::Unsupported(faults) => faults[0].message.clone(),
+        DeviceError::Module(fault) => fault.message.clone(),
         error => error.to_string(),
     }
 }
@@ -96,11 +104,11 @@ fn devices_are_found_by_number_and_name() {
     assert!(info.limits.workgroup_invocations >= 128);
     assert!(info.limits.buffer_size >= 1 << 27);
     for name in ["vulkan:0", &format!("vulkan:{}", info.name.to_uppercase())] {
-        let same = Device::open(name, &DeviceOptions::default()).unwrap();
+        let same = ComputeDevice::open(name, &DeviceOptions::default()).unwrap();
         assert_eq!(same.info().name, info.name);
     }
-    let error = Device::open("vulkan:none such", &DeviceOptions::default()).err();
-    let Some(Error::NoDevice { name, available }) = error else {
+    let error = ComputeDevice::open("vulkan:none such", &DeviceOptions::default()).err();
+    let Some(DeviceError::NoDevice { name, available }) = error else {
         panic!("{error:?}")
     };
     assert_eq!(name, "vulkan:none such");
@@ -135,8 +143,8 @@ fn launches_over_items_are_whole_workgroups() {
     let kernel = kernel.unwrap();
     let x = device.upload(&floats([1.0; 16].into_iter())).unwrap();
     let y = device.create_buffer(64).unwrap();
-    let over = |global, local, offset| Launch {
-        size: Size::Items {
+    let over = |global, local, offset| KernelLaunch {
+        size: IndexSpace::Items {
             dimensions: 1,
             global: [global, 1, 1],
             local,
@@ -165,11 +173,11 @@ fn constants_of_every_width() {
         device.launch(&one(kernel, vec![bound(0, 0, 0, out)], vec![]))?;
         let bytes = device.download(out)?;
         let (longs, _) = bytes.as_chunks();
-        Ok::<_, Error>(longs.iter().map(|l| u64::from_le_bytes(*l)).collect())
+        Ok::<_, DeviceError>(longs.iter().map(|l| u64::from_le_bytes(*l)).collect())
     };
     let half = u64::from(0.5_f32.to_bits());
     let defaults: Vec<u64> = match run(&[]) {
-        Err(Error::Unsupported(why)) => {
+        Err(DeviceError::Unsupported(why)) => {
             eprintln!("NOT TESTED: {}", why[0].message);
             return;
         }
@@ -220,7 +228,7 @@ fn arrays_of_buffers_and_a_uniform_buffer() {
 fn arrays_of_buffers_without_a_size() {
     let Some(mut device) = device() else { return };
     let kernel = match device.create_kernel(&module(UNSIZED), "main", &[]) {
-        Err(Error::Unsupported(why)) => return eprintln!("NOT TESTED: {}", why[0].message),
+        Err(DeviceError::Unsupported(why)) => return eprintln!("NOT TESTED: {}", why[0].message),
         kernel => kernel.unwrap(),
     };
     let out = device.create_buffer(4).unwrap();
@@ -240,7 +248,7 @@ fn arrays_of_buffers_without_a_size() {
 fn addresses_outlive_their_buffer_in_pending_launches() {
     let Some(mut device) = device() else { return };
     let kernel = match device.create_kernel(&module(ADDRESS), "main", &[]) {
-        Err(Error::Unsupported(why)) => return eprintln!("NOT TESTED: {}", why[0].message),
+        Err(DeviceError::Unsupported(why)) => return eprintln!("NOT TESTED: {}", why[0].message),
         kernel => kernel.unwrap(),
     };
     let pair = device.upload(&words(&[40, 2])).unwrap();
@@ -290,7 +298,7 @@ fn buffers_are_zeros_of_any_size() {
     let limit = device.info().limits.buffer_size;
     let error = device.create_buffer(limit + 1).unwrap_err();
     let size = limit + 1;
-    assert_eq!(error, Error::Memory { size, limit });
+    assert_eq!(error, DeviceError::Memory { size, limit });
 }
 
 #[test]
@@ -301,7 +309,7 @@ fn what_the_device_lacks_is_named() {
         .create_kernel(&module(text), entry, &[])
         .unwrap_err()
     {
-        Error::Unsupported(mut faults) => faults.remove(0).message,
+        DeviceError::Unsupported(mut faults) => faults.remove(0).message,
         other => panic!("{other:?}"),
     };
     let with = |capability: &str| {
@@ -327,7 +335,7 @@ fn what_the_device_lacks_is_named() {
         "saxpy",
         &[],
     );
-    let Err(Error::Unsupported(faults)) = error else {
+    let Err(DeviceError::Unsupported(faults)) = error else {
         panic!("{error:?}")
     };
     assert_eq!(faults.len(), 2, "{faults:?}");
@@ -342,8 +350,8 @@ fn the_validation_layer_has_no_complaints() {
         validation: true,
         ..DeviceOptions::default()
     };
-    let mut device = match Device::open("vulkan", &options) {
-        Err(Error::Failed(text)) if text.contains("VK_LAYER_KHRONOS_validation") => {
+    let mut device = match ComputeDevice::open("vulkan", &options) {
+        Err(DeviceError::Failed(text)) if text.contains("VK_LAYER_KHRONOS_validation") => {
             return eprintln!("NOT TESTED: {text}");
         }
         device => device.unwrap(),
@@ -362,7 +370,7 @@ fn the_validation_layer_has_no_complaints() {
 #[test]
 fn a_missing_driver_is_an_error() {
     let error = |name| {
-        let error = Device::open(name, &DeviceOptions::default()).err();
+        let error = ComputeDevice::open(name, &DeviceOptions::default()).err();
         error.map_or_else(|| "opened".to_owned(), |e| e.to_string())
     };
     if std::env::var_os(CHILD).is_some() {

@@ -2,7 +2,8 @@
 
 use cpu_time::ThreadTime;
 use spirula_runtime::{
-    Argument, Bound, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size,
+    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelArgument,
+    KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use std::time::Duration;
 
@@ -11,13 +12,13 @@ const TIMES: usize = 11;
 
 /// A device with the benchmark's buffers on it.
 pub struct Session {
-    device: Device,
-    buffers: Vec<Buffer>,
+    device: ComputeDevice,
+    buffers: Vec<DeviceBuffer>,
 }
 
 /// Work ready to be launched again and again.
 pub struct Work {
-    launch: Launch,
+    launch: KernelLaunch,
 }
 
 impl Session {
@@ -27,7 +28,7 @@ impl Session {
             threads,
             ..DeviceOptions::default()
         };
-        let mut device = Device::open(name, &options).ok()?;
+        let mut device = ComputeDevice::open(name, &options).ok()?;
         let buffers = buffers
             .iter()
             .map(|bytes| device.upload(bytes).expect("memory suffices"));
@@ -45,19 +46,24 @@ impl Session {
         local: [u32; 3],
     ) -> Work {
         let kernel = self.compile(bytes, entry);
-        let mut arguments: Vec<_> = self.buffers.iter().copied().map(Argument::Buffer).collect();
-        arguments.extend(scalars.iter().map(|s| Argument::Bytes(s.to_vec())));
-        let size = Size::Items {
+        let mut arguments: Vec<_> = self
+            .buffers
+            .iter()
+            .copied()
+            .map(KernelArgument::Buffer)
+            .collect();
+        arguments.extend(scalars.iter().map(|s| KernelArgument::Bytes(s.to_vec())));
+        let size = IndexSpace::Items {
             dimensions: 3,
             global,
             local: Some(local),
             offset: [0; 3],
         };
         Work {
-            launch: Launch {
+            launch: KernelLaunch {
                 kernel,
                 size,
-                inputs: Inputs::Arguments(arguments),
+                inputs: LaunchInputs::Arguments(arguments),
             },
         }
     }
@@ -65,16 +71,16 @@ impl Session {
     /// A Vulkan shader over the session's buffers (binding by binding) and push constants.
     pub fn shader(&mut self, bytes: &[u8], scalars: &[[u8; 4]], groups: [u32; 3]) -> Work {
         let kernel = self.compile(bytes, "main");
-        let bound = |(n, buffer): (usize, &Buffer)| Bound::whole(n as u32, *buffer);
+        let bound = |(n, buffer): (usize, &DeviceBuffer)| LaunchBinding::whole(n as u32, *buffer);
         let bindings = self.buffers.iter().enumerate().map(bound).collect();
-        let inputs = Inputs::Resources {
+        let inputs = LaunchInputs::Resources {
             bindings,
             push: scalars.concat(),
         };
         Work {
-            launch: Launch {
+            launch: KernelLaunch {
                 kernel,
-                size: Size::Groups(groups),
+                size: IndexSpace::Groups(groups),
                 inputs,
             },
         }
@@ -107,7 +113,7 @@ impl Session {
             .expect("the buffer can be read")
     }
 
-    fn compile(&mut self, bytes: &[u8], entry: &str) -> Kernel {
+    fn compile(&mut self, bytes: &[u8], entry: &str) -> DeviceKernel {
         let compiled = spirula::compile(bytes, &Default::default()).expect("the kernel compiles");
         let module = compiled.into_module().expect("the kernel is a module");
         self.device

@@ -8,7 +8,10 @@
 
 use cpu_time::{ProcessTime, ThreadTime};
 use spirula::CompileOptions;
-use spirula_runtime::{Bound, Device, DeviceOptions, Error, Inputs, Kernel, Launch, Size};
+use spirula_runtime::{
+    ComputeDevice, DeviceError, DeviceKernel, DeviceOptions, IndexSpace, KernelLaunch,
+    LaunchBinding, LaunchInputs,
+};
 use std::time::{Duration, Instant};
 
 /// Launches of a round.
@@ -37,8 +40,8 @@ fn main() {
     }
 }
 
-fn measure(name: &str) -> Result<String, Error> {
-    let mut device = Device::open(name, &DeviceOptions::default())?;
+fn measure(name: &str) -> Result<String, DeviceError> {
+    let mut device = ComputeDevice::open(name, &DeviceOptions::default())?;
     let text = if name.starts_with("opencl") {
         KERNEL
     } else {
@@ -46,7 +49,7 @@ fn measure(name: &str) -> Result<String, Error> {
     };
     let compiled = spirula::compile(text.as_bytes(), &CompileOptions::default());
     let module = compiled.and_then(|c| c.into_module());
-    let module = module.map_err(|_| Error::Failed("the kernel is refused".to_owned()))?;
+    let module = module.map_err(|_| DeviceError::Failed("the kernel is refused".to_owned()))?;
     let kernel = device.create_kernel(&module, "add", &[])?;
     let words = device.upload(&[0_u32; 64])?;
     let launch = launch(kernel, words, text == SHADER);
@@ -82,26 +85,30 @@ fn measure(name: &str) -> Result<String, Error> {
     ))
 }
 
-fn launch(kernel: Kernel, words: spirula_runtime::Buffer, is_shader: bool) -> Launch {
-    let bound = Bound::whole(0, words);
+fn launch(
+    kernel: DeviceKernel,
+    words: spirula_runtime::DeviceBuffer,
+    is_shader: bool,
+) -> KernelLaunch {
+    let bound = LaunchBinding::whole(0, words);
     match is_shader {
-        true => Launch {
+        true => KernelLaunch {
             kernel,
-            size: Size::Groups([1; 3]),
-            inputs: Inputs::Resources {
+            size: IndexSpace::Groups([1; 3]),
+            inputs: LaunchInputs::Resources {
                 bindings: vec![bound],
                 push: Vec::new(),
             },
         },
-        false => Launch {
+        false => KernelLaunch {
             kernel,
-            size: Size::Items {
+            size: IndexSpace::Items {
                 dimensions: 1,
                 global: [64, 1, 1],
                 local: Some([64, 1, 1]),
                 offset: [0; 3],
             },
-            inputs: Inputs::Arguments(vec![spirula_runtime::Argument::Buffer(words)]),
+            inputs: LaunchInputs::Arguments(vec![spirula_runtime::KernelArgument::Buffer(words)]),
         },
     }
 }
@@ -110,9 +117,9 @@ type Cost = (Duration, Duration);
 
 /// Wall and processor time of some work until it is done, and this thread's time until it is begun.
 fn time(
-    device: &mut Device,
-    work: impl FnOnce(&mut Device) -> Result<(), Error>,
-) -> Result<(Cost, Duration), Error> {
+    device: &mut ComputeDevice,
+    work: impl FnOnce(&mut ComputeDevice) -> Result<(), DeviceError>,
+) -> Result<(Cost, Duration), DeviceError> {
     device.wait()?;
     let (wall, all, thread) = (Instant::now(), ProcessTime::now(), ThreadTime::now());
     work(device)?;

@@ -1,8 +1,11 @@
 //! Tests of the corpus' compute manifest: modules with buffers and dispatches.
 
 use serde_json::{Map, Value};
-use spirula_runtime::data::{Element, Fill, Number, generate};
-use spirula_runtime::{Bound, Buffer, Device, DeviceOptions, Inputs, Launch, Size};
+use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding,
+    LaunchInputs,
+};
 use spirula_spirv::ir::Module;
 use std::path::Path;
 use std::time::Instant;
@@ -79,7 +82,7 @@ impl Case {
             threads: Some(1),
             ..DeviceOptions::default()
         };
-        let mut device = Device::open(device, &options).ok()?;
+        let mut device = ComputeDevice::open(device, &options).ok()?;
         let none = Map::new();
         let spec = self.test["spec"].as_object().unwrap_or(&none);
         let spec: Vec<(u32, u64)> = spec.iter().filter_map(specialisation).collect();
@@ -95,10 +98,10 @@ impl Case {
             let groups = dispatch["groups"].as_array()?;
             let groups = [0, 1, 2].map(|n| groups[n].as_u64().unwrap_or(1) as u32);
             let push = push_constants(&dispatch["push"], &mut device, &buffers)?;
-            let launch = Launch {
+            let launch = KernelLaunch {
                 kernel,
-                size: Size::Groups(groups),
-                inputs: Inputs::Resources {
+                size: IndexSpace::Groups(groups),
+                inputs: LaunchInputs::Resources {
                     bindings: bindings.clone(),
                     push,
                 },
@@ -115,21 +118,21 @@ impl Case {
 }
 
 /// The bytes of a scalar written as `{"TYPE": VALUE}`.
-fn scalar(object: &Map<String, Value>) -> Option<(Element, Vec<u8>)> {
+fn scalar(object: &Map<String, Value>) -> Option<(ElementType, Vec<u8>)> {
     let (name, value) = object.iter().next()?;
-    let element: Element = name.parse().ok()?;
+    let element: ElementType = name.parse().ok()?;
     let mut bytes = Vec::new();
     element.encode(number(value)?, &mut bytes);
     Some((element, bytes))
 }
 
-fn number(value: &Value) -> Option<Number> {
+fn number(value: &Value) -> Option<ElementNumber> {
     match value {
-        Value::Bool(b) => Some(Number::Int(i128::from(*b))),
+        Value::Bool(b) => Some(ElementNumber::Int(i128::from(*b))),
         Value::Number(n) => match (n.as_i64(), n.as_u64()) {
-            (Some(n), _) => Some(Number::Int(n.into())),
-            (_, Some(n)) => Some(Number::Int(n.into())),
-            _ => n.as_f64().map(Number::Float),
+            (Some(n), _) => Some(ElementNumber::Int(n.into())),
+            (_, Some(n)) => Some(ElementNumber::Int(n.into())),
+            _ => n.as_f64().map(ElementNumber::Float),
         },
         _ => None,
     }
@@ -144,8 +147,8 @@ fn specialisation((id, value): (&String, &Value)) -> Option<(u32, u64)> {
 
 /// What a buffer holds at first: random where the manifest says so, though not its numbers.
 fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
-    let element: Element = spec["type"].as_str()?.parse().ok()?;
-    let reals = |low| Fill::Reals {
+    let element: ElementType = spec["type"].as_str()?.parse().ok()?;
+    let reals = |low| BufferFill::Reals {
         low,
         high: 1.0,
         seed: at,
@@ -153,19 +156,19 @@ fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
     };
     let fill = match &spec["init"] {
         Value::String(rule) => match (rule.as_str(), element.is_float()) {
-            ("zero", _) => Fill::Zeros,
+            ("zero", _) => BufferFill::Zeros,
             ("pos", _) => reals(0.1),
             (_, true) => reals(-1.0),
-            ("mod256", _) => Fill::Integers {
+            ("mod256", _) => BufferFill::Integers {
                 low: 0,
                 high: 256,
                 seed: at,
-                order: spirula_runtime::data::Order::AsDrawn,
+                order: spirula_runtime::data::RandomOrder::AsDrawn,
             },
-            _ => Fill::Bits { seed: at },
+            _ => BufferFill::Bits { seed: at },
         },
-        Value::Array(list) => Fill::List(list.iter().map(number).collect::<Option<_>>()?),
-        ramp => Fill::Ramp {
+        Value::Array(list) => BufferFill::List(list.iter().map(number).collect::<Option<_>>()?),
+        ramp => BufferFill::Ramp {
             start: number(&ramp["iota"][0])?,
             step: number(&ramp["iota"][1])?,
         },
@@ -174,8 +177,8 @@ fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
 }
 
 /// Descriptors: buffers that share a binding are the elements of its array.
-fn bindings(specs: &[Value], buffers: &[Buffer]) -> Vec<Bound> {
-    let mut out: Vec<Bound> = Vec::new();
+fn bindings(specs: &[Value], buffers: &[DeviceBuffer]) -> Vec<LaunchBinding> {
+    let mut out: Vec<LaunchBinding> = Vec::new();
     for (spec, buffer) in specs.iter().zip(buffers) {
         let Some(binding) = spec["binding"].as_u64() else {
             continue;
@@ -183,7 +186,7 @@ fn bindings(specs: &[Value], buffers: &[Buffer]) -> Vec<Bound> {
         let (set, binding) = (spec["set"].as_u64().unwrap_or(0) as u32, binding as u32);
         let same = out.iter().filter(|b| (b.set, b.binding) == (set, binding));
         let index = same.count() as u32;
-        out.push(Bound {
+        out.push(LaunchBinding {
             set,
             binding,
             index,
@@ -194,7 +197,11 @@ fn bindings(specs: &[Value], buffers: &[Buffer]) -> Vec<Bound> {
     out
 }
 
-fn push_constants(items: &Value, device: &mut Device, buffers: &[Buffer]) -> Option<Vec<u8>> {
+fn push_constants(
+    items: &Value,
+    device: &mut ComputeDevice,
+    buffers: &[DeviceBuffer],
+) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for item in items.as_array().into_iter().flatten() {
         let item = item.as_object()?;

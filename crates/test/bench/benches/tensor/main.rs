@@ -3,10 +3,10 @@
 //! `cargo bench -p spirula-bench --bench tensor [-- FILE.mlir…]`; Vulkan devices are those that the
 //! loader finds (`VK_DRIVER_FILES` chooses).
 
-use spirula_program::{Scalar, Session, Value};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_program::{ProgramSession, ProgramValue, ScalarType};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_stablehlo::{mlir, translate::translate};
-use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -50,8 +50,8 @@ fn stages(file: &Path) {
         stage("translate");
         let program = spirula_tensor::compile(
             translated.function,
-            Profile::CPU,
-            &Tuning::default(),
+            ScheduleProfile::CPU,
+            &DispatchTuning::default(),
             &mut |name, _| stage(name),
         );
         let program = program.expect("the model is compiled");
@@ -81,14 +81,14 @@ fn launches(file: &Path) {
     let translated = translate(&module, "main").expect("the model is translated");
     let kernels = spirula_tensor::compile(
         translated.function,
-        Profile::CPU,
-        &Tuning::default(),
+        ScheduleProfile::CPU,
+        &DispatchTuning::default(),
         &mut |_, _| {},
     );
     let program = spirula_kernel::compile(&kernels.expect("the model is compiled"));
     let program = program.expect("the kernels are lowered");
-    let argument = Value {
-        element: Scalar::F32,
+    let argument = ProgramValue {
+        element: ScalarType::F32,
         unsigned: false,
         shape: vec![64],
         bytes: vec![0; 256],
@@ -96,12 +96,12 @@ fn launches(file: &Path) {
     println!("\n| device | µs for a launch in a loop |\n| --- | --- |");
     for device in spirula_runtime::devices() {
         let name = device.id.clone();
-        let Ok(mut device) = Device::open(&name, &DeviceOptions::default()) else {
+        let Ok(mut device) = ComputeDevice::open(&name, &DeviceOptions::default()) else {
             println!("| {name} | cannot be opened |");
             continue;
         };
         let machine = DeviceMachine::new(&mut device);
-        let mut session = Session::new(&program, machine).expect("the program begins");
+        let mut session = ProgramSession::new(&program, machine).expect("the program begins");
         let mut times = Vec::new();
         for _ in 0..=ROUNDS {
             let start = Instant::now();

@@ -2,8 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use spirula_runtime::data::{Element, Fill, Number, Order, generate};
-use spirula_runtime::{Argument, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size};
+use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, RandomOrder, generate};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelArgument,
+    KernelLaunch, LaunchInputs,
+};
 use spirula_spirv::ir::Module;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,9 +46,9 @@ impl Manifest {
 
 /// A program on a device, of one thread where that can be chosen, ready to be launched.
 pub struct Run {
-    device: Device,
-    initial: Vec<(Buffer, Vec<u8>)>,
-    launches: Vec<Launch>,
+    device: ComputeDevice,
+    initial: Vec<(DeviceBuffer, Vec<u8>)>,
+    launches: Vec<KernelLaunch>,
 }
 
 impl Run {
@@ -55,13 +58,13 @@ impl Run {
             threads: Some(1),
             ..DeviceOptions::default()
         };
-        let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
+        let mut kernels: BTreeMap<&str, DeviceKernel> = BTreeMap::new();
         let mut run = Run {
             initial: Vec::new(),
             launches: Vec::new(),
-            device: Device::open(device, &options).map_err(|e| e.to_string())?,
+            device: ComputeDevice::open(device, &options).map_err(|e| e.to_string())?,
         };
-        let mut named: BTreeMap<String, Buffer> = BTreeMap::new();
+        let mut named: BTreeMap<String, DeviceBuffer> = BTreeMap::new();
         for step in &program.kernels {
             let kernel = match kernels.get(step.name.as_str()) {
                 Some(kernel) => *kernel,
@@ -76,15 +79,15 @@ impl Run {
             for arg in &step.args {
                 arguments.push(run.argument(arg, &mut named)?);
             }
-            run.launches.push(Launch {
+            run.launches.push(KernelLaunch {
                 kernel,
-                size: Size::Items {
+                size: IndexSpace::Items {
                     dimensions: step.global.len() as u32,
                     global: three(&step.global, 1),
                     local: step.local.as_deref().map(|l| three(l, 1)),
                     offset: three(&step.offset, 0),
                 },
-                inputs: Inputs::Arguments(arguments),
+                inputs: LaunchInputs::Arguments(arguments),
             });
         }
         Ok(run)
@@ -111,8 +114,8 @@ impl Run {
     fn argument(
         &mut self,
         arg: &Map<String, Value>,
-        named: &mut BTreeMap<String, Buffer>,
-    ) -> Result<Argument, String> {
+        named: &mut BTreeMap<String, DeviceBuffer>,
+    ) -> Result<KernelArgument, String> {
         let bad = || {
             format!(
                 "an argument that is not understood: {}",
@@ -128,29 +131,29 @@ impl Run {
             self.initial.push((buffer, bytes));
             let name = arg.get("as").and_then(Value::as_str).ok_or_else(bad)?;
             named.insert(name.to_owned(), buffer);
-            return Ok(Argument::Buffer(buffer));
+            return Ok(KernelArgument::Buffer(buffer));
         }
         if let Some(name) = arg.get("ref").and_then(Value::as_str) {
             return named
                 .get(name)
-                .map(|b| Argument::Buffer(*b))
+                .map(|b| KernelArgument::Buffer(*b))
                 .ok_or_else(bad);
         }
         if let Some(text) = arg.get("bytes").and_then(Value::as_str) {
-            return hex(text).map(Argument::Bytes).ok_or_else(bad);
+            return hex(text).map(KernelArgument::Bytes).ok_or_else(bad);
         }
         if let Some(size) = arg.get("local").and_then(Value::as_u64) {
-            return Ok(Argument::Local(size));
+            return Ok(KernelArgument::Local(size));
         }
         let (name, value) = arg.iter().next().ok_or_else(bad)?;
         let element = element_of(name)?;
         let mut bytes = Vec::new();
         element.encode(number(element, value).ok_or_else(bad)?, &mut bytes);
-        Ok(Argument::Bytes(bytes))
+        Ok(KernelArgument::Bytes(bytes))
     }
 }
 
-fn element_of(name: &str) -> Result<Element, String> {
+fn element_of(name: &str) -> Result<ElementType, String> {
     name.parse().map_err(|e| format!("{name}: {e}"))
 }
 
@@ -169,7 +172,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-fn number(element: Element, value: &Value) -> Option<Number> {
+fn number(element: ElementType, value: &Value) -> Option<ElementNumber> {
     let text = match value {
         Value::Bool(b) => u8::from(*b).to_string(),
         Value::Number(n) => n.to_string(),
@@ -179,15 +182,15 @@ fn number(element: Element, value: &Value) -> Option<Number> {
     let whole = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
     match (element.parse(&text), whole()) {
         (Ok(number), _) => Some(number),
-        (_, Some(x)) if !element.is_float() => Some(Number::Int(x as i128)),
+        (_, Some(x)) if !element.is_float() => Some(ElementNumber::Int(x as i128)),
         _ => None,
     }
 }
 
 /// The rule for initial contents.
-fn fill(element: Element, init: &Value) -> Option<Fill> {
+fn fill(element: ElementType, init: &Value) -> Option<BufferFill> {
     if init == "zero" {
-        return Some(Fill::Zeros);
+        return Some(BufferFill::Zeros);
     }
     let object = init.as_object()?;
     let seed = object.get("seed").and_then(Value::as_u64);
@@ -196,7 +199,7 @@ fn fill(element: Element, init: &Value) -> Option<Fill> {
     let value = &object[form];
     let integers = |order| {
         let (low, high): (i64, i64) = serde_json::from_value(value.clone()).ok()?;
-        Some(Fill::Integers {
+        Some(BufferFill::Integers {
             low,
             high,
             seed: seed?,
@@ -204,25 +207,25 @@ fn fill(element: Element, init: &Value) -> Option<Fill> {
         })
     };
     Some(match form.as_str() {
-        "fill" => Fill::Value(number(element, value)?),
-        "iota" => Fill::Ramp {
+        "fill" => BufferFill::Value(number(element, value)?),
+        "iota" => BufferFill::Ramp {
             start: number(element, value.get(0)?)?,
             step: number(element, value.get(1)?)?,
         },
         "values" => {
             let numbers = value.as_array()?.iter().map(|v| number(element, v));
-            Fill::List(numbers.collect::<Option<_>>()?)
+            BufferFill::List(numbers.collect::<Option<_>>()?)
         }
-        "text" => Fill::Repeat(value.as_str()?.as_bytes().to_vec()),
-        "hex" => Fill::Bytes(hex(value.as_str()?)?),
-        "bits" => Fill::Bits { seed: seed? },
-        "randi" => integers(Order::AsDrawn)?,
-        "sorted" => integers(Order::Sorted)?,
-        "cumsum" => integers(Order::Summed)?,
+        "text" => BufferFill::Repeat(value.as_str()?.as_bytes().to_vec()),
+        "hex" => BufferFill::Bytes(hex(value.as_str()?)?),
+        "bits" => BufferFill::Bits { seed: seed? },
+        "randi" => integers(RandomOrder::AsDrawn)?,
+        "sorted" => integers(RandomOrder::Sorted)?,
+        "cumsum" => integers(RandomOrder::Summed)?,
         "rand" => {
             let (low, high): (f64, f64) = serde_json::from_value(value.clone()).ok()?;
             let diagonal = object.get("diag");
-            Fill::Reals {
+            BufferFill::Reals {
                 low,
                 high,
                 seed: seed?,

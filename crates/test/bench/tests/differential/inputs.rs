@@ -1,6 +1,9 @@
 //! Inputs for entry points of which nothing is known but what they take.
 
-use spirula_runtime::{Argument, Bound, Buffer, Device, Error, Inputs, Kernel, Launch, Size};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument,
+    KernelLaunch, LaunchBinding, LaunchInputs,
+};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::reflect::{BindingKind, Interface, ParamKind};
 
@@ -59,23 +62,23 @@ pub fn can_be_given(interface: &Interface) -> bool {
 
 /// Launches a kernel with made up inputs; what all buffers hold afterwards.
 pub fn run(
-    device: &mut Device,
-    kernel: Kernel,
+    device: &mut ComputeDevice,
+    kernel: DeviceKernel,
     interface: &Interface,
     fill: Fill,
-) -> Result<Vec<Vec<u8>>, Error> {
+) -> Result<Vec<Vec<u8>>, DeviceError> {
     let mut buffers = Vec::new();
     let inputs = give(device, interface, fill, &mut buffers)?;
     let size = match interface.model {
-        ExecutionModel::Kernel => Size::Items {
+        ExecutionModel::Kernel => IndexSpace::Items {
             dimensions: 1,
             global: [64, 1, 1],
             local: interface.workgroup_size.is_none().then_some([16, 1, 1]),
             offset: [0; 3],
         },
-        _ => Size::Groups([2, 1, 1]),
+        _ => IndexSpace::Groups([2, 1, 1]),
     };
-    let launch = Launch {
+    let launch = KernelLaunch {
         kernel,
         size,
         inputs,
@@ -90,35 +93,35 @@ pub fn run(
 }
 
 fn give(
-    device: &mut Device,
+    device: &mut ComputeDevice,
     interface: &Interface,
     fill: Fill,
-    buffers: &mut Vec<Buffer>,
-) -> Result<Inputs, Error> {
-    let mut upload = |buffers: &mut Vec<Buffer>| {
+    buffers: &mut Vec<DeviceBuffer>,
+) -> Result<LaunchInputs, DeviceError> {
+    let mut upload = |buffers: &mut Vec<DeviceBuffer>| {
         let seed = buffers.len() as u32;
         let buffer = device.upload(&fill.bytes(BUFFER_BYTES, seed))?;
         buffers.push(buffer);
-        Ok::<Buffer, Error>(buffer)
+        Ok::<DeviceBuffer, DeviceError>(buffer)
     };
     if interface.model == ExecutionModel::Kernel {
         let mut arguments = Vec::new();
         for (at, param) in interface.params.iter().enumerate() {
             arguments.push(match param.kind {
                 ParamKind::Value { size, .. } => {
-                    Argument::Bytes(fill.bytes(size as usize, at as u32))
+                    KernelArgument::Bytes(fill.bytes(size as usize, at as u32))
                 }
-                ParamKind::Buffer { .. } => Argument::Buffer(upload(buffers)?),
-                _ => Argument::Local(LOCAL_BYTES),
+                ParamKind::Buffer { .. } => KernelArgument::Buffer(upload(buffers)?),
+                _ => KernelArgument::Local(LOCAL_BYTES),
             });
         }
-        return Ok(Inputs::Arguments(arguments));
+        return Ok(LaunchInputs::Arguments(arguments));
     }
     let mut bindings = Vec::new();
     for binding in &interface.bindings {
         let count = if binding.count == 0 { 1 } else { binding.count };
         for index in 0..count.min(MOST_DESCRIPTORS) {
-            bindings.push(Bound {
+            bindings.push(LaunchBinding {
                 set: binding.set,
                 binding: binding.binding,
                 index,
@@ -128,5 +131,5 @@ fn give(
         }
     }
     let push = fill.bytes(interface.push_constant_bytes as usize, 1);
-    Ok(Inputs::Resources { bindings, push })
+    Ok(LaunchInputs::Resources { bindings, push })
 }

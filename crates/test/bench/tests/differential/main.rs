@@ -9,7 +9,7 @@ mod inputs;
 
 use inputs::Fill;
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
-use spirula_runtime::{CheckOptions, Device, DeviceOptions};
+use spirula_runtime::{CheckOptions, ComputeDevice, DeviceOptions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{self, Interface};
 use spirula_spirv::text;
@@ -51,7 +51,7 @@ fn optimised_modules_compute_the_same() {
     let devices = setting("SPIRULA_DEVICES").unwrap_or_else(|| "cpu,vulkan".to_owned());
     let devices: Vec<&str> = devices
         .split(',')
-        .filter(|name| Device::open(name, &options(None)).is_ok())
+        .filter(|name| ComputeDevice::open(name, &options(None)).is_ok())
         .collect();
     let mut sums = Sums {
         compared: devices.iter().map(|d| ((*d).to_owned(), 0)).collect(),
@@ -203,7 +203,7 @@ fn run(
     fills: &[Fill],
 ) -> Vec<Found> {
     let open = || {
-        let mut device = Device::open(device, &options(seed)).ok()?;
+        let mut device = ComputeDevice::open(device, &options(seed)).ok()?;
         let kernel = device.create_kernel(module, &interface.name, &[]).ok()?;
         Some((device, kernel))
     };

@@ -1,8 +1,8 @@
 //! Functions without a body: LLVM's intrinsics, and where an invocation is.
 
 use super::value::{Kind, Scalar, Value};
-use super::{Cell, Evaluator, Outcome, float, integer, step, unsupported};
-use spirula_llvm::ir::{Func, Opcode, Predicate, Type};
+use super::{Cell, EvaluationResult, Evaluator, float, integer, step, unsupported};
+use spirula_llvm::ir::{LlvmFunc, LlvmType, Opcode, Predicate};
 
 /// How an intrinsic is evaluated.
 #[derive(Clone, Copy)]
@@ -142,7 +142,7 @@ fn pick(width: u32, v: &[u128], predicate: Predicate) -> Scalar {
 
 impl Evaluator<'_> {
     /// A call of a function without a body.
-    pub(super) fn declared(&mut self, func: Func, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn declared(&mut self, func: LlvmFunc, args: &[Value]) -> EvaluationResult<Value> {
         let module = self.module;
         let name = module.function_name(func);
         if name.starts_with("_Z13get_global_id") || name.starts_with("_Z12get_local_id") {
@@ -175,7 +175,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn by_way(&mut self, way: Way, args: &[Value], ty: Type, result: Type) -> Outcome<Value> {
+    fn by_way(
+        &mut self,
+        way: Way,
+        args: &[Value],
+        ty: LlvmType,
+        result: LlvmType,
+    ) -> EvaluationResult<Value> {
         let kind = self.kind(ty)?;
         let width = kind.bits();
         let lanes = args[0].len();
@@ -246,7 +252,7 @@ impl Evaluator<'_> {
     }
 
     /// `memset`, `memcpy`, `memmove`
-    fn bytes(&mut self, name: &str, args: &[Value]) -> Outcome<Value> {
+    fn bytes(&mut self, name: &str, args: &[Value]) -> EvaluationResult<Value> {
         let Some(size) = args[2][0].bits() else {
             return super::undefined("a copy of any size");
         };

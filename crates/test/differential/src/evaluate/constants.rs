@@ -1,8 +1,8 @@
 //! Constants and global objects.
 
 use super::value::{Address, Scalar, Value};
-use super::{Evaluator, Outcome, step, unsupported};
-use spirula_llvm::ir::{Const, ConstKind, ExprExtra, GlobalKind, Opcode};
+use super::{EvaluationResult, Evaluator, step, unsupported};
+use spirula_llvm::ir::{ConstKind, ExprExtra, GlobalKind, LlvmConst, Opcode};
 
 /// Bytes from one address to another of the same object, in 64 bits.
 fn difference(end: Scalar, start: Scalar) -> Scalar {
@@ -15,7 +15,7 @@ fn difference(end: Scalar, start: Scalar) -> Scalar {
 }
 
 impl Evaluator<'_> {
-    pub(super) fn lay_out_globals(&mut self) -> Outcome<()> {
+    pub(super) fn lay_out_globals(&mut self) -> EvaluationResult<()> {
         let module = self.module;
         for global in module.global_ids() {
             let data = module.global(global);
@@ -43,7 +43,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    pub(super) fn constant(&mut self, constant: Const) -> Outcome<Value> {
+    pub(super) fn constant(&mut self, constant: LlvmConst) -> EvaluationResult<Value> {
         let module = self.module;
         let data = module.consts.get(constant);
         let all = |scalar: Scalar, count: usize| Ok(vec![scalar; count]);
@@ -110,9 +110,9 @@ impl Evaluator<'_> {
     pub(super) fn write(
         &mut self,
         address: Address,
-        ty: spirula_llvm::ir::Type,
+        ty: spirula_llvm::ir::LlvmType,
         value: &[Scalar],
-    ) -> Outcome<()> {
+    ) -> EvaluationResult<()> {
         let module = self.module;
         let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
         let shape = self.shape(ty)?;

@@ -1,17 +1,17 @@
 //! Conversions.
 
 use super::value::{Kind, Scalar, Value};
-use super::{Evaluator, Outcome, float, integer, unsupported};
-use spirula_llvm::ir::{Opcode, Type};
+use super::{EvaluationResult, Evaluator, float, integer, unsupported};
+use spirula_llvm::ir::{LlvmType, Opcode};
 
 impl Evaluator<'_> {
     pub(super) fn cast(
         &mut self,
         op: Opcode,
         value: &Value,
-        from: Type,
-        to: Type,
-    ) -> Outcome<Value> {
+        from: LlvmType,
+        to: LlvmType,
+    ) -> EvaluationResult<Value> {
         let (source, target) = (self.kind(from)?, self.kind(to)?);
         if op == Opcode::BitCast {
             let count = self.shape(to)?.len();
@@ -24,7 +24,7 @@ impl Evaluator<'_> {
     }
 }
 
-fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> Outcome<Scalar> {
+fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> EvaluationResult<Scalar> {
     let (width, wanted) = (from.bits(), to.bits());
     if scalar == Scalar::Any {
         return Ok(Scalar::Any);

@@ -25,7 +25,7 @@ mod value;
 pub use float::{half_bits, number};
 pub use memory::Cell;
 use memory::Memory;
-use spirula_llvm::ir::{Func, Module, Opcode, Type, Value as Operand, ValueKind};
+use spirula_llvm::ir::{LlvmFunc, LlvmType, Module, Opcode, Value as Operand, ValueKind};
 use std::collections::HashMap;
 use std::rc::Rc;
 use value::Leaf;
@@ -47,13 +47,13 @@ pub enum Stop {
     Long,
 }
 
-type Outcome<T> = Result<T, Stop>;
+type EvaluationResult<T> = Result<T, Stop>;
 
-fn undefined<T>(what: &str) -> Outcome<T> {
+fn undefined<T>(what: &str) -> EvaluationResult<T> {
     Err(Stop::Undefined(what.to_owned()))
 }
 
-fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
+fn unsupported<T>(what: impl Into<String>) -> EvaluationResult<T> {
     Err(Stop::Unsupported(what.into()))
 }
 
@@ -62,7 +62,7 @@ pub struct Evaluator<'a> {
     module: &'a Module,
     memory: Memory,
     globals: Vec<Option<Address>>,
-    shapes: HashMap<Type, Rc<[Leaf]>>,
+    shapes: HashMap<LlvmType, Rc<[Leaf]>>,
     /// What `get_global_id(0)` is.
     item: u64,
     steps: u64,
@@ -71,7 +71,7 @@ pub struct Evaluator<'a> {
 
 /// A call that is evaluated.
 struct Frame {
-    func: Func,
+    func: LlvmFunc,
     locals: Vec<Value>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The scalars of a type.
-    fn shape(&mut self, ty: Type) -> Outcome<Rc<[Leaf]>> {
+    fn shape(&mut self, ty: LlvmType) -> EvaluationResult<Rc<[Leaf]>> {
         if let Some(known) = self.shapes.get(&ty) {
             return Ok(known.clone());
         }
@@ -134,14 +134,14 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The scalar that a scalar type or the elements of a vector are.
-    fn kind(&mut self, ty: Type) -> Outcome<Kind> {
+    fn kind(&mut self, ty: LlvmType) -> EvaluationResult<Kind> {
         match self.shape(self.module.types.scalar(ty))?.first() {
             Some(leaf) => Ok(leaf.kind),
             None => unsupported("an empty type"),
         }
     }
 
-    fn call(&mut self, func: Func, args: Vec<Value>) -> Outcome<Value> {
+    fn call(&mut self, func: LlvmFunc, args: Vec<Value>) -> EvaluationResult<Value> {
         let function = self.module.function(func);
         if function.is_declaration() {
             return self.declared(func, &args);
@@ -158,7 +158,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Goes from block to block.
-    fn walk(&mut self, mut frame: Frame) -> Outcome<Value> {
+    fn walk(&mut self, mut frame: Frame) -> EvaluationResult<Value> {
         let function = self.module.function(frame.func);
         let Some(mut block) = function.block_ids().next() else {
             return unsupported("a function without blocks");
@@ -213,7 +213,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// An operand.
-    fn operand(&mut self, frame: &Frame, operand: Operand) -> Outcome<Value> {
+    fn operand(&mut self, frame: &Frame, operand: Operand) -> EvaluationResult<Value> {
         match operand.kind() {
             ValueKind::Local(local) => Ok(frame.locals[local].clone()),
             ValueKind::Const(constant) => self.constant(constant),

@@ -2,11 +2,13 @@
 
 use super::memory::behind;
 use super::value::{Address, Scalar, Value, count};
-use super::{Evaluator, Frame, Outcome, float, integer, undefined, unsupported};
-use spirula_llvm::ir::{Block, Extra, Flags, Func, Inst, Module, Opcode, RmwOp, Type, TypeKind};
+use super::{EvaluationResult, Evaluator, Frame, float, integer, undefined, unsupported};
+use spirula_llvm::ir::{
+    Extra, Flags, LlvmBlock, LlvmFunc, LlvmInst, LlvmType, Module, Opcode, RmwOp, TypeKind,
+};
 
 /// Whether a type has bytes that belong to none of its scalars.
-pub fn has_padding(module: &Module, ty: Type) -> bool {
+pub fn has_padding(module: &Module, ty: LlvmType) -> bool {
     match module.types.kind(ty) {
         TypeKind::Struct { .. } | TypeKind::Array { .. } => true,
         TypeKind::Vector { len, .. } => !len.is_power_of_two(),
@@ -18,7 +20,7 @@ pub fn has_padding(module: &Module, ty: Type) -> bool {
 
 impl Evaluator<'_> {
     /// Where a branch or switch goes.
-    pub(super) fn branch(&mut self, frame: &Frame, inst: Inst) -> Outcome<Block> {
+    pub(super) fn branch(&mut self, frame: &Frame, inst: LlvmInst) -> EvaluationResult<LlvmBlock> {
         let module = self.module;
         let function = module.function(frame.func);
         let (targets, operands) = (function.blocks_of(inst), function.operands(inst));
@@ -40,12 +42,12 @@ impl Evaluator<'_> {
     }
 
     /// The function that a pointer is to.
-    fn pointed_function(&self, pointer: Scalar) -> Outcome<Func> {
+    fn pointed_function(&self, pointer: Scalar) -> EvaluationResult<LlvmFunc> {
         let Scalar::Address(address) = pointer else {
             return undefined("a call of what may be anything");
         };
         let module = self.module;
-        let is_it = |func: &Func| {
+        let is_it = |func: &LlvmFunc| {
             let global = module.function(*func).global;
             self.globals[global.index()] == Some(address)
         };
@@ -56,7 +58,7 @@ impl Evaluator<'_> {
     }
 
     /// What an instruction other than a terminator or phi gives.
-    pub(super) fn step(&mut self, frame: &Frame, inst: Inst) -> Outcome<Value> {
+    pub(super) fn step(&mut self, frame: &Frame, inst: LlvmInst) -> EvaluationResult<Value> {
         let module = self.module;
         let function = module.function(frame.func);
         let instruction = function.inst(inst);
@@ -131,7 +133,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn binary(&mut self, op: Opcode, flags: Flags, operands: &[Value], ty: Type) -> Outcome<Value> {
+    fn binary(
+        &mut self,
+        op: Opcode,
+        flags: Flags,
+        operands: &[Value],
+        ty: LlvmType,
+    ) -> EvaluationResult<Value> {
         let kind = self.kind(ty)?;
         let is_float = matches!(kind, super::Kind::Float(_));
         let width = kind.bits();
@@ -167,10 +175,10 @@ impl Evaluator<'_> {
     /// `getelementptr`
     pub(super) fn address(
         &mut self,
-        source: Type,
+        source: LlvmType,
         operands: &[Value],
-        types: &[Type],
-    ) -> Outcome<Value> {
+        types: &[LlvmType],
+    ) -> EvaluationResult<Value> {
         let module = self.module;
         let (types_of, layout) = (&module.types, &module.layout);
         if operands.iter().any(|o| o.len() != 1) {
@@ -207,7 +215,7 @@ impl Evaluator<'_> {
         }])
     }
 
-    pub(super) fn read(&mut self, from: Scalar, ty: Type) -> Outcome<Value> {
+    pub(super) fn read(&mut self, from: Scalar, ty: LlvmType) -> EvaluationResult<Value> {
         let address = place(from)?;
         let mut value = Value::new();
         for leaf in self.shape(ty)?.iter() {
@@ -219,7 +227,7 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn update(&mut self, op: RmwOp, operands: &[Value], ty: Type) -> Outcome<Value> {
+    fn update(&mut self, op: RmwOp, operands: &[Value], ty: LlvmType) -> EvaluationResult<Value> {
         let old = self.read(operands[0][0], ty)?;
         let width = self.kind(ty)?.bits();
         let new = match (old[0].bits(), operands[1][0].bits()) {
@@ -233,7 +241,7 @@ impl Evaluator<'_> {
         Ok(old)
     }
 
-    fn exchange(&mut self, operands: &[Value], ty: Type) -> Outcome<Value> {
+    fn exchange(&mut self, operands: &[Value], ty: LlvmType) -> EvaluationResult<Value> {
         let old = self.read(operands[0][0], ty)?[0];
         let equal = match (old.bits(), operands[1][0].bits()) {
             (Some(a), Some(b)) => Scalar::truth(a == b),
@@ -252,10 +260,10 @@ impl Evaluator<'_> {
     fn compose(
         &mut self,
         frame: &Frame,
-        inst: Inst,
+        inst: LlvmInst,
         mut operands: Vec<Value>,
-        types: &[Type],
-    ) -> Outcome<Value> {
+        types: &[LlvmType],
+    ) -> EvaluationResult<Value> {
         let function = self.module.function(frame.func);
         let numbers = function.numbers_of(inst);
         match function.inst(inst).opcode {
@@ -294,7 +302,7 @@ impl Evaluator<'_> {
     }
 
     /// Which scalars of an aggregate a path leads to: the first, and how many.
-    fn part(&mut self, ty: Type, path: &[u32]) -> Outcome<(usize, usize)> {
+    fn part(&mut self, ty: LlvmType, path: &[u32]) -> EvaluationResult<(usize, usize)> {
         let module = self.module;
         let (mut ty, mut from) = (ty, 0);
         for index in path {
@@ -312,7 +320,7 @@ impl Evaluator<'_> {
 }
 
 /// The address that a scalar is.
-pub fn place(scalar: Scalar) -> Outcome<Address> {
+pub fn place(scalar: Scalar) -> EvaluationResult<Address> {
     match scalar {
         Scalar::Address(address) => Ok(address),
         _ => undefined("an access to no object"),

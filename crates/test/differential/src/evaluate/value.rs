@@ -1,6 +1,6 @@
 //! Values: what is known of each scalar in them.
 
-use spirula_llvm::ir::{Module, Type, TypeKind};
+use spirula_llvm::ir::{LlvmType, Module, TypeKind};
 
 /// An address: bytes behind the beginning of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +73,13 @@ pub struct Leaf {
 }
 
 /// The scalars of a type; `None` where it has others.
-pub fn leaves(module: &Module, ty: Type) -> Option<Vec<Leaf>> {
+pub fn leaves(module: &Module, ty: LlvmType) -> Option<Vec<Leaf>> {
     let mut found = Vec::new();
     gather(module, ty, 0, &mut found)?;
     Some(found)
 }
 
-fn gather(module: &Module, ty: Type, at: u64, into: &mut Vec<Leaf>) -> Option<()> {
+fn gather(module: &Module, ty: LlvmType, at: u64, into: &mut Vec<Leaf>) -> Option<()> {
     let (types, layout) = (&module.types, &module.layout);
     let kind = match types.kind(ty) {
         TypeKind::Int(width) => Kind::Int(*width),
@@ -109,6 +109,6 @@ fn gather(module: &Module, ty: Type, at: u64, into: &mut Vec<Leaf>) -> Option<()
 }
 
 /// How many scalars a type has.
-pub fn count(module: &Module, ty: Type) -> Option<usize> {
+pub fn count(module: &Module, ty: LlvmType) -> Option<usize> {
     leaves(module, ty).map(|all| all.len())
 }

@@ -18,10 +18,10 @@ pub struct Callable {
     result: Ty,
 }
 
-type Make = fn(&mut Generator<'_, '_>);
+type ControlGenerator = fn(&mut Generator<'_, '_>);
 
 /// What stands in a block.
-const STEPS: &[Make] = &[
+const STEPS: &[ControlGenerator] = &[
     |g| g.binary(),
     |g| g.binary(),
     |g| g.shift(),

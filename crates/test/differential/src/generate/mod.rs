@@ -27,7 +27,7 @@ mod scalars;
 mod types;
 
 use memory::Pointer;
-use spirula_testing::Choices;
+use spirula_testing::ChoiceSequence;
 use std::collections::BTreeSet;
 use types::Ty;
 
@@ -53,7 +53,7 @@ const SLOT: u64 = 128;
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n\n";
 
 /// A kernel of decisions, as LLVM assembly.
-pub fn generate(choices: &mut Choices<'_>) -> String {
+pub fn generate(choices: &mut ChoiceSequence<'_>) -> String {
     let mut generator = Generator {
         c: choices,
         globals: String::new(),
@@ -78,7 +78,7 @@ pub fn generate(choices: &mut Choices<'_>) -> String {
 }
 
 struct Generator<'c, 'b> {
-    c: &'c mut Choices<'b>,
+    c: &'c mut ChoiceSequence<'b>,
     globals: String,
     functions: String,
     declared: BTreeSet<String>,

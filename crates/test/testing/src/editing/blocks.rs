@@ -1,44 +1,44 @@
 //! Edits of blocks.
 
-use super::Outcome;
-use super::spot::Spot;
-use crate::Choices;
+use super::EditOutcome;
+use super::spot::EditTarget;
+use crate::ChoiceSequence;
 use spirula_spirv::analysis::Loops;
 use spirula_spirv::ir::{Block, Erased, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
 
 /// Splits a block anywhere.
-pub fn split(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn split(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let block = spot.cfg.block(spot.block(choices));
     let body: Vec<_> = module.body(block).map(InstRef::handle).collect();
     let at = body[choices.below(body.len())];
     let before = module.to_words();
-    Outcome::of(&module.split_block(&spot.ids, block, at), before)
+    EditOutcome::of(&module.split_block(&spot.ids, block, at), before)
 }
 
 /// Puts a block on an edge.
-pub fn on_edge(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let spot = Spot::choose(module, choices);
+pub fn on_edge(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let spot = EditTarget::choose(module, choices);
     let Some((spot, (from, to))) =
         spot.and_then(|s| Some((s.edge(choices)?, s)).map(|(e, s)| (s, e)))
     else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let before = module.to_words();
-    Outcome::of(&module.insert_on_edge(&spot.ids, from, to), before)
+    EditOutcome::of(&module.insert_on_edge(&spot.ids, from, to), before)
 }
 
 /// Gives a loop a pre-header.
-pub fn pre_header(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn pre_header(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let loops = Loops::compute(&spot.cfg, &spot.dominators);
     let Some(l) = choices.one(loops.loops()) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let sources = spot.cfg.predecessors(l.header).iter();
     let mut outside: Vec<Block> = sources
@@ -49,22 +49,22 @@ pub fn pre_header(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
     outside.dedup();
     let before = module.to_words();
     let header = spot.cfg.block(l.header);
-    Outcome::of(
+    EditOutcome::of(
         &module.create_pre_header(&spot.ids, header, &outside),
         before,
     )
 }
 
 /// Joins all blocks of a function that always follow each other.
-pub fn join(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn join(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut erased = Erased::new();
     let rename = |old, value| new.set(old, Some(value));
     if module.join_blocks(&spot.ids, spot.func, rename, &mut erased) == 0 {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     }
     let resolve = |mut id: Id| {
         while let Some(next) = new[id] {
@@ -80,13 +80,13 @@ pub fn join(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
         spot.ids.rewrite(module, inst, resolve);
     }
     module.sweep(&erased);
-    Outcome::Done
+    EditOutcome::Done
 }
 
 /// Deletes a block with all edges to it.
-pub fn delete(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let at = spot.block(choices);
     let block = spot.cfg.block(at);
@@ -101,12 +101,12 @@ pub fn delete(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
             .is_err()
         {
             *module = whole;
-            return Outcome::Refused(before);
+            return EditOutcome::Refused(before);
         }
     }
     let mut erased = Erased::new();
     module.remove_unreachable(&spot.ids, spot.func, &mut erased);
     module.order_blocks(&spot.ids, spot.func);
     module.sweep(&erased);
-    Outcome::Done
+    EditOutcome::Done
 }

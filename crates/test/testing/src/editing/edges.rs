@@ -1,49 +1,49 @@
 //! Edits of edges.
 
-use super::Outcome;
-use super::spot::{Spot, undefined_of};
-use crate::Choices;
+use super::EditOutcome;
+use super::spot::{EditTarget, undefined_of};
+use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::Module;
 
 /// Removes an edge.
-pub fn remove(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn remove(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let Some((from, to)) = spot.edge(choices) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let before = module.to_words();
     let result = module.remove_edge(&spot.ids, from, to);
     module.order_blocks(&spot.ids, spot.func);
-    Outcome::of(&result, before)
+    EditOutcome::of(&result, before)
 }
 
 /// Leads an edge elsewhere.
-pub fn redirect(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn redirect(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let Some((from, to)) = spot.edge(choices) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let new = spot.cfg.block(spot.block(choices));
     let Some(values) = spot.undefined(module, new) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let before = module.to_words();
     let value = |phi: spirula_spirv::ir::InstRef<'_>| undefined_of(&values, phi);
     let result = module.redirect_edge(&spot.ids, from, to, new, value);
     module.order_blocks(&spot.ids, spot.func);
-    Outcome::of(&result, before)
+    EditOutcome::of(&result, before)
 }
 
 /// Adds an edge.
-pub fn add(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn add(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let from = spot.block(choices);
     let to = spot.cfg.block(spot.block(choices));
@@ -52,15 +52,15 @@ pub fn add(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
     let is_bool = |ty: &Id| spot.definitions.op(module, *ty) == Some(Op::TypeBool);
     let bools: Vec<Id> = bools.filter(|(_, ty)| is_bool(ty)).map(|v| v.0).collect();
     let Some(&condition) = choices.one(&bools) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let Some(values) = spot.undefined(module, to) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let before = module.to_words();
     let from = spot.cfg.block(from);
     let value = |phi: spirula_spirv::ir::InstRef<'_>| undefined_of(&values, phi);
     let result = module.add_edge(from, to, condition, value);
     module.order_blocks(&spot.ids, spot.func);
-    Outcome::of(&result, before)
+    EditOutcome::of(&result, before)
 }

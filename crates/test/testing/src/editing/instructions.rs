@@ -1,26 +1,26 @@
 //! Edits of single instructions. Chains of definitions and uses are kept up and compared.
 
-use super::Outcome;
-use super::spot::Spot;
-use crate::Choices;
+use super::EditOutcome;
+use super::spot::EditTarget;
+use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::DefUse;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Inst, InstRef, Module};
 
 /// Puts a copy of a value, or a sum, somewhere where it is available.
-pub fn insert(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn insert(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let block = spot.block(choices);
     let places = spot.places(module, block);
     let Some(&place) = choices.one(&places) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let values = spot.values(module, block, place);
     let Some(&(value, ty)) = choices.one(&values) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let is_int = spot.definitions.op(module, ty) == Some(Op::TypeInt);
     let others: Vec<Id> = values.iter().filter(|v| v.1 == ty).map(|v| v.0).collect();
@@ -42,13 +42,13 @@ pub fn insert(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
     }
     chains.add(module.inst(inst));
     assert!(chains == DefUse::compute(module), "the chains are kept up");
-    Outcome::Done
+    EditOutcome::Done
 }
 
 /// Deletes an instruction whose result nobody uses.
-pub fn delete(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let mut chains = DefUse::compute(module);
     let body = module.body(spot.cfg.block(spot.block(choices)));
@@ -59,7 +59,7 @@ pub fn delete(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
     };
     let dead: Vec<Inst> = body.filter(dead).map(InstRef::handle).collect();
     let Some(&inst) = choices.one(&dead) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     chains.remove(module.inst(inst));
     let mut erased = Erased::new();
@@ -68,7 +68,7 @@ pub fn delete(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
         assert!(chains == DefUse::compute(module), "the chains are kept up");
     }
     module.sweep(&erased);
-    Outcome::Done
+    EditOutcome::Done
 }
 
 fn is_unused(module: &Module, chains: &DefUse, id: Id) -> bool {
@@ -78,23 +78,23 @@ fn is_unused(module: &Module, chains: &DefUse, id: Id) -> bool {
 }
 
 /// Has all uses of a value use an undefined one, or a copy.
-pub fn replace(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
-    let Some(spot) = Spot::choose(module, choices) else {
-        return Outcome::Nothing;
+pub fn replace(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose(module, choices) else {
+        return EditOutcome::Nothing;
     };
     let block = spot.block(choices);
     let body = module.body(spot.cfg.block(block));
     let values = body.filter_map(|i| Some((i.handle(), spot.scalar(module, i)?)));
     let values: Vec<(Inst, (Id, Id))> = values.collect();
     let Some(&(inst, (value, ty))) = choices.one(&values) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     if choices.below(2) == 0 {
         let new = module.undef(ty);
         let mut chains = DefUse::compute(module);
         chains.replace_all(module, value, new);
         assert!(chains == DefUse::compute(module), "the chains are kept up");
-        return Outcome::Done;
+        return EditOutcome::Done;
     }
     let places = spot.places(module, block);
     let behind = module.next(inst).filter(|next| places.contains(next));
@@ -102,7 +102,7 @@ pub fn replace(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
         let is_phi = module.inst(inst).op() == Op::Phi;
         places.first().copied().filter(|_| is_phi)
     }) else {
-        return Outcome::Nothing;
+        return EditOutcome::Nothing;
     };
     let mut chains = DefUse::compute(module);
     let new = module.fresh_id();
@@ -111,5 +111,5 @@ pub fn replace(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
     module.insert_before(place, copy);
     chains.add(module.inst(copy));
     assert!(chains == DefUse::compute(module), "the chains are kept up");
-    Outcome::Done
+    EditOutcome::Done
 }

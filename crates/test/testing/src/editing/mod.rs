@@ -10,15 +10,15 @@ mod instructions;
 mod spot;
 mod whole;
 
-use crate::Choices;
-use spirula_diagnostics::Diagnostic;
+use crate::ChoiceSequence;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
 use spirula_spirv::verify::{self, Options, Rule};
 use std::fmt::Write;
 
 /// What came of an edit.
-enum Outcome {
+enum EditOutcome {
     /// There was nothing to do it on.
     Nothing,
     Done,
@@ -26,33 +26,36 @@ enum Outcome {
     Refused(Vec<u32>),
 }
 
-impl Outcome {
-    fn of<T, E>(result: &Result<T, E>, before: Vec<u32>) -> Outcome {
+impl EditOutcome {
+    fn of<T, E>(result: &Result<T, E>, before: Vec<u32>) -> EditOutcome {
         match result {
-            Ok(_) => Outcome::Done,
-            Err(_) => Outcome::Refused(before),
+            Ok(_) => EditOutcome::Done,
+            Err(_) => EditOutcome::Refused(before),
         }
     }
 }
 
 /// A kind of edit.
-struct Edit {
+struct ModuleEdit {
     name: &'static str,
-    run: fn(&mut Module, &mut Choices<'_>) -> Outcome,
+    run: fn(&mut Module, &mut ChoiceSequence<'_>) -> EditOutcome,
     /// Whether values still dominate their uses, whatever is edited; where not, that is for the caller
     /// to mend.
     keeps_dominance: bool,
 }
 
-const fn edit_of(name: &'static str, run: fn(&mut Module, &mut Choices<'_>) -> Outcome) -> Edit {
-    Edit {
+const fn edit_of(
+    name: &'static str,
+    run: fn(&mut Module, &mut ChoiceSequence<'_>) -> EditOutcome,
+) -> ModuleEdit {
+    ModuleEdit {
         name,
         run,
         keeps_dominance: true,
     }
 }
 
-const EDITS: &[Edit] = &[
+const EDITS: &[ModuleEdit] = &[
     edit_of("insert", instructions::insert),
     edit_of("delete", instructions::delete),
     edit_of("replace uses", instructions::replace),
@@ -62,11 +65,11 @@ const EDITS: &[Edit] = &[
     edit_of("join blocks", blocks::join),
     edit_of("delete a block", blocks::delete),
     edit_of("remove an edge", edges::remove),
-    Edit {
+    ModuleEdit {
         keeps_dominance: false,
         ..edit_of("redirect an edge", edges::redirect)
     },
-    Edit {
+    ModuleEdit {
         keeps_dominance: false,
         ..edit_of("add an edge", edges::add)
     },
@@ -77,13 +80,13 @@ const EDITS: &[Edit] = &[
 
 /// How often each kind of edit was made and refused.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct EditCounts {
     rows: Vec<(usize, usize)>,
 }
 
-impl Tally {
+impl EditCounts {
     /// Adds another one's numbers.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &EditCounts) {
         self.rows.resize(EDITS.len(), (0, 0));
         for (row, other) in self.rows.iter_mut().zip(&other.rows) {
             row.0 += other.0;
@@ -112,23 +115,23 @@ pub fn options() -> Options {
 /// # Errors
 /// When an edit breaks what this module says of edits: the edits up to it, and the module before
 /// and after it.
-pub fn edit(mut module: Module, choices: &mut Choices<'_>) -> Result<Tally, String> {
-    let mut tally = Tally::default();
-    tally.add(&Tally::default());
+pub fn edit(mut module: Module, choices: &mut ChoiceSequence<'_>) -> Result<EditCounts, String> {
+    let mut tally = EditCounts::default();
+    tally.add(&EditCounts::default());
     let mut log = String::new();
     while !choices.is_empty() {
         let at = choices.below(EDITS.len());
         let edit = &EDITS[at];
         let mut edited = module.clone();
         match (edit.run)(&mut edited, choices) {
-            Outcome::Nothing => {}
-            Outcome::Refused(before) => {
+            EditOutcome::Nothing => {}
+            EditOutcome::Refused(before) => {
                 tally.rows[at].1 += 1;
                 if edited.to_words() != before {
                     return Err(report(&log, edit, &module, &edited, "it was refused"));
                 }
             }
-            Outcome::Done => match check(&edited) {
+            EditOutcome::Done => match check(&edited) {
                 Ok(()) => {
                     tally.rows[at].0 += 1;
                     _ = write!(log, "{}, ", edit.name);
@@ -136,7 +139,8 @@ pub fn edit(mut module: Module, choices: &mut Choices<'_>) -> Result<Tally, Stri
                 }
                 Err(faults) if !edit.keeps_dominance && faults.iter().all(is_of_dominance) => {}
                 Err(faults) => {
-                    let faults: Vec<String> = faults.iter().map(Diagnostic::to_string).collect();
+                    let faults: Vec<String> =
+                        faults.iter().map(SourceDiagnostic::to_string).collect();
                     let faults = faults.join("\n");
                     return Err(report(&log, edit, &module, &edited, &faults));
                 }
@@ -147,21 +151,26 @@ pub fn edit(mut module: Module, choices: &mut Choices<'_>) -> Result<Tally, Stri
 }
 
 /// Whether a module is valid, in memory and read from its words again.
-fn check(module: &Module) -> Result<(), Vec<Diagnostic>> {
+fn check(module: &Module) -> Result<(), Vec<SourceDiagnostic>> {
     verify::module(module, &options())?;
     let words = module.to_words();
     let again = verify::words(words.clone(), &options())?;
     let same = again.to_words() == words;
-    let place = spirula_diagnostics::Place::Unknown;
-    let fault = || vec![Diagnostic::error(place, "it reads back as other words")];
+    let place = spirula_diagnostics::SourceLocation::Unknown;
+    let fault = || {
+        vec![SourceDiagnostic::error(
+            place,
+            "it reads back as other words",
+        )]
+    };
     same.then_some(()).ok_or_else(fault)
 }
 
-fn is_of_dominance(fault: &Diagnostic) -> bool {
+fn is_of_dominance(fault: &SourceDiagnostic) -> bool {
     fault.notes.contains(&Rule::DefinedBefore.to_string())
 }
 
-fn report(log: &str, edit: &Edit, before: &Module, after: &Module, faults: &str) -> String {
+fn report(log: &str, edit: &ModuleEdit, before: &Module, after: &Module, faults: &str) -> String {
     let shown = |module: &Module| {
         let options = text::PrintOptions::default();
         text::print(&module.to_words(), &options).unwrap_or_else(|e| e.to_string())

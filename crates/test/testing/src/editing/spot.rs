@@ -1,13 +1,13 @@
 //! A function to edit, with what edits ask about it.
 
-use crate::Choices;
+use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module, Section};
 
 /// A function of a module, and facts that hold until it changes.
-pub struct Spot {
+pub struct EditTarget {
     pub func: Func,
     pub ids: IdWords,
     pub definitions: Definitions,
@@ -15,9 +15,9 @@ pub struct Spot {
     pub dominators: Dominators,
 }
 
-impl Spot {
+impl EditTarget {
     /// A function with blocks.
-    pub fn choose(module: &Module, choices: &mut Choices<'_>) -> Option<Spot> {
+    pub fn choose(module: &Module, choices: &mut ChoiceSequence<'_>) -> Option<EditTarget> {
         let functions = module.functions().iter().copied();
         let defined: Vec<Func> = functions
             .filter(|f| !module.function(*f).blocks.is_empty())
@@ -26,7 +26,7 @@ impl Spot {
         let definitions = Definitions::compute(module);
         let cfg = Cfg::compute(module, &definitions, func).ok()?;
         let dominators = Dominators::compute(&cfg);
-        Some(Spot {
+        Some(EditTarget {
             func,
             ids: IdWords::new(module),
             definitions,
@@ -36,12 +36,12 @@ impl Spot {
     }
 
     /// A block, by its position.
-    pub fn block(&self, choices: &mut Choices<'_>) -> u32 {
+    pub fn block(&self, choices: &mut ChoiceSequence<'_>) -> u32 {
         choices.below(self.cfg.len()) as u32
     }
 
     /// An edge, by the blocks that it joins.
-    pub fn edge(&self, choices: &mut Choices<'_>) -> Option<(Block, Block)> {
+    pub fn edge(&self, choices: &mut ChoiceSequence<'_>) -> Option<(Block, Block)> {
         let all = (0..self.cfg.len() as u32).flat_map(|from| {
             let targets = self.cfg.successors(from).iter();
             targets.map(move |to| (from, *to))

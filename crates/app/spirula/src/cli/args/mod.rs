@@ -8,17 +8,17 @@ pub use modules::*;
 pub use running::*;
 pub use testing::*;
 
-use crate::cli::llvm::Llvm;
-use crate::cli::schedule::{Schedule, ScheduleParser};
-use crate::cli::{Failure, files};
+use crate::cli::llvm::LlvmArgs;
+use crate::cli::schedule::{ScheduleParser, ScheduleSpec};
+use crate::cli::{CommandFailure, files};
 use clap::Args as ClapArgs;
-use spirula::Tuning;
+use spirula::DispatchTuning;
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
 
 /// Input of most commands.
 #[derive(ClapArgs)]
-pub struct From {
+pub struct InputArgs {
     /// SPIR-V (binary or assembly), LLVM IR (bitcode or text), StableHLO, Futhark's printed form or
     /// kernel text, told apart by content, also compressed with gzip; `-` is standard input
     #[arg(value_name = "IN")]
@@ -27,7 +27,7 @@ pub struct From {
 
 /// What is known besides the grammar.
 #[derive(ClapArgs)]
-pub struct Grammar {
+pub struct GrammarArgs {
     /// Add the instructions, values or set of extended instructions that a file in the form of
     /// Khronos' grammar describes; NAME is the set's, where the file does not say it
     #[arg(long, value_name = "[NAME=]FILE")]
@@ -44,32 +44,32 @@ pub struct InputValidation {
 
 /// How an input is brought to SPIR-V.
 #[derive(ClapArgs)]
-pub struct How {
+pub struct LoweringArgs {
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device they run
     /// on, or else a processor
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<ScheduleSpec>,
     /// Schedules for single dispatches of tensor programs, as spirula tune found them
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
     #[command(flatten)]
-    pub llvm: Llvm,
+    pub llvm: LlvmArgs,
 }
 
-impl How {
+impl LoweringArgs {
     /// The schedules of `--tuned`.
     ///
     /// # Errors
     /// When the file cannot be read or is no such.
-    pub fn tuning(&self) -> Result<Tuning, Failure> {
+    pub fn tuning(&self) -> Result<DispatchTuning, CommandFailure> {
         let Some(path) = &self.tuned else {
-            return Ok(Tuning::default());
+            return Ok(DispatchTuning::default());
         };
         let input = files::read(path)?;
         let tuning = String::from_utf8_lossy(&input.bytes).parse();
-        tuning.map_err(|text| Failure::message(format!("{}: {text}", input.name)))
+        tuning.map_err(|text| CommandFailure::message(format!("{}: {text}", input.name)))
     }
 }

@@ -1,8 +1,8 @@
 //! Arguments of the commands that make, change and show modules.
 
-use super::{From, Grammar, How, InputValidation};
-use crate::cli::allow::{self, Allowed};
-use crate::cli::passes::PrintAfter;
+use super::{GrammarArgs, InputArgs, InputValidation, LoweringArgs};
+use crate::cli::allow::{self, AllowedFeature};
+use crate::cli::passes::PrintAfterPass;
 use crate::cli::stages;
 use clap::{Args as ClapArgs, ValueEnum};
 use spirula_opt::Pipeline;
@@ -12,16 +12,16 @@ use std::path::PathBuf;
 
 /// Arguments of `compile`.
 #[derive(ClapArgs)]
-pub struct Compile {
+pub struct CompileArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     /// Where the module goes; `-` is standard output. The modules of a program with several kernels
     /// go to files with numbers: OUT.0.spv, OUT.1.spv, ...
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
     /// Form of the output; by default what the end of OUT says, else a binary
     #[arg(long, value_enum)]
-    pub emit: Option<Emit>,
+    pub emit: Option<EmitFormat>,
     /// Only this kernel of a program, by its number (see spirula info)
     #[arg(long, value_name = "N")]
     pub kernel: Option<usize>,
@@ -30,14 +30,14 @@ pub struct Compile {
     pub entry: Option<String>,
     /// Print what a stage of StableHLO leaves on standard error, or that of `all`
     #[arg(long, value_name = "STAGE")]
-    pub print_after: Option<stages::PrintAfter>,
+    pub print_after: Option<stages::PrintAfterStage>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
 }
 
 /// Form of the output of `compile`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
+pub enum EmitFormat {
     /// SPIR-V binary
     Spv,
     /// SPIR-V assembly
@@ -56,11 +56,11 @@ pub enum Emit {
 
 /// Arguments of `opt`.
 #[derive(ClapArgs)]
-pub struct Opt {
+pub struct OptArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     #[command(flatten)]
-    pub grammar: Grammar,
+    pub grammar: GrammarArgs,
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -77,7 +77,7 @@ pub struct Opt {
     /// Print the module on standard error after a pass, after each that changes it (`changed`), or
     /// after each (`all`)
     #[arg(long, value_name = "PASS")]
-    pub print_after: Option<PrintAfter>,
+    pub print_after: Option<PrintAfterPass>,
     /// Tell the time that each pass took
     #[arg(long)]
     pub time_passes: bool,
@@ -91,14 +91,14 @@ pub struct Opt {
     pub validation: InputValidation,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
-    pub emit: Option<Form>,
+    pub emit: Option<SpirvFileFormat>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
 }
 
 /// Form of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub enum SpirvFileFormat {
     /// Binary
     Spv,
     /// Assembly
@@ -107,12 +107,12 @@ pub enum Form {
 
 /// Arguments of `dis`.
 #[derive(ClapArgs)]
-pub struct Dis {
+pub struct DisArgs {
     /// SPIR-V module, in either byte order; `-` is standard input
     #[arg(value_name = "IN")]
     pub path: PathBuf,
     #[command(flatten)]
-    pub grammar: Grammar,
+    pub grammar: GrammarArgs,
     /// Where the text goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -132,12 +132,12 @@ pub struct Dis {
 
 /// Arguments of `as`.
 #[derive(ClapArgs)]
-pub struct As {
+pub struct AsArgs {
     /// SPIR-V assembly; `-` is standard input
     #[arg(value_name = "IN")]
     pub path: PathBuf,
     #[command(flatten)]
-    pub grammar: Grammar,
+    pub grammar: GrammarArgs,
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -149,12 +149,12 @@ pub struct As {
 
 /// Arguments of `val`.
 #[derive(ClapArgs)]
-pub struct Val {
+pub struct ValArgs {
     /// SPIR-V module, binary or assembly; `-` is standard input
     #[arg(value_name = "IN", required_unless_present = "explain")]
     pub path: Option<PathBuf>,
     #[command(flatten)]
-    pub grammar: Grammar,
+    pub grammar: GrammarArgs,
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by
     /// default any consumer of the newest SPIR-V
     #[arg(long, value_name = "ENV")]
@@ -169,7 +169,7 @@ pub struct Val {
 
 /// Arguments of `link`.
 #[derive(ClapArgs)]
-pub struct Link {
+pub struct LinkArgs {
     /// Modules in any form that `compile` takes; their entry points come in this order
     #[arg(value_name = "IN", required = true)]
     pub paths: Vec<PathBuf>,
@@ -189,16 +189,16 @@ pub struct Link {
     pub validation: InputValidation,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
-    pub emit: Option<Form>,
+    pub emit: Option<SpirvFileFormat>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
 }
 
 /// Arguments of `convert`.
 #[derive(ClapArgs)]
-pub struct Convert {
+pub struct ConvertArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -211,21 +211,21 @@ pub struct Convert {
     pub minimal: bool,
     /// The same, and refuse what needs others than these capabilities and extensions (SPV_...)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub allow: Vec<Allowed>,
+    pub allow: Vec<AllowedFeature>,
     #[command(flatten)]
     pub validation: InputValidation,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
-    pub emit: Option<Form>,
+    pub emit: Option<SpirvFileFormat>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
 }
 
 /// Arguments of `cfg`.
 #[derive(ClapArgs)]
-pub struct Cfg {
+pub struct CfgArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     /// Where the drawing goes, in the language of Graphviz; `-`, or no name, is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_value = "-", default_missing_value = "-")]
     pub dot: PathBuf,
@@ -242,15 +242,15 @@ pub struct Cfg {
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
 }
 
 /// Arguments of `reduce`.
 #[derive(ClapArgs)]
 #[command(after_long_help = REDUCE_HELP)]
-pub struct Reduce {
+pub struct ReduceArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -268,9 +268,9 @@ pub struct Reduce {
     pub attempts: Option<usize>,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
-    pub emit: Option<Form>,
+    pub emit: Option<SpirvFileFormat>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
     /// Command that fails; `{}` stands for the module, or else it comes last
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
@@ -278,14 +278,14 @@ pub struct Reduce {
 
 /// Arguments of `info`.
 #[derive(ClapArgs)]
-pub struct Info {
+pub struct InfoArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     /// Function of a StableHLO module that is shown; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
 }
 
 const REDUCE_HELP: &str = "\

@@ -1,8 +1,8 @@
 //! Arguments of the commands that run modules and programs on devices.
 
-use super::{From, How};
-use crate::cli::checking::Checking;
-use crate::cli::sizes::Sizes;
+use super::{InputArgs, LoweringArgs};
+use crate::cli::checking::SanitizerArgs;
+use crate::cli::sizes::LaunchSizeArg;
 use crate::cli::tuning::TuningParameter;
 use crate::values::image::ColourMap;
 use crate::values::{ArgSpec, ValueSpec};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Arguments of `devices`.
 #[derive(ClapArgs)]
-pub struct Devices {
+pub struct DevicesArgs {
     /// Devices to list; by default all
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Devices {
 
 /// How Vulkan's validation layer watches a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Validation {
+pub enum ValidationMode {
     /// Check calls and modules
     Calls,
     /// Also have shaders check their accesses, which is slow
@@ -32,11 +32,11 @@ pub enum Validation {
 
 /// Arguments of `tune`.
 #[derive(ClapArgs)]
-pub struct Tune {
+pub struct TuneArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
     /// Device to try on (see spirula devices)
     #[arg(long, default_value = "cpu")]
     pub device: String,
@@ -63,11 +63,11 @@ pub struct Tune {
 /// Arguments of `run`.
 #[derive(ClapArgs)]
 #[command(after_long_help = RUN_HELP)]
-pub struct Run {
+pub struct RunArgs {
     #[command(flatten)]
-    pub from: From,
+    pub from: InputArgs,
     #[command(flatten)]
-    pub how: How,
+    pub how: LoweringArgs,
     /// Device to run on (see spirula devices)
     #[arg(long, default_value = "cpu")]
     pub device: String,
@@ -107,16 +107,16 @@ pub struct Run {
     pub binary: bool,
     /// Invocations in each dimension
     #[arg(long, value_name = "X,Y,Z")]
-    pub global: Option<Sizes>,
+    pub global: Option<LaunchSizeArg>,
     /// Invocations of a workgroup in each dimension; by default what the module or device wants
     #[arg(long, value_name = "X,Y,Z")]
-    pub local: Option<Sizes>,
+    pub local: Option<LaunchSizeArg>,
     /// Workgroups in each dimension, instead of --global
     #[arg(long, value_name = "X,Y,Z", conflicts_with = "global")]
-    pub groups: Option<Sizes>,
+    pub groups: Option<LaunchSizeArg>,
     /// Added to global ids (kernels only)
     #[arg(long, value_name = "X,Y,Z")]
-    pub offset: Option<Sizes>,
+    pub offset: Option<LaunchSizeArg>,
     /// Value of a specialisation constant, by its SpecId
     #[arg(long, value_name = "ID=VALUE", allow_hyphen_values = true)]
     pub spec: Vec<String>,
@@ -153,7 +153,7 @@ pub struct Run {
     /// Have Vulkan's validation layer watch, whose errors end the run
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "calls",
         require_equals = true)]
-    pub validation: Option<Validation>,
+    pub validation: Option<ValidationMode>,
     /// Seconds after which a GPU's work is given up
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
@@ -164,7 +164,7 @@ pub struct Run {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     #[command(flatten)]
-    pub checking: Checking,
+    pub checking: SanitizerArgs,
 }
 
 const RUN_HELP: &str = "\

@@ -1,6 +1,6 @@
 //! Arguments of the commands that test and measure folders of programs.
 
-use crate::cli::schedule::{Schedule, ScheduleParser};
+use crate::cli::schedule::{ScheduleParser, ScheduleSpec};
 use clap::Args as ClapArgs;
 use spirula_opt::Pipeline;
 use spirula_spirv::target::Target;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// How programs come about, and what is left of them.
 #[derive(ClapArgs, Clone, Debug)]
-pub struct Programs {
+pub struct ProgramArgs {
     /// Futhark's own compiler, which prints the imperative form of sources that have none beside them
     #[arg(long, value_name = "PATH")]
     pub futhark: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub struct Programs {
 
 /// Arguments of `test`.
 #[derive(ClapArgs)]
-pub struct Test {
+pub struct TestArgs {
     /// Sources with tests (.fut, .mlir) and folders of tests, searched with all folders below them; a folder with a manifest is claimed
     /// by it. Or sources of Futhark with test blocks
     #[arg(value_name = "PATH", required = true)]
@@ -59,17 +59,17 @@ pub struct Test {
     pub lifted: bool,
     /// Kind of device that tensor programs are scheduled for; by default that of the device
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<ScheduleSpec>,
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
     #[command(flatten)]
-    pub programs: Programs,
+    pub programs: ProgramArgs,
 }
 
 /// Arguments of `bench`.
 #[derive(ClapArgs)]
-pub struct Bench {
+pub struct BenchArgs {
     /// Folders of tests, as spirula test takes them
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
@@ -111,9 +111,9 @@ pub struct Bench {
     pub threads: Option<std::num::NonZeroUsize>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<ScheduleSpec>,
     #[command(flatten)]
-    pub programs: Programs,
+    pub programs: ProgramArgs,
 }
 
 /// Arguments of `test-worker`.
@@ -133,10 +133,10 @@ pub struct TestWorker {
     pub lifted: bool,
     /// Kind of device that tensor programs are scheduled for
     #[arg(long, value_parser = ScheduleParser)]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<ScheduleSpec>,
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
     #[command(flatten)]
-    pub programs: Programs,
+    pub programs: ProgramArgs,
 }

@@ -4,12 +4,12 @@ mod program;
 
 pub use program::describe_program_entry;
 
-use crate::cli::args::Info;
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::args::InfoArgs;
+use crate::cli::{CommandFailure, CommandResult, files};
 use crate::commands::compile::options;
 use program::describe_program;
-use spirula::Output;
-use spirula_diagnostics::Diagnostic;
+use spirula::CompileOutput;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_runtime::types::TypeNames;
 use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Names, Needs};
 use spirula_spirv::grammar::enumerants::{AddressingModel, ExecutionMode, MemoryModel};
@@ -22,28 +22,28 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Shows what a module or program offers.
-pub fn run(args: &Info) -> Outcome {
+pub fn run(args: &InfoArgs) -> CommandResult {
     let input = files::read(&args.from.path)?;
     let compiled = match spirula::compile(&input.bytes, &options(&args.how, args.entry.as_deref()))
     {
         Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::compile(input, error)),
     };
     let head = format!("{}: {}", input.name, compiled.input.name());
     let text = match compiled.output {
-        Output::Program(program) => format!(
+        CompileOutput::Program(program) => format!(
             "{head}\n{}",
             describe_program(&program, compiled.tensors.as_ref())
         ),
-        Output::Module(module) => match describe(&module) {
+        CompileOutput::Module(module) => match describe(&module) {
             Ok(text) => format!("{head}, version {}\n{text}", module.version),
-            Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+            Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
         },
     };
     files::write_text(Path::new("-"), &text)
 }
 
-fn describe(module: &Module) -> Result<String, Diagnostic> {
+fn describe(module: &Module) -> Result<String, SourceDiagnostic> {
     let types = TypeNames::compute(module);
     let mut out = String::new();
     for (name, _) in entry_points(module) {

@@ -2,14 +2,14 @@
 
 use crate::values::program::type_text;
 use crate::values::tensor;
-use spirula::Tensors;
-use spirula_program::Program;
-use spirula_program::program::{Entry, EntryValue};
-use spirula_stablehlo::translate::Interface;
+use spirula::TensorSignature;
+use spirula_program::CompiledProgram;
+use spirula_program::program::{EntryValueType, ProgramEntry};
+use spirula_stablehlo::translate::InterfaceTensor;
 use std::fmt::Write;
 
 /// Entry points, kernels and tuning parameters.
-pub fn describe_program(program: &Program, tensors: Option<&Tensors>) -> String {
+pub fn describe_program(program: &CompiledProgram, tensors: Option<&TensorSignature>) -> String {
     let entries = program.entries.iter();
     let mut out: String = entries
         .map(|e| describe_program_entry(e, tensors))
@@ -37,8 +37,8 @@ pub fn describe_program(program: &Program, tensors: Option<&Tensors>) -> String 
 }
 
 /// An entry point of a program with what it takes and gives, as text.
-pub fn describe_program_entry(entry: &Entry, tensors: Option<&Tensors>) -> String {
-    let ty = |value: Option<&EntryValue>, tensor: Option<&Interface>| match tensor {
+pub fn describe_program_entry(entry: &ProgramEntry, tensors: Option<&TensorSignature>) -> String {
+    let ty = |value: Option<&EntryValueType>, tensor: Option<&InterfaceTensor>| match tensor {
         Some(tensor) => tensor::title(tensor),
         None => type_text(value),
     };

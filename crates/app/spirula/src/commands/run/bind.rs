@@ -1,12 +1,12 @@
 //! Which argument goes to which parameter or descriptor.
 
-use crate::values::{ArgSpec, Place, ValueSpec};
-use spirula_program::program::{Entry, EntryParameter};
+use crate::values::{ArgSpec, ArgTarget, ValueSpec};
+use spirula_program::program::{ProgramEntry, ProgramEntryParameter};
 use spirula_spirv::reflect::{Interface, Param};
 
 /// What a buffer, argument or result is called.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Label {
+pub struct ValueLabel {
     /// `argument`, `result` or [`PUSHED`].
     pub role: &'static str,
     /// Position among those of its role, from 0.
@@ -17,7 +17,7 @@ pub struct Label {
     pub binding: Option<(u32, u32, u32)>,
 }
 
-impl Label {
+impl ValueLabel {
     /// What it is called in messages.
     pub fn title(&self) -> String {
         let place = match self.binding {
@@ -35,7 +35,7 @@ impl Label {
     pub fn is(&self, which: &str) -> bool {
         let by_place = || match (which.parse(), self.binding) {
             (
-                Ok(Place::Binding {
+                Ok(ArgTarget::Binding {
                     set,
                     binding,
                     index,
@@ -52,11 +52,11 @@ impl Label {
 /// The role of a buffer whose address is a push constant.
 pub const PUSHED: &str = "push constant";
 
-impl Slot {
+impl BoundParameter {
     /// That of a buffer whose address is the push constant of a number.
-    pub fn pushed(number: usize, value: ValueSpec) -> Slot {
-        Slot {
-            label: Label {
+    pub fn pushed(number: usize, value: ValueSpec) -> BoundParameter {
+        BoundParameter {
+            label: ValueLabel {
                 role: PUSHED,
                 number,
                 name: Some(format!("push{number}")),
@@ -71,9 +71,9 @@ impl Slot {
 
 /// A parameter or descriptor with what was given for it.
 #[derive(Clone, Debug)]
-pub struct Slot {
+pub struct BoundParameter {
     /// What it is called.
-    pub label: Label,
+    pub label: ValueLabel,
     /// A kernel's parameter; `None` for descriptors and for programs.
     pub param: Option<Param>,
     /// What was given.
@@ -83,7 +83,7 @@ pub struct Slot {
 }
 
 /// An empty slot.
-pub struct Free {
+pub struct UnboundParameter {
     name: Option<String>,
     binding: Option<(u32, u32, u32)>,
     param: Option<Param>,
@@ -92,11 +92,11 @@ pub struct Free {
     is_used: bool,
 }
 
-impl Free {
+impl UnboundParameter {
     /// What it is called in messages, where it is a descriptor.
     pub fn place(&self) -> String {
         let (set, binding, index) = self.binding.unwrap_or_default();
-        describe(&Place::Binding {
+        describe(&ArgTarget::Binding {
             set,
             binding,
             index,
@@ -106,15 +106,15 @@ impl Free {
 
 /// The descriptors that arguments are for and a shader does not have, such as one that was used before the
 /// module was optimised. The launch of a module stays a launch of it.
-pub fn unused(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
+pub fn unused(interface: &Interface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
     if interface.takes_arguments() {
         return Vec::new();
     }
     let declared = places(interface, given);
-    let mut found: Vec<Free> = Vec::new();
+    let mut found: Vec<UnboundParameter> = Vec::new();
     for arg in given {
         let Some(
-            place @ Place::Binding {
+            place @ ArgTarget::Binding {
                 set,
                 binding,
                 index,
@@ -124,7 +124,7 @@ pub fn unused(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
             continue;
         };
         if find(&declared, place).is_none() && find(&found, place).is_none() {
-            found.push(Free {
+            found.push(UnboundParameter {
                 name: None,
                 binding: Some((*set, *binding, *index)),
                 param: None,
@@ -137,7 +137,10 @@ pub fn unused(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
 }
 
 /// Descriptors in the order of their places, so that arguments keep their numbers.
-pub fn in_order(mut free: Vec<Free>, unused: Vec<Free>) -> Vec<Free> {
+pub fn in_order(
+    mut free: Vec<UnboundParameter>,
+    unused: Vec<UnboundParameter>,
+) -> Vec<UnboundParameter> {
     if !unused.is_empty() {
         free.extend(unused);
         free.sort_by_key(|f| f.binding);
@@ -149,7 +152,11 @@ pub fn in_order(mut free: Vec<Free>, unused: Vec<Free>) -> Vec<Free> {
 ///
 /// # Errors
 /// When an argument names no place, or arguments are too few or too many.
-pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slot>, String> {
+pub fn slots(
+    callee: &str,
+    free: Vec<UnboundParameter>,
+    given: &[ArgSpec],
+) -> Result<Vec<BoundParameter>, String> {
     let mut taken: Vec<Option<&ValueSpec>> = vec![None; free.len()];
     for arg in given {
         let Some(place) = &arg.place else { continue };
@@ -177,8 +184,8 @@ pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slo
     }
     let filled = free.into_iter().zip(taken);
     let filled = filled.filter_map(|(f, value)| Some((f, value?)));
-    let slot = |(number, (f, value)): (usize, (Free, &ValueSpec))| Slot {
-        label: Label {
+    let slot = |(number, (f, value)): (usize, (UnboundParameter, &ValueSpec))| BoundParameter {
+        label: ValueLabel {
             role: "argument",
             number,
             name: f.name,
@@ -192,8 +199,8 @@ pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slo
 }
 
 /// What an entry point of a program takes.
-pub fn parameters(entry: &Entry) -> Vec<Free> {
-    let one = |p: &EntryParameter| Free {
+pub fn parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
+    let one = |p: &ProgramEntryParameter| UnboundParameter {
         name: Some(p.name.clone()),
         binding: None,
         param: None,
@@ -204,8 +211,8 @@ pub fn parameters(entry: &Entry) -> Vec<Free> {
 }
 
 /// What an entry point of a module takes.
-pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
-    let params = interface.params.iter().map(|p| Free {
+pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
+    let params = interface.params.iter().map(|p| UnboundParameter {
         name: p.name.clone(),
         binding: None,
         param: Some(p.clone()),
@@ -225,7 +232,7 @@ pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
         } else {
             b.count.min(most.saturating_add(1))
         };
-        (0..count).map(move |index| Free {
+        (0..count).map(move |index| UnboundParameter {
             name: b.name.clone(),
             binding: Some((b.set, b.binding, index)),
             param: None,
@@ -236,10 +243,10 @@ pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
     params.chain(bindings).collect()
 }
 
-fn find(free: &[Free], place: &Place) -> Option<usize> {
+fn find(free: &[UnboundParameter], place: &ArgTarget) -> Option<usize> {
     match place {
-        Place::Name(name) => free.iter().position(|f| f.name.as_deref() == Some(name)),
-        Place::Binding {
+        ArgTarget::Name(name) => free.iter().position(|f| f.name.as_deref() == Some(name)),
+        ArgTarget::Binding {
             set,
             binding,
             index,
@@ -249,14 +256,14 @@ fn find(free: &[Free], place: &Place) -> Option<usize> {
     }
 }
 
-fn unknown(place: &Place) -> String {
+fn unknown(place: &ArgTarget) -> String {
     format!("there is no {}", describe(place))
 }
 
-fn describe(place: &Place) -> String {
+fn describe(place: &ArgTarget) -> String {
     match place {
-        Place::Name(name) => format!("parameter named {name}"),
-        Place::Binding {
+        ArgTarget::Name(name) => format!("parameter named {name}"),
+        ArgTarget::Binding {
             set,
             binding,
             index,

@@ -1,26 +1,26 @@
 //! A launch whose results part, as files that run it alone.
 
-use crate::cli::args::Run;
-use crate::cli::{Failure, files};
-use spirula_runtime::{CaseInput, Parted, Size};
+use crate::cli::args::RunArgs;
+use crate::cli::{CommandFailure, files};
+use spirula_runtime::{CaseInput, IndexSpace, LaunchMismatch};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 /// Writes the module, the inputs and the command into the folder that is asked for; the failure that tells of
 /// it.
-pub fn reproduce(parted: &Parted, args: &Run) -> Failure {
+pub fn reproduce(parted: &LaunchMismatch, args: &RunArgs) -> CommandFailure {
     let folder = &args.reproducer;
     let told = parted.to_string();
     match write(parted, args, folder) {
         Ok(()) => {
             let command = folder.join(COMMAND);
-            Failure::hinted(
+            CommandFailure::hinted(
                 told,
                 format!("run that launch alone: sh {}", command.display()),
             )
         }
-        Err(Failure::Message { text, .. }) => Failure::hinted(told, text),
+        Err(CommandFailure::Message { text, .. }) => CommandFailure::hinted(told, text),
         Err(other) => other,
     }
 }
@@ -28,9 +28,9 @@ pub fn reproduce(parted: &Parted, args: &Run) -> Failure {
 /// Name of the file with the command.
 const COMMAND: &str = "run.sh";
 
-fn write(parted: &Parted, args: &Run, folder: &Path) -> Result<(), Failure> {
+fn write(parted: &LaunchMismatch, args: &RunArgs, folder: &Path) -> Result<(), CommandFailure> {
     let failed = |e: std::io::Error| {
-        Failure::message(format!(
+        CommandFailure::message(format!(
             "no reproducer is written to {}: {e}",
             folder.display()
         ))
@@ -75,10 +75,10 @@ fn write(parted: &Parted, args: &Run, folder: &Path) -> Result<(), Failure> {
 }
 
 /// The size as arguments.
-fn size(size: &Size) -> String {
+fn size(size: &IndexSpace) -> String {
     match size {
-        Size::Groups(groups) => format!(" --groups {}", list(groups, 3)),
-        Size::Items {
+        IndexSpace::Groups(groups) => format!(" --groups {}", list(groups, 3)),
+        IndexSpace::Items {
             dimensions,
             global,
             local,

@@ -1,18 +1,21 @@
 //! Launching one entry point of a module.
 
-use super::bind::{self, Slot};
-use super::made::{self, Made, Pushed};
-use super::stages::Stages;
+use super::bind::{self, BoundParameter};
+use super::made::{self, PreparedValue, PushConstantData};
+use super::stages::StageTimings;
 use super::{results, size, specialise, told};
-use crate::cli::args::Run;
+use crate::cli::args::RunArgs;
 use crate::cli::failure::{tell, tell_line};
-use crate::cli::files::Input;
-use crate::cli::progress::Progress;
+use crate::cli::files::InputFile;
+use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::say;
-use crate::cli::{Failure, Outcome};
+use crate::cli::{CommandFailure, CommandResult};
 use crate::commands::info::describe_entry;
 use spirula_runtime::types::TypeNames;
-use spirula_runtime::{Argument, Bound, Buffer, Device, Error, Inputs, Launch};
+use spirula_runtime::{
+    ComputeDevice, DeviceBuffer, DeviceError, KernelArgument, KernelLaunch, LaunchBinding,
+    LaunchInputs,
+};
 use spirula_spirv::grammar::enumerants::ExecutionMode;
 use spirula_spirv::ir::Module;
 use spirula_spirv::ir::Section;
@@ -23,16 +26,21 @@ use std::io::Write;
 const COPIES: u64 = 3;
 
 /// Runs an entry point and deals with what it computed.
-pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Outcome {
+pub fn run(
+    args: &RunArgs,
+    input: InputFile,
+    module: &Module,
+    mut stages: StageTimings,
+) -> CommandResult {
     let types = TypeNames::compute(module);
     let entry = find_entry(module, args.entry.as_deref())?;
     let interface = match Interface::of(module, &entry) {
         Ok(interface) => interface,
-        Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+        Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
     };
     let size = size::of(args, &interface)?;
     let spec = specialise::values(&args.spec, module, &types)?;
-    let wanted = results::Wanted::parse(args)?;
+    let wanted = results::RequestedResults::parse(args)?;
 
     let mut device = super::open(args)?;
     if !device.info().id.starts_with("cpu") {
@@ -42,14 +50,14 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     let free = free_slots(&interface, args);
     let mut slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
         let takes = describe_entry(&interface, &types);
-        Failure::hinted(
+        CommandFailure::hinted(
             text,
             format!("{takes}  (see run --help for how arguments are written)"),
         )
     })?;
     let mut limit = device.info().limits.buffer_size / COPIES;
     let mut values = stages.time("make arguments", || {
-        let mut make = |slot: &Slot| {
+        let mut make = |slot: &BoundParameter| {
             let value = made::make(slot, &interface, &types, args.seed, limit)?;
             limit = limit.saturating_sub(value.size());
             Ok(value)
@@ -57,22 +65,26 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         slots
             .iter()
             .map(&mut make)
-            .collect::<Result<Vec<_>, Failure>>()
+            .collect::<Result<Vec<_>, CommandFailure>>()
     })?;
     let pushed = push_constants(&interface, args, limit)?;
     let (mut push, given) = (pushed.bytes, slots.len());
     let mut places = Vec::new();
     for (at, number, array) in pushed.buffers {
         places.push(at);
-        slots.push(Slot::pushed(number, args.push[number].clone()));
-        values.push(Made::Address(array));
+        slots.push(BoundParameter::pushed(number, args.push[number].clone()));
+        values.push(PreparedValue::Address(array));
     }
 
-    let progress = Progress::spinner("running");
+    let progress = ProgressIndicator::spinner("running");
     let kernel = match device.create_kernel(module, &interface.name, &spec) {
         Ok(kernel) => kernel,
-        Err(Error::Module(fault)) => return Err(Failure::diagnostics(input, vec![*fault])),
-        Err(Error::Unsupported(faults)) => return Err(Failure::diagnostics(input, faults)),
+        Err(DeviceError::Module(fault)) => {
+            return Err(CommandFailure::diagnostics(input, vec![*fault]));
+        }
+        Err(DeviceError::Unsupported(faults)) => {
+            return Err(CommandFailure::diagnostics(input, faults));
+        }
         Err(error) => return Err(told(error)),
     };
     let buffers = upload(&mut device, &values)?;
@@ -85,7 +97,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     } else {
         resources(&slots, &buffers, push)
     };
-    let launch = Launch {
+    let launch = KernelLaunch {
         kernel,
         size,
         inputs,
@@ -112,7 +124,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
 }
 
 /// What arguments are for, with a note of each descriptor that the shader does not have.
-fn free_slots(interface: &Interface, args: &Run) -> Vec<bind::Free> {
+fn free_slots(interface: &Interface, args: &RunArgs) -> Vec<bind::UnboundParameter> {
     let unused = bind::unused(interface, &args.arg);
     for free in &unused {
         let (name, place) = (&interface.name, free.place());
@@ -123,7 +135,11 @@ fn free_slots(interface: &Interface, args: &Run) -> Vec<bind::Free> {
 }
 
 /// The push constants. A shader that has none goes without, which a note says.
-fn push_constants(interface: &Interface, args: &Run, limit: u64) -> Result<Pushed, Failure> {
+fn push_constants(
+    interface: &Interface,
+    args: &RunArgs,
+    limit: u64,
+) -> Result<PushConstantData, CommandFailure> {
     let pushed = made::push_constants(&args.push, args.seed, limit)?;
     let takes_some = interface.push_constant_bytes > 0 || interface.takes_arguments();
     if takes_some || pushed.bytes.is_empty() {
@@ -132,7 +148,7 @@ fn push_constants(interface: &Interface, args: &Run, limit: u64) -> Result<Pushe
     let name = &interface.name;
     let text = format!("{name} has no push constants: their bytes are left out");
     tell_line("note", &text, None);
-    Ok(Pushed::default())
+    Ok(PushConstantData::default())
 }
 
 /// Whether an entry point runs before or after all others.
@@ -150,16 +166,16 @@ fn surrounds(module: &Module, name: &str) -> bool {
 }
 
 /// The entry point that is asked for, or the only one.
-fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
+fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, CommandFailure> {
     if let Some(name) = asked {
         return Ok(name.to_owned());
     }
     let names = entry_points(module).into_iter().map(|(name, _)| name);
     let mut names: Vec<String> = names.filter(|name| !surrounds(module, name)).collect();
     match names.len() {
-        0 => Err(Failure::message("the module has no entry point")),
+        0 => Err(CommandFailure::message("the module has no entry point")),
         1 => Ok(names.remove(0)),
-        _ => Err(Failure::hinted(
+        _ => Err(CommandFailure::hinted(
             format!(
                 "the module has {} entry points: say which with --entry",
                 names.len()
@@ -170,18 +186,21 @@ fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
 }
 
 /// Brings arrays onto the device; one entry for each value.
-fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, Failure> {
-    let one = |value: &Made| match value {
-        Made::Buffer(array) | Made::Address(array) => {
+fn upload(
+    device: &mut ComputeDevice,
+    values: &[PreparedValue],
+) -> Result<Vec<Option<DeviceBuffer>>, CommandFailure> {
+    let one = |value: &PreparedValue| match value {
+        PreparedValue::Buffer(array) | PreparedValue::Address(array) => {
             device.upload(array.bytes()).map(Some).map_err(told)
         }
-        Made::Image(shape, sampler, texels) => {
+        PreparedValue::Image(shape, sampler, texels) => {
             let image = device.create_image(shape, sampler).map_err(told)?;
             device.write(image, 0, texels.bytes()).map_err(told)?;
             Ok(Some(image))
         }
-        Made::Sampler(sampler) => device.create_sampler(sampler).map(Some).map_err(told),
-        Made::Pipe(shape) => device.create_pipe(*shape).map(Some).map_err(told),
+        PreparedValue::Sampler(sampler) => device.create_sampler(sampler).map(Some).map_err(told),
+        PreparedValue::Pipe(shape) => device.create_pipe(*shape).map(Some).map_err(told),
         _ => Ok(None),
     };
     values.iter().map(one).collect()
@@ -189,22 +208,28 @@ fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, F
 
 /// The addresses of buffers that are passed by them.
 fn addresses(
-    device: &mut Device,
-    values: &[Made],
-    buffers: &[Option<Buffer>],
-) -> Result<Vec<Option<u64>>, Failure> {
-    let one = |(value, buffer): (&Made, &Option<Buffer>)| match (value, buffer) {
-        (Made::Address(_), Some(buffer)) => device.address(*buffer).map(Some).map_err(told),
+    device: &mut ComputeDevice,
+    values: &[PreparedValue],
+    buffers: &[Option<DeviceBuffer>],
+) -> Result<Vec<Option<u64>>, CommandFailure> {
+    let one = |(value, buffer): (&PreparedValue, &Option<DeviceBuffer>)| match (value, buffer) {
+        (PreparedValue::Address(_), Some(buffer)) => {
+            device.address(*buffer).map(Some).map_err(told)
+        }
         _ => Ok(None),
     };
     values.iter().zip(buffers).map(one).collect()
 }
 
 /// What a shader is given.
-fn resources(slots: &[Slot], buffers: &[Option<Buffer>], push: Vec<u8>) -> Inputs {
-    let bound = |(slot, buffer): (&Slot, &Option<Buffer>)| {
+fn resources(
+    slots: &[BoundParameter],
+    buffers: &[Option<DeviceBuffer>],
+    push: Vec<u8>,
+) -> LaunchInputs {
+    let bound = |(slot, buffer): (&BoundParameter, &Option<DeviceBuffer>)| {
         let (set, binding, index) = slot.label.binding.filter(|_| slot.is_used)?;
-        Some(Bound {
+        Some(LaunchBinding {
             set,
             binding,
             index,
@@ -212,26 +237,35 @@ fn resources(slots: &[Slot], buffers: &[Option<Buffer>], push: Vec<u8>) -> Input
             region: None,
         })
     };
-    Inputs::Resources {
+    LaunchInputs::Resources {
         bindings: slots.iter().zip(buffers).filter_map(bound).collect(),
         push,
     }
 }
 
 /// What a kernel is given.
-fn arguments(values: &[Made], buffers: &[Option<Buffer>], addresses: &[Option<u64>]) -> Inputs {
-    let argument = |((value, buffer), address): ((&Made, &Option<Buffer>), &Option<u64>)| match (
-        value, buffer,
-    ) {
-        (Made::Address(_), _) => Argument::Bytes(address.unwrap_or(0).to_le_bytes().to_vec()),
-        (_, Some(buffer)) => Argument::Buffer(*buffer),
-        (Made::Local(bytes), _) => Argument::Local(*bytes),
-        (Made::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
-        (Made::Buffer(array) | Made::Image(_, _, array), _) => {
-            Argument::Bytes(array.bytes().to_vec())
+fn arguments(
+    values: &[PreparedValue],
+    buffers: &[Option<DeviceBuffer>],
+    addresses: &[Option<u64>],
+) -> LaunchInputs {
+    let argument = |((value, buffer), address): (
+        (&PreparedValue, &Option<DeviceBuffer>),
+        &Option<u64>,
+    )| match (value, buffer) {
+        (PreparedValue::Address(_), _) => {
+            KernelArgument::Bytes(address.unwrap_or(0).to_le_bytes().to_vec())
         }
-        (Made::Sampler(_) | Made::Pipe(_), _) => Argument::Bytes(Vec::new()),
+        (_, Some(buffer)) => KernelArgument::Buffer(*buffer),
+        (PreparedValue::Local(bytes), _) => KernelArgument::Local(*bytes),
+        (PreparedValue::Bytes(bytes), _) => KernelArgument::Bytes(bytes.clone()),
+        (PreparedValue::Buffer(array) | PreparedValue::Image(_, _, array), _) => {
+            KernelArgument::Bytes(array.bytes().to_vec())
+        }
+        (PreparedValue::Sampler(_) | PreparedValue::Pipe(_), _) => {
+            KernelArgument::Bytes(Vec::new())
+        }
     };
     let all = values.iter().zip(buffers).zip(addresses);
-    Inputs::Arguments(all.map(argument).collect())
+    LaunchInputs::Arguments(all.map(argument).collect())
 }

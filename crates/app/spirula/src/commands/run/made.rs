@@ -1,73 +1,73 @@
 //! Making the values of arguments.
 
-use super::bind::Slot;
-use crate::cli::{Failure, files};
-use crate::values::{Contents, ValueSpec};
-use spirula_runtime::data::{Array, Element, Number, extent, generate, read_npy};
+use super::bind::BoundParameter;
+use crate::cli::{CommandFailure, files};
+use crate::values::{ArrayContents, ValueSpec};
+use spirula_runtime::data::{ElementArray, ElementNumber, ElementType, extent, generate, read_npy};
 use spirula_runtime::types::TypeNames;
-use spirula_runtime::{Error, ImageShape, PipeShape, Sampler};
+use spirula_runtime::{DeviceError, ImageShape, PipeShape, SamplerState};
 use spirula_spirv::reflect::{Interface, Param, ParamKind};
 use std::path::Path;
 
 /// A value, ready for the device.
 #[derive(Debug)]
-pub enum Made {
+pub enum PreparedValue {
     /// Contents of a buffer.
-    Buffer(Array),
+    Buffer(ElementArray),
     /// A value by its bytes.
     Bytes(Vec<u8>),
     /// Bytes of workgroup memory.
     Local(u64),
     /// An image with the sampler that it is bound with, and its texels.
-    Image(ImageShape, Sampler, Array),
+    Image(ImageShape, SamplerState, ElementArray),
     /// A sampler.
-    Sampler(Sampler),
+    Sampler(SamplerState),
     /// An empty pipe.
     Pipe(PipeShape),
     /// The address of a buffer with these contents.
-    Address(Array),
+    Address(ElementArray),
 }
 
 /// Push constants: their bytes, and the buffers whose addresses are among them.
 #[derive(Debug, Default)]
-pub struct Pushed {
+pub struct PushConstantData {
     /// The bytes; addresses are zero.
     pub bytes: Vec<u8>,
     /// Where an address belongs, which value it is, and what is in its buffer.
-    pub buffers: Vec<(usize, usize, Array)>,
+    pub buffers: Vec<(usize, usize, ElementArray)>,
 }
 
-impl Made {
+impl PreparedValue {
     /// Bytes of memory that it takes.
     pub fn size(&self) -> u64 {
         match self {
-            Made::Buffer(array) | Made::Image(_, _, array) | Made::Address(array) => {
-                array.bytes().len() as u64
-            }
-            Made::Bytes(bytes) => bytes.len() as u64,
-            Made::Local(_) | Made::Sampler(_) => 0,
-            Made::Pipe(shape) => shape.bytes().unwrap_or(0),
+            PreparedValue::Buffer(array)
+            | PreparedValue::Image(_, _, array)
+            | PreparedValue::Address(array) => array.bytes().len() as u64,
+            PreparedValue::Bytes(bytes) => bytes.len() as u64,
+            PreparedValue::Local(_) | PreparedValue::Sampler(_) => 0,
+            PreparedValue::Pipe(shape) => shape.bytes().unwrap_or(0),
         }
     }
 }
 
 /// Makes what a slot is given. `limit` is how many bytes an array may have.
 pub fn make(
-    slot: &Slot,
+    slot: &BoundParameter,
     interface: &Interface,
     types: &TypeNames<'_>,
     seed: u64,
     limit: u64,
-) -> Result<Made, Failure> {
+) -> Result<PreparedValue, CommandFailure> {
     let bad = |text: String| {
-        Failure::message(format!(
+        CommandFailure::message(format!(
             "{} of {}: {text}",
             slot.label.title(),
             interface.name
         ))
     };
-    let told = |f: Failure| match f {
-        Failure::Message { text, .. } => bad(text),
+    let told = |f: CommandFailure| match f {
+        CommandFailure::Message { text, .. } => bad(text),
         other => other,
     };
     let seed = seed.wrapping_add(slot.label.number as u64);
@@ -80,26 +80,28 @@ pub fn make(
         return wanted.take_scalar(*element, *number).map_err(bad);
     }
     let array = match &slot.value {
-        ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
-        ValueSpec::Sampler(sampler) => return Ok(Made::Sampler(*sampler)),
-        ValueSpec::Pipe(shape) => return Ok(Made::Pipe(*shape)),
+        ValueSpec::Local(bytes) => return Ok(PreparedValue::Local(*bytes)),
+        ValueSpec::Sampler(sampler) => return Ok(PreparedValue::Sampler(*sampler)),
+        ValueSpec::Pipe(shape) => return Ok(PreparedValue::Pipe(*shape)),
         ValueSpec::Address(contents) => {
             if by_value.is_none_or(|wanted| wanted.size != BYTES_OF_ADDRESS) {
                 return Err(bad("it takes no address".to_owned()));
             }
             return buffer(contents, seed, limit)
-                .map(Made::Address)
+                .map(PreparedValue::Address)
                 .map_err(told);
         }
         ValueSpec::Image(image) => {
             let texels = array(image.element, &image.sizes, &image.contents, seed, limit);
-            return Ok(Made::Image(
+            return Ok(PreparedValue::Image(
                 image.shape,
                 image.sampler,
                 texels.map_err(told)?,
             ));
         }
-        ValueSpec::Bytes(bytes) if by_value.is_some() => return Ok(Made::Bytes(bytes.clone())),
+        ValueSpec::Bytes(bytes) if by_value.is_some() => {
+            return Ok(PreparedValue::Bytes(bytes.clone()));
+        }
         ValueSpec::Scalar(element, _) => {
             return Err(bad(format!(
                 "it takes a buffer: give its size, such as 16x{element}"
@@ -116,27 +118,29 @@ pub fn make(
             Err(bad("it takes workgroup memory: give local=BYTES".to_owned()))
         }
         None if !is_binding => Err(bad("it takes nothing".to_owned())),
-        _ => Ok(Made::Buffer(array)),
+        _ => Ok(PreparedValue::Buffer(array)),
     }
 }
 
 /// What a buffer is given.
-fn buffer(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failure> {
+fn buffer(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray, CommandFailure> {
     match value {
-        ValueSpec::Bytes(bytes) => Array::new(Element::U8, vec![bytes.len()], bytes.clone())
-            .map_err(|e| Failure::message(e.to_string())),
+        ValueSpec::Bytes(bytes) => {
+            ElementArray::new(ElementType::U8, vec![bytes.len()], bytes.clone())
+                .map_err(|e| CommandFailure::message(e.to_string()))
+        }
         value => of_spec(value, seed, limit),
     }
 }
 
 /// The array that a value is outside of any kernel; scalars are arrays of no dimension.
-pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failure> {
-    let failed = |text: String| Failure::message(text);
+pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray, CommandFailure> {
+    let failed = |text: String| CommandFailure::message(text);
     match value {
         ValueSpec::Scalar(element, number) => {
             let mut bytes = Vec::new();
             element.encode(*number, &mut bytes);
-            Array::new(*element, Vec::new(), bytes).map_err(|e| failed(e.to_string()))
+            ElementArray::new(*element, Vec::new(), bytes).map_err(|e| failed(e.to_string()))
         }
         ValueSpec::Array {
             element,
@@ -163,7 +167,11 @@ struct ValueParam<'a> {
 
 impl ValueParam<'_> {
     /// The value of a scalar, or of a structure of one, from a number.
-    fn take_scalar(&self, element: Element, number: Number) -> Result<Made, String> {
+    fn take_scalar(
+        &self,
+        element: ElementType,
+        number: ElementNumber,
+    ) -> Result<PreparedValue, String> {
         let fits = element.size() as u64 == self.size;
         if !fits || !self.types.takes_elements(self.param, element) {
             let name = self.types.param_name(self.param);
@@ -171,11 +179,11 @@ impl ValueParam<'_> {
         }
         let mut bytes = Vec::new();
         element.encode(number, &mut bytes);
-        Ok(Made::Bytes(bytes))
+        Ok(PreparedValue::Bytes(bytes))
     }
 
     /// The value of a vector or structure from an array of its scalars.
-    fn take_array(&self, array: Array) -> Result<Made, String> {
+    fn take_array(&self, array: ElementArray) -> Result<PreparedValue, String> {
         let ValueParam { param, size, types } = *self;
         let (shape, name) = (array.shape_text(), types.param_name(param));
         let (count, wanted) = (array.count(), types.param_value(param));
@@ -195,7 +203,7 @@ impl ValueParam<'_> {
             bytes.resize(bytes.len() / 3 * 4, 0);
         }
         if bytes.len() as u64 == size {
-            Ok(Made::Bytes(bytes))
+            Ok(PreparedValue::Bytes(bytes))
         } else {
             Err(format!(
                 "it takes {name} of {size} bytes by value, {shape} is given"
@@ -205,53 +213,58 @@ impl ValueParam<'_> {
 }
 
 fn array(
-    element: Element,
+    element: ElementType,
     shape: &[usize],
-    contents: &Contents,
+    contents: &ArrayContents,
     seed: u64,
     limit: u64,
-) -> Result<Array, Failure> {
-    let shape_text = spirula_runtime::data::Shape(shape, element).to_string();
-    let too_large = || Failure::message(format!("no memory for {shape_text}"));
+) -> Result<ElementArray, CommandFailure> {
+    let shape_text = spirula_runtime::data::ArrayTypeDisplay(shape, element).to_string();
+    let too_large = || CommandFailure::message(format!("no memory for {shape_text}"));
     let (count, size) = extent(element, shape).ok_or_else(too_large)?;
     if size as u64 > limit {
-        let error = Error::Memory {
+        let error = DeviceError::Memory {
             size: size as u64,
             limit,
         };
-        return Err(Failure::message(error.to_string()));
+        return Err(CommandFailure::message(error.to_string()));
     }
     let bytes = match (contents, contents.fill(element, count, seed)) {
-        (_, Err(text)) => return Err(Failure::message(text)),
+        (_, Err(text)) => return Err(CommandFailure::message(text)),
         (_, Ok(Some(fill))) => generate(element, count, &fill).map_err(|_| too_large())?,
-        (Contents::File(path), _) if files::has_extension(path, "npy") => {
+        (ArrayContents::File(path), _) if files::has_extension(path, "npy") => {
             let array = from_npy(path)?;
             if array.element() != element || array.count() != count {
                 let (path, has) = (path.display(), array.shape_text());
-                return Err(Failure::message(format!(
+                return Err(CommandFailure::message(format!(
                     "{path} has {has}, not {shape_text}"
                 )));
             }
             array.into_bytes()
         }
-        (Contents::File(path), _) => files::read(path)?.bytes,
+        (ArrayContents::File(path), _) => files::read(path)?.bytes,
         (_, Ok(None)) => Vec::new(),
     };
-    Array::new(element, shape.to_vec(), bytes).map_err(|e| Failure::message(e.to_string()))
+    ElementArray::new(element, shape.to_vec(), bytes)
+        .map_err(|e| CommandFailure::message(e.to_string()))
 }
 
 /// Reads a `.npy` file.
-pub fn from_npy(path: &Path) -> Result<Array, Failure> {
+pub fn from_npy(path: &Path) -> Result<ElementArray, CommandFailure> {
     let input = files::read(path)?;
-    read_npy(&input.bytes).map_err(|e| Failure::message(format!("{}: {e}", input.name)))
+    read_npy(&input.bytes).map_err(|e| CommandFailure::message(format!("{}: {e}", input.name)))
 }
 
 /// Bytes of an address.
 const BYTES_OF_ADDRESS: u64 = 8;
 
 /// Push constants: each value at the next multiple of its element's size.
-pub fn push_constants(values: &[ValueSpec], seed: u64, limit: u64) -> Result<Pushed, Failure> {
-    let mut pushed = Pushed::default();
+pub fn push_constants(
+    values: &[ValueSpec],
+    seed: u64,
+    limit: u64,
+) -> Result<PushConstantData, CommandFailure> {
+    let mut pushed = PushConstantData::default();
     for (number, value) in values.iter().enumerate() {
         let out = &mut pushed.bytes;
         let (align, bytes) = match value {

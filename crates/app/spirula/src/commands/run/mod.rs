@@ -11,25 +11,25 @@ mod specialise;
 mod stages;
 
 use super::compile::options;
-use crate::cli::args::{Run, Validation};
+use crate::cli::args::{RunArgs, ValidationMode};
 use crate::cli::say::say_line;
-use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
+use crate::cli::{CommandFailure, CommandResult, cache, failure, files, schedule};
 use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ValueSpec};
-use spirula::{CompileOptions, Known, Output, Tensors};
+use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
 use spirula_runtime::data::read_npy;
-use spirula_runtime::{Device, DeviceOptions, Error, Tolerance};
-use stages::Stages;
+use spirula_runtime::{ComputeDevice, DeviceError, DeviceOptions, FloatTolerance};
+use stages::StageTimings;
 use std::time::Duration;
 
 /// Runs an entry point of a module or program and deals with what it computed.
-pub fn run(args: &Run) -> Outcome {
-    let mut stages = Stages::new();
+pub fn run(args: &RunArgs) -> CommandResult {
+    let mut stages = StageTimings::new();
     let input = stages.time("read file", || files::read(&args.from.path))?;
     let options = CompileOptions {
-        known: Known {
+        known: KnownArguments {
             shapes: known_shapes(&args.arg),
-            ..Known::default()
+            ..KnownArguments::default()
         },
         profile: schedule::profile(args.how.schedule.as_ref(), first_device(args)),
         tuning: args.how.tuning()?,
@@ -39,19 +39,23 @@ pub fn run(args: &Run) -> Outcome {
     let compiled = read.and_then(|read| stages.time("translate", || read.compile(&options)));
     let compiled = match compiled {
         Ok(compiled) => compiled,
-        Err(error) => return Err(Failure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::compile(input, error)),
     };
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
-        Output::Module(_) if !args.param.is_empty() || args.binary || args.dump_spirv.is_some() => {
+        CompileOutput::Module(_)
+            if !args.param.is_empty() || args.binary || args.dump_spirv.is_some() =>
+        {
             let text = "--param, --binary and --dump-spirv are for programs, the input is a module";
-            Err(Failure::Usage(text.to_owned()))
+            Err(CommandFailure::Usage(text.to_owned()))
         }
-        Output::Module(module) => match spirula::for_devices(*module) {
+        CompileOutput::Module(module) => match spirula::for_devices(*module) {
             Ok(module) => kernel::run(args, input, &module, stages),
-            Err(error) => Err(Failure::compile(input, error)),
+            Err(error) => Err(CommandFailure::compile(input, error)),
         },
-        Output::Program(program) => program::run(args, &program, compiled.tensors.as_ref(), stages),
+        CompileOutput::Program(program) => {
+            program::run(args, &program, compiled.tensors.as_ref(), stages)
+        }
     }
 }
 
@@ -78,7 +82,7 @@ pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
 }
 
 /// Random arguments for a program of tensors whose shapes are known.
-pub(super) fn default_arguments(tensors: &Tensors) -> Result<Vec<ArgSpec>, Failure> {
+pub(super) fn default_arguments(tensors: &TensorSignature) -> Result<Vec<ArgSpec>, CommandFailure> {
     let parameters = tensors.parameters.iter();
     let specs = parameters.map(|parameter| {
         let element = array_element(parameter.element)?;
@@ -92,44 +96,47 @@ pub(super) fn default_arguments(tensors: &Tensors) -> Result<Vec<ArgSpec>, Failu
     let specs: Option<Vec<ArgSpec>> = specs.collect();
     specs.ok_or_else(|| {
         let text = "no arguments can be made for this program: give each with --arg";
-        Failure::Usage(text.to_owned())
+        CommandFailure::Usage(text.to_owned())
     })
 }
 
 /// The device that programs are scheduled for.
-fn first_device(args: &Run) -> &str {
+fn first_device(args: &RunArgs) -> &str {
     args.devices.first().unwrap_or(&args.device)
 }
 
 /// The device that is asked for, or several to be compared.
-fn open(args: &Run) -> Result<Device, Failure> {
+fn open(args: &RunArgs) -> Result<ComputeDevice, CommandFailure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
         validation: args.validation.is_some(),
-        gpu_checks: args.validation == Some(Validation::Shaders),
+        gpu_checks: args.validation == Some(ValidationMode::Shaders),
         times: args.profile,
         cache: cache::folder(),
         timeout: args.timeout.map(Duration::from_secs),
         check: args.checking.options(),
     };
     if !args.compare {
-        return Device::open(&args.device, &options).map_err(told);
+        return ComputeDevice::open(&args.device, &options).map_err(told);
     }
     if args.devices.len() < 2 {
         let text = "--compare takes two devices at least, as --devices cpu,vulkan";
-        return Err(Failure::Usage(text.to_owned()));
+        return Err(CommandFailure::Usage(text.to_owned()));
     }
-    let devices = args.devices.iter().map(|name| Device::open(name, &options));
+    let devices = args
+        .devices
+        .iter()
+        .map(|name| ComputeDevice::open(name, &options));
     let devices = devices.collect::<Result<_, _>>().map_err(told)?;
-    let tolerance = Tolerance {
+    let tolerance = FloatTolerance {
         absolute: args.atol,
         relative: args.rtol,
     };
-    Device::comparing(devices, tolerance).map_err(told)
+    ComputeDevice::comparing(devices, tolerance).map_err(told)
 }
 
 /// What a device has to say after a run.
-fn closing(device: &mut Device, stages: &mut Stages) {
+fn closing(device: &mut ComputeDevice, stages: &mut StageTimings) {
     stages.device(device);
     for warning in device.take_warnings() {
         failure::tell_line("warning", &warning, None);
@@ -137,24 +144,24 @@ fn closing(device: &mut Device, stages: &mut Stages) {
 }
 
 /// Says that the devices of a run which has ended came to the same results, if they were compared.
-fn tell_agreement(args: &Run) {
+fn tell_agreement(args: &RunArgs) {
     if args.compare {
         say_line!("{} agree", args.devices.join(", "));
     }
 }
 
 /// A failure of a run, with a reproducer where devices came to different results.
-fn ended(error: Error, args: &Run) -> Failure {
+fn ended(error: DeviceError, args: &RunArgs) -> CommandFailure {
     match error {
-        Error::Parted(parted) => compare::reproduce(&parted, args),
-        Error::Faults(reports) => match args.checking.write(&reports) {
-            Ok(()) => told(Error::Faults(reports)),
+        DeviceError::Parted(parted) => compare::reproduce(&parted, args),
+        DeviceError::Faults(reports) => match args.checking.write(&reports) {
+            Ok(()) => told(DeviceError::Faults(reports)),
             Err(failure) => failure,
         },
         error => told(error),
     }
 }
 
-fn told(error: Error) -> Failure {
-    Failure::message(error.to_string())
+fn told(error: DeviceError) -> CommandFailure {
+    CommandFailure::message(error.to_string())
 }

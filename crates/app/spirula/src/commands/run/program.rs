@@ -1,21 +1,21 @@
 //! Running one entry point of a program.
 
-use super::bind::{self, Label, Slot};
+use super::bind::{self, BoundParameter, ValueLabel};
 use super::made;
-use super::results::{self, Computed};
-use super::stages::Stages;
-use crate::cli::args::Run;
-use crate::cli::progress::Progress;
+use super::results::{self, OutputArray};
+use super::stages::StageTimings;
+use crate::cli::args::RunArgs;
+use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::{say, say_line};
-use crate::cli::{Failure, Outcome, dump, files};
+use crate::cli::{CommandFailure, CommandResult, dump, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::program::{of_array, to_array};
 use crate::values::{ArgSpec, tensor};
-use spirula::Tensors;
-use spirula_diagnostics::{Diagnostic, Place};
-use spirula_program::program::Entry;
-use spirula_program::{Program, RunError, Session, Value};
-use spirula_runtime::{Device, DeviceMachine};
+use spirula::TensorSignature;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_program::program::ProgramEntry;
+use spirula_program::{CompiledProgram, ProgramError, ProgramSession, ProgramValue};
+use spirula_runtime::{ComputeDevice, DeviceMachine};
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
@@ -27,19 +27,19 @@ const MAIN: &str = "main";
 
 /// Runs an entry point and deals with what it gives.
 pub fn run(
-    args: &Run,
-    program: &Program,
-    tensors: Option<&Tensors>,
-    mut stages: Stages,
-) -> Outcome {
+    args: &RunArgs,
+    program: &CompiledProgram,
+    tensors: Option<&TensorSignature>,
+    mut stages: StageTimings,
+) -> CommandResult {
     refuse_sizes(args)?;
     let entry = find_entry(program, args.entry.as_deref())?;
     check_parameters(args, program)?;
-    let wanted = results::Wanted::parse(args)?;
+    let wanted = results::RequestedResults::parse(args)?;
     if let Some(folder) = &args.dump_spirv {
         let name = args.from.path.file_stem().unwrap_or_default();
         let name = name.to_string_lossy();
-        dump::kernels(program, folder, &name).map_err(Failure::message)?;
+        dump::kernels(program, folder, &name).map_err(CommandFailure::message)?;
     }
     let mut device = super::open(args)?;
     let limit = device.info().limits.buffer_size / COPIES;
@@ -47,7 +47,7 @@ pub fn run(
         true => read_values(args, entry, tensors),
         false => make_values(&args.arg, args.seed, entry, tensors, limit),
     })?;
-    let progress = Progress::spinner("running");
+    let progress = ProgressIndicator::spinner("running");
     let called = call(args, program, entry, &values, &mut device);
     drop(progress);
     super::closing(&mut device, &mut stages);
@@ -67,19 +67,22 @@ pub fn run(
 }
 
 /// A program launches its kernels itself.
-fn refuse_sizes(args: &Run) -> Outcome {
+fn refuse_sizes(args: &RunArgs) -> CommandResult {
     let sizes = [&args.global, &args.local, &args.groups, &args.offset];
     let is_any = sizes.into_iter().any(Option::is_some);
     if is_any || !args.push.is_empty() || !args.spec.is_empty() {
         let text = "--global, --local, --groups, --offset, --push and --spec are for modules; the \
                     input is a program, which launches its kernels itself";
-        return Err(Failure::Usage(text.to_owned()));
+        return Err(CommandFailure::Usage(text.to_owned()));
     }
     Ok(())
 }
 
 /// The entry point that is asked for, or the only one, or `main`.
-fn find_entry<'a>(program: &'a Program, asked: Option<&str>) -> Result<&'a Entry, Failure> {
+fn find_entry<'a>(
+    program: &'a CompiledProgram,
+    asked: Option<&str>,
+) -> Result<&'a ProgramEntry, CommandFailure> {
     let named = |name: &str| program.entries.iter().find(|e| e.name == name);
     let found = match (asked, program.entries.as_slice()) {
         (Some(name), _) => named(name),
@@ -94,18 +97,18 @@ fn find_entry<'a>(program: &'a Program, asked: Option<&str>) -> Result<&'a Entry
         ),
     };
     let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
-    found.ok_or_else(|| Failure::hinted(text, format!("it has: {}", names.join(", "))))
+    found.ok_or_else(|| CommandFailure::hinted(text, format!("it has: {}", names.join(", "))))
 }
 
 /// Tuning parameters that are set are those of the program, or their classes.
-fn check_parameters(args: &Run, program: &Program) -> Outcome {
+fn check_parameters(args: &RunArgs, program: &CompiledProgram) -> CommandResult {
     for set in &args.param {
-        let is_meant = |p: &spirula_program::Parameter| {
+        let is_meant = |p: &spirula_program::ProgramParameter| {
             p.name == set.name || p.class.name() == Some(&set.name)
         };
         if !program.parameters.iter().any(is_meant) {
             let text = format!("the program has no tuning parameter {}", set.name);
-            return Err(Failure::hinted(
+            return Err(CommandFailure::hinted(
                 text,
                 "spirula info lists those that it has",
             ));
@@ -116,10 +119,10 @@ fn check_parameters(args: &Run, program: &Program) -> Outcome {
 
 /// The values on standard input, which an entry point without parameters does not look at.
 fn read_values(
-    args: &Run,
-    entry: &Entry,
-    tensors: Option<&Tensors>,
-) -> Result<Vec<Value>, Failure> {
+    args: &RunArgs,
+    entry: &ProgramEntry,
+    tensors: Option<&TensorSignature>,
+) -> Result<Vec<ProgramValue>, CommandFailure> {
     if entry.parameters.is_empty() {
         return Ok(Vec::new());
     }
@@ -128,7 +131,7 @@ fn read_values(
         let text = format!("{} takes arguments", entry.name);
         let takes = describe_program_entry(entry, tensors);
         let how = "give each with --arg, or all of them as text on standard input";
-        return Err(Failure::hinted(text, format!("{takes}  {how}")));
+        return Err(CommandFailure::hinted(text, format!("{takes}  {how}")));
     }
     let input = files::read(Path::new("-"))?;
     let types = entry.parameters.iter().map(|p| {
@@ -136,21 +139,21 @@ fn read_values(
         Some((value.element, value.unsigned))
     });
     let types: Vec<_> = types.collect();
-    let values = match Value::read_all_as(&input.bytes, &types) {
+    let values = match ProgramValue::read_all_as(&input.bytes, &types) {
         Ok(values) => values,
         Err(fault) => {
             let place = match std::str::from_utf8(&input.bytes) {
-                Ok(_) => Place::text(fault.at, fault.at + 1),
-                Err(_) => Place::Byte(fault.at as u64),
+                Ok(_) => SourceLocation::text(fault.at, fault.at + 1),
+                Err(_) => SourceLocation::Byte(fault.at as u64),
             };
-            let error = Diagnostic::error(place, fault.message);
-            return Err(Failure::diagnostics(input, vec![error]));
+            let error = SourceDiagnostic::error(place, fault.message);
+            return Err(CommandFailure::diagnostics(input, vec![error]));
         }
     };
     let (wanted, found) = (entry.parameters.len(), values.len());
     if wanted != found {
         let text = format!("{} takes {wanted} values, {found} are given", entry.name);
-        return Err(Failure::hinted(
+        return Err(CommandFailure::hinted(
             text,
             describe_program_entry(entry, tensors),
         ));
@@ -162,19 +165,19 @@ fn read_values(
 pub fn make_values(
     given: &[ArgSpec],
     seed: u64,
-    entry: &Entry,
-    tensors: Option<&Tensors>,
+    entry: &ProgramEntry,
+    tensors: Option<&TensorSignature>,
     mut limit: u64,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Vec<ProgramValue>, CommandFailure> {
     let slots = bind::slots(&entry.name, bind::parameters(entry), given);
-    let slots =
-        slots.map_err(|text| Failure::hinted(text, describe_program_entry(entry, tensors)))?;
+    let slots = slots
+        .map_err(|text| CommandFailure::hinted(text, describe_program_entry(entry, tensors)))?;
     let mut values = Vec::new();
-    for Slot { label, value, .. } in &slots {
+    for BoundParameter { label, value, .. } in &slots {
         let title = format!("{} of {}", label.title(), entry.name);
         let seed = seed.wrapping_add(label.number as u64);
         let array = made::of_spec(value, seed, limit).map_err(|f| match f {
-            Failure::Message { text, hint } => Failure::Message {
+            CommandFailure::Message { text, hint } => CommandFailure::Message {
                 text: format!("{title}: {text}"),
                 hint,
             },
@@ -186,40 +189,40 @@ pub fn make_values(
             Some(parameter) => tensor::to_value(array, parameter),
             None => of_array(array).ok_or_else(|| format!("programs have no {ty}")),
         };
-        values.push(value.map_err(|text| Failure::message(format!("{title}: {text}")))?);
+        values.push(value.map_err(|text| CommandFailure::message(format!("{title}: {text}")))?);
     }
     Ok(values)
 }
 
 /// Calls the entry point. What it traces is told, also when it fails.
 fn call(
-    args: &Run,
-    program: &Program,
-    entry: &Entry,
-    values: &[Value],
-    device: &mut Device,
-) -> Result<Vec<Option<Value>>, Failure> {
+    args: &RunArgs,
+    program: &CompiledProgram,
+    entry: &ProgramEntry,
+    values: &[ProgramValue],
+    device: &mut ComputeDevice,
+) -> Result<Vec<Option<ProgramValue>>, CommandFailure> {
     let mut machine = DeviceMachine::new(device);
     for set in &args.param {
         machine.set_parameter(&set.name, set.value);
     }
-    let failed = |error: RunError<_>| Failure::message(error.to_string());
-    let mut session = Session::new(program, machine).map_err(failed)?;
+    let failed = |error: ProgramError<_>| CommandFailure::message(error.to_string());
+    let mut session = ProgramSession::new(program, machine).map_err(failed)?;
     let called = session.call(&entry.name, values);
     for line in session.take_traced() {
         say_line!("{line}");
     }
     called.map_err(|error| match error {
-        RunError::Machine(error) => super::ended(error, args),
+        ProgramError::Machine(error) => super::ended(error, args),
         error => failed(error),
     })
 }
 
 /// Prints results in the forms in which values are read.
-fn print(given: &[Option<Value>], binary: bool) -> Outcome {
+fn print(given: &[Option<ProgramValue>], binary: bool) -> CommandResult {
     let output = Path::new("-");
     if binary {
-        let all = given.iter().flatten().map(Value::to_binary);
+        let all = given.iter().flatten().map(ProgramValue::to_binary);
         return files::write_binary(output, &all.collect::<Vec<_>>().concat());
     }
     let lines = given.iter().map(|value| match value {
@@ -230,17 +233,20 @@ fn print(given: &[Option<Value>], binary: bool) -> Outcome {
 }
 
 /// Results that have a form outside of the program, as arrays.
-fn computed(given: &[Option<Value>], tensors: Option<&Tensors>) -> Result<Vec<Computed>, Failure> {
+fn computed(
+    given: &[Option<ProgramValue>],
+    tensors: Option<&TensorSignature>,
+) -> Result<Vec<OutputArray>, CommandFailure> {
     let results = given.iter().enumerate();
     let results = results.filter_map(|(number, value)| Some((number, value.as_ref()?)));
-    let one = |(number, value): (usize, &Value)| {
+    let one = |(number, value): (usize, &ProgramValue)| {
         let array = match tensors.and_then(|t| t.results.get(number)) {
             Some(result) => tensor::to_array(value, result),
             None => to_array(value).map_err(|e| e.to_string()),
         };
-        let array = array.map_err(Failure::message)?;
-        Ok(Computed {
-            label: Label {
+        let array = array.map_err(CommandFailure::message)?;
+        Ok(OutputArray {
+            label: ValueLabel {
                 role: "result",
                 number,
                 name: None,

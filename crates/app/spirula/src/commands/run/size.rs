@@ -1,14 +1,14 @@
 //! Over how many invocations a kernel runs.
 
-use crate::cli::Failure;
-use crate::cli::args::Run;
-use crate::cli::sizes::Sizes;
-use spirula_runtime::Size;
+use crate::cli::CommandFailure;
+use crate::cli::args::RunArgs;
+use crate::cli::sizes::LaunchSizeArg;
+use spirula_runtime::IndexSpace;
 use spirula_spirv::reflect::Interface;
 
 /// The size that the arguments mean for this entry point: shaders count workgroups, kernels
 /// invocations, and each takes the other's way of saying it.
-pub fn of(args: &Run, interface: &Interface) -> Result<Size, Failure> {
+pub fn of(args: &RunArgs, interface: &Interface) -> Result<IndexSpace, CommandFailure> {
     let local = args.local.as_ref().map(|l| narrow(l.three(1), "workgroup"));
     let local = local.transpose()?;
     match interface.takes_arguments() {
@@ -17,19 +17,23 @@ pub fn of(args: &Run, interface: &Interface) -> Result<Size, Failure> {
     }
 }
 
-fn groups(args: &Run, local: Option<[u32; 3]>, own: [u32; 3]) -> Result<Size, Failure> {
+fn groups(
+    args: &RunArgs,
+    local: Option<[u32; 3]>,
+    own: [u32; 3],
+) -> Result<IndexSpace, CommandFailure> {
     if args.offset.is_some() {
-        return Err(Failure::message(
+        return Err(CommandFailure::message(
             "a shader takes no --offset: its ids begin at 0",
         ));
     }
     if let Some(local) = local.filter(|l| *l != own) {
         let text = format!("the shader's workgroups are {own:?}, not {local:?}");
-        return Err(Failure::message(text));
+        return Err(CommandFailure::message(text));
     }
     let mut groups = match (&args.groups, &args.global) {
         (Some(groups), _) => {
-            return Ok(Size::Groups(narrow(
+            return Ok(IndexSpace::Groups(narrow(
                 groups.three(1),
                 "number of workgroups",
             )?));
@@ -41,33 +45,43 @@ fn groups(args: &Run, local: Option<[u32; 3]>, own: [u32; 3]) -> Result<Size, Fa
         let l = u64::from(l.max(1));
         if *n % l != 0 {
             let text = format!("the global size {n} is no multiple of the workgroup's {l}");
-            return Err(Failure::message(text));
+            return Err(CommandFailure::message(text));
         }
         *n /= l;
     }
-    Ok(Size::Groups(narrow(groups, "number of workgroups")?))
+    Ok(IndexSpace::Groups(narrow(groups, "number of workgroups")?))
 }
 
-fn items(args: &Run, local: Option<[u32; 3]>, own: Option<[u32; 3]>) -> Result<Size, Failure> {
+fn items(
+    args: &RunArgs,
+    local: Option<[u32; 3]>,
+    own: Option<[u32; 3]>,
+) -> Result<IndexSpace, CommandFailure> {
     let sizes = [&args.global, &args.groups, &args.local, &args.offset];
-    let dimensions = sizes.into_iter().flatten().map(Sizes::dimensions).max();
+    let dimensions = sizes
+        .into_iter()
+        .flatten()
+        .map(LaunchSizeArg::dimensions)
+        .max();
     let (global, local) = match (&args.global, &args.groups) {
         (Some(global), _) => (global.three(1), local),
         (None, Some(groups)) => {
             let size = local.or(own).ok_or_else(|| {
-                Failure::Usage("with --groups, a kernel needs --local X[,Y[,Z]] too".to_owned())
+                CommandFailure::Usage(
+                    "with --groups, a kernel needs --local X[,Y[,Z]] too".to_owned(),
+                )
             })?;
             let mut global = groups.three(1);
             for (n, l) in global.iter_mut().zip(size) {
                 let product = n.checked_mul(l.into());
-                *n =
-                    product.ok_or_else(|| Failure::message("the global size is beyond 64 bits"))?;
+                *n = product
+                    .ok_or_else(|| CommandFailure::message("the global size is beyond 64 bits"))?;
             }
             (global, Some(size))
         }
         (None, None) => return Err(missing()),
     };
-    Ok(Size::Items {
+    Ok(IndexSpace::Items {
         dimensions: dimensions.unwrap_or(1),
         global,
         local,
@@ -75,15 +89,16 @@ fn items(args: &Run, local: Option<[u32; 3]>, own: Option<[u32; 3]>) -> Result<S
     })
 }
 
-fn missing() -> Failure {
-    Failure::Usage("give --global X[,Y[,Z]] or --groups X[,Y[,Z]]".to_owned())
+fn missing() -> CommandFailure {
+    CommandFailure::Usage("give --global X[,Y[,Z]] or --groups X[,Y[,Z]]".to_owned())
 }
 
-fn narrow(sizes: [u64; 3], what: &str) -> Result<[u32; 3], Failure> {
+fn narrow(sizes: [u64; 3], what: &str) -> Result<[u32; 3], CommandFailure> {
     let mut out = [0; 3];
     for (to, from) in out.iter_mut().zip(sizes) {
         let size = u32::try_from(from);
-        *to = size.map_err(|_| Failure::message(format!("a {what} of {from} is too large")))?;
+        *to =
+            size.map_err(|_| CommandFailure::message(format!("a {what} of {from} is too large")))?;
     }
     Ok(out)
 }

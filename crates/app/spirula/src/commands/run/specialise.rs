@@ -1,6 +1,6 @@
 //! Values of specialisation constants.
 
-use crate::cli::Failure;
+use crate::cli::CommandFailure;
 use crate::cli::failure::tell_line;
 use spirula_runtime::types::TypeNames;
 use spirula_spirv::analysis::{Decorations, Definitions};
@@ -13,7 +13,7 @@ pub fn values(
     given: &[String],
     module: &Module,
     types: &TypeNames<'_>,
-) -> Result<Vec<(u32, u64)>, Failure> {
+) -> Result<Vec<(u32, u64)>, CommandFailure> {
     let definitions = Definitions::compute(module);
     let constants = spec_constants(module, &definitions, &Decorations::compute(module));
     given
@@ -26,11 +26,11 @@ fn value(
     text: &str,
     constants: &[SpecConstant],
     types: &TypeNames<'_>,
-) -> Result<Option<(u32, u64)>, Failure> {
+) -> Result<Option<(u32, u64)>, CommandFailure> {
     let split = text.split_once('=');
     let split = split.and_then(|(id, value)| Some((id.trim().parse::<u32>().ok()?, value.trim())));
     let (id, value) = split.ok_or_else(|| {
-        Failure::Usage(format!(
+        CommandFailure::Usage(format!(
             "{text:?} is no ID=VALUE of a specialisation constant"
         ))
     })?;
@@ -42,11 +42,12 @@ fn value(
         return Ok(None);
     };
     let element = types.value(constant.ty).map(|v| v.element);
-    let element = element
-        .ok_or_else(|| Failure::message(format!("specialisation constant {id} is no number")))?;
+    let element = element.ok_or_else(|| {
+        CommandFailure::message(format!("specialisation constant {id} is no number"))
+    })?;
     let number = element.parse(value);
-    let number =
-        number.map_err(|e| Failure::message(format!("specialisation constant {id}: {e}")))?;
+    let number = number
+        .map_err(|e| CommandFailure::message(format!("specialisation constant {id}: {e}")))?;
     let mut bytes = Vec::new();
     element.encode(number, &mut bytes);
     bytes.resize(8, 0);

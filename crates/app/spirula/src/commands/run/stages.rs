@@ -1,21 +1,21 @@
 //! Wall time of each stage of a run.
 
-use spirula_runtime::{Device, KernelTime};
+use spirula_runtime::{ComputeDevice, KernelTime};
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Stages in the order in which they ran.
-pub struct Stages {
+pub struct StageTimings {
     rows: Vec<(&'static str, Duration)>,
     instructions: Option<u64>,
     kernels: Vec<KernelTime>,
     start: Instant,
 }
 
-impl Stages {
+impl StageTimings {
     /// None yet.
     pub fn new() -> Self {
-        Stages {
+        StageTimings {
             rows: Vec::new(),
             instructions: None,
             kernels: Vec::new(),
@@ -32,7 +32,7 @@ impl Stages {
     }
 
     /// Adds those of a device.
-    pub fn device(&mut self, device: &mut Device) {
+    pub fn device(&mut self, device: &mut ComputeDevice) {
         self.kernels = device.kernel_times().to_vec();
         let profile = device.profile();
         let stages = [
@@ -45,7 +45,7 @@ impl Stages {
     }
 }
 
-impl fmt::Display for Stages {
+impl fmt::Display for StageTimings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let milliseconds = |d: &Duration| d.as_secs_f64() * 1e3;
         for (name, time) in &self.rows {

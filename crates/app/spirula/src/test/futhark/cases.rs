@@ -13,7 +13,7 @@ use spirula_program::read_string;
 
 /// A case of one entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct FutharkCase {
     /// Entry point.
     pub entry: String,
     /// What it is called, where it has a name.
@@ -23,14 +23,14 @@ pub struct Case {
     /// Words before the input that say for whom the case is.
     pub tags: Vec<String>,
     /// What it is called with.
-    pub input: Input,
+    pub input: FutharkInput,
     /// What comes out.
-    pub expect: Expect,
+    pub expect: FutharkExpectation,
 }
 
 /// Where values stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TestDataSource {
     /// Here, as text.
     Text(String),
     /// In a file, named from the folder of the program.
@@ -39,22 +39,22 @@ pub enum Source {
 
 /// What a case is called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum FutharkInput {
     /// These values.
-    Values(Source),
+    Values(TestDataSource),
     /// Random values of these types.
     Random(String),
     /// What a script gives.
-    Script(Source),
+    Script(TestDataSource),
 }
 
 /// What comes out of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expect {
+pub enum FutharkExpectation {
     /// Anything but an error.
     Anything,
     /// These values.
-    Values(Source),
+    Values(TestDataSource),
     /// What a run that is trusted gives.
     Trusted,
     /// An error that matches a regular expression.
@@ -73,7 +73,7 @@ const MAIN: &str = "main";
 ///
 /// # Errors
 /// When a block is malformed; the message names the line.
-pub fn cases(source: &str) -> Result<Vec<Case>, String> {
+pub fn cases(source: &str) -> Result<Vec<FutharkCase>, String> {
     let mut cases = Vec::new();
     let mut lines = source.lines().map(str::trim_end).enumerate().peekable();
     while let Some((number, line)) = lines.next() {
@@ -85,7 +85,7 @@ pub fn cases(source: &str) -> Result<Vec<Case>, String> {
             block.push('\n');
             block += &line[2..];
         }
-        Block::new(&block, number + 1).read(&mut cases)?;
+        TestBlockParser::new(&block, number + 1).read(&mut cases)?;
     }
     Ok(cases)
 }
@@ -97,7 +97,7 @@ fn start(line: &str) -> Option<&str> {
 }
 
 /// The text of a block, as far as it is not read yet.
-struct Block<'a> {
+struct TestBlockParser<'a> {
     whole: &'a str,
     rest: &'a str,
     /// The line of the source with which the block begins, from 1.
@@ -107,11 +107,11 @@ struct Block<'a> {
     number: usize,
 }
 
-type Read<T> = Result<T, String>;
+type CaseReadResult<T> = Result<T, String>;
 
-impl<'a> Block<'a> {
+impl<'a> TestBlockParser<'a> {
     fn new(text: &'a str, line: usize) -> Self {
-        Block {
+        TestBlockParser {
             whole: text,
             rest: text,
             line,
@@ -121,13 +121,13 @@ impl<'a> Block<'a> {
     }
 
     /// A fault of what is not read yet.
-    fn fault<T>(&self, message: impl AsRef<str>) -> Read<T> {
+    fn fault<T>(&self, message: impl AsRef<str>) -> CaseReadResult<T> {
         let read = &self.whole[..self.whole.len() - self.rest.len()];
         let line = self.line + read.matches('\n').count();
         Err(format!("line {line}: {}", message.as_ref()))
     }
 
-    fn read(mut self, cases: &mut Vec<Case>) -> Read<()> {
+    fn read(mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
         loop {
             self.rest = self.rest.trim_start();
             let before = self.rest;
@@ -141,8 +141,14 @@ impl<'a> Block<'a> {
                 "entry:" => self.entries = self.text_line().split_whitespace().collect(),
                 "error:" => {
                     let pattern = self.text_line().trim().to_owned();
-                    let input = Input::Values(Source::Text(String::new()));
-                    self.add(cases, None, Vec::new(), input, Expect::Refusal(pattern));
+                    let input = FutharkInput::Values(TestDataSource::Text(String::new()));
+                    self.add(
+                        cases,
+                        None,
+                        Vec::new(),
+                        input,
+                        FutharkExpectation::Refusal(pattern),
+                    );
                 }
                 "structure" => {
                     self.rest = self.rest.trim_start();
@@ -163,13 +169,13 @@ impl<'a> Block<'a> {
     /// Adds a case for each of the entry points.
     fn add(
         &mut self,
-        cases: &mut Vec<Case>,
+        cases: &mut Vec<FutharkCase>,
         name: Option<String>,
         tags: Vec<String>,
-        input: Input,
-        expect: Expect,
+        input: FutharkInput,
+        expect: FutharkExpectation,
     ) {
-        cases.extend(self.entries.iter().map(|entry| Case {
+        cases.extend(self.entries.iter().map(|entry| FutharkCase {
             entry: (*entry).to_owned(),
             name: name.clone(),
             number: self.number,
@@ -180,7 +186,7 @@ impl<'a> Block<'a> {
         self.number += 1;
     }
 
-    fn case(&mut self, cases: &mut Vec<Case>) -> Read<()> {
+    fn case(&mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
         let name = match self.rest.starts_with('"') {
             true => Some(self.string()?),
             false => None,
@@ -206,11 +212,11 @@ impl<'a> Block<'a> {
         let source = self.source()?;
         let kind = tags.last().map(String::as_str);
         let input = match (kind, source) {
-            (Some("random"), Source::Text(types)) => Input::Random(types),
-            (Some("script"), script) => Input::Script(script),
-            (_, source) => Input::Values(source),
+            (Some("random"), TestDataSource::Text(types)) => FutharkInput::Random(types),
+            (Some("script"), script) => FutharkInput::Script(script),
+            (_, source) => FutharkInput::Values(source),
         };
-        if !matches!(input, Input::Values(_)) {
+        if !matches!(input, FutharkInput::Values(_)) {
             tags.pop();
         }
         let expect = self.expect()?;
@@ -218,35 +224,37 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn expect(&mut self) -> Read<Expect> {
+    fn expect(&mut self) -> CaseReadResult<FutharkExpectation> {
         self.rest = self.rest.trim_start();
         let before = self.rest;
         match self.word() {
-            "output" => Ok(Expect::Values(self.source()?)),
+            "output" => Ok(FutharkExpectation::Values(self.source()?)),
             "error:" => {
                 // The pattern may stand in the next line.
                 self.rest = self.rest.trim_start();
-                Ok(Expect::Error(self.text_line().trim().to_owned()))
+                Ok(FutharkExpectation::Error(
+                    self.text_line().trim().to_owned(),
+                ))
             }
             "auto" => {
                 self.rest = self.rest.trim_start();
                 match self.word() {
-                    "output" => Ok(Expect::Trusted),
+                    "output" => Ok(FutharkExpectation::Trusted),
                     _ => self.fault("expected \"output\" after \"auto\""),
                 }
             }
             _ => {
                 self.rest = before;
-                Ok(Expect::Anything)
+                Ok(FutharkExpectation::Anything)
             }
         }
     }
 
     /// `{ TEXT }` or `@ FILE`.
-    fn source(&mut self) -> Read<Source> {
+    fn source(&mut self) -> CaseReadResult<TestDataSource> {
         self.rest = self.rest.trim_start();
         let Some(file) = self.rest.strip_prefix('@') else {
-            return Ok(Source::Text(self.braces()?.to_owned()));
+            return Ok(TestDataSource::Text(self.braces()?.to_owned()));
         };
         self.rest = file.trim_start();
         let end = self.rest.find(char::is_whitespace);
@@ -255,11 +263,11 @@ impl<'a> Block<'a> {
             return self.fault("expected the name of a file");
         }
         self.rest = rest;
-        Ok(Source::File(name.to_owned()))
+        Ok(TestDataSource::File(name.to_owned()))
     }
 
     /// What stands in braces.
-    fn braces(&mut self) -> Read<&'a str> {
+    fn braces(&mut self) -> CaseReadResult<&'a str> {
         self.rest = self.rest.trim_start();
         let Some(text) = self.rest.strip_prefix('{') else {
             return self.fault("expected \"{\"");
@@ -271,7 +279,7 @@ impl<'a> Block<'a> {
         Ok(&text[..end])
     }
 
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> CaseReadResult<String> {
         match read_string(self.rest) {
             Ok((text, length)) => {
                 self.rest = &self.rest[length..];
@@ -329,8 +337,8 @@ fn closing(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Source {
-        Source::Text(text.to_owned())
+    fn text(text: &str) -> TestDataSource {
+        TestDataSource::Text(text.to_owned())
     }
 
     #[test]
@@ -363,23 +371,32 @@ entry f = 1
             entries,
             ["f", "g", "f", "g", "f", "g", "main", "main", "main"]
         );
-        assert_eq!(found[0].input, Input::Values(text(" 1 ")));
-        assert_eq!(found[1].expect, Expect::Values(text(" \"}\" ")));
-        assert_eq!(found[2].input, Input::Random(" [10]i32 ".to_owned()));
-        assert_eq!(found[2].expect, Expect::Trusted);
+        assert_eq!(found[0].input, FutharkInput::Values(text(" 1 ")));
+        assert_eq!(found[1].expect, FutharkExpectation::Values(text(" \"}\" ")));
+        assert_eq!(found[2].input, FutharkInput::Random(" [10]i32 ".to_owned()));
+        assert_eq!(found[2].expect, FutharkExpectation::Trusted);
         assert_eq!(found[2].tags, ["compiled"]);
         assert_eq!(found[2].name.as_deref(), Some("named case"));
         assert_eq!((&found[0].name, &found[4].name), (&None, &None));
         assert_eq!(found[4].tags, ["only_c", "no_x"]);
-        let file = |name: &str| Source::File(name.to_owned());
-        assert_eq!(found[4].input, Input::Values(file("data/x.in.gz")));
-        assert_eq!(found[5].expect, Expect::Values(file("data/x.out")));
+        let file = |name: &str| TestDataSource::File(name.to_owned());
+        assert_eq!(found[4].input, FutharkInput::Values(file("data/x.in.gz")));
+        assert_eq!(
+            found[5].expect,
+            FutharkExpectation::Values(file("data/x.out"))
+        );
         assert_eq!(
             (&found[6].input, &found[6].expect),
-            (&Input::Script(text(" (1, {x = 2}) ")), &Expect::Anything)
+            (
+                &FutharkInput::Script(text(" (1, {x = 2}) ")),
+                &FutharkExpectation::Anything
+            )
         );
-        assert_eq!(found[7].expect, Expect::Error("out of {bounds}".to_owned()));
-        assert_eq!(found[8].input, Input::Values(text(" 5\n 6 ")));
+        assert_eq!(
+            found[7].expect,
+            FutharkExpectation::Error("out of {bounds}".to_owned())
+        );
+        assert_eq!(found[8].input, FutharkInput::Values(text(" 5\n 6 ")));
     }
 
     #[test]
@@ -425,10 +442,10 @@ entry f = 1
         let found = cases(source).unwrap();
         assert_eq!(
             found[0].expect,
-            Expect::Refusal("ambiguous.*type".to_owned())
+            FutharkExpectation::Refusal("ambiguous.*type".to_owned())
         );
-        assert_eq!(found[1].input, Input::Values(text(" \"a\\\"}\" ")));
-        assert_eq!(found[1].expect, Expect::Values(text(" 3i64 ")));
+        assert_eq!(found[1].input, FutharkInput::Values(text(" \"a\\\"}\" ")));
+        assert_eq!(found[1].expect, FutharkExpectation::Values(text(" 3i64 ")));
     }
 
     proptest::proptest! {

@@ -19,19 +19,19 @@ mod script;
 mod tuning;
 
 use super::session::{self, expect_array, read};
-use super::{Loaded, Outcome, Suite};
-use crate::bench::Workload;
+use super::{SuiteResult, TestOutcome, TestSuite};
+use crate::bench::BenchWorkload;
 use crate::cli::dump;
 use crate::cli::files::decompressed;
-use crate::values::compare::Tolerance;
+use crate::values::compare::ArrayTolerance;
 use crate::values::program::to_array;
-use cases::{Case, Expect, Input, Source, cases};
-use printed::Printed;
+use cases::{FutharkCase, FutharkExpectation, FutharkInput, TestDataSource, cases};
+use printed::PrintedProgramSource;
 use regex_lite::RegexBuilder;
-use spirula::{CompileOptions, Output};
-use spirula_program::program::Entry;
-use spirula_program::{Item, Program, RunError, Session, Value};
-use spirula_runtime::{Device, DeviceMachine, Error};
+use spirula::{CompileOptions, CompileOutput};
+use spirula_program::program::ProgramEntry;
+use spirula_program::{CallValue, CompiledProgram, ProgramError, ProgramSession, ProgramValue};
+use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine};
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,13 +81,13 @@ const MAIN: &str = "main";
 /// The name by which tags include and exclude this compiler (`only_vulkan`, `no_vulkan`).
 const BACKEND: &str = "vulkan";
 
-struct Folder {
-    tests: Vec<Test>,
+struct FutharkSuite {
+    tests: Vec<FutharkTest>,
     /// The program that was compiled last, and from where.
-    compiled: RefCell<Option<(Printed, Rc<Program>)>>,
+    compiled: RefCell<Option<(PrintedProgramSource, Rc<CompiledProgram>)>>,
 }
 
-struct Test {
+struct FutharkTest {
     name: String,
     /// Whether it is from a list, whose files of values may be missing.
     is_listed: bool,
@@ -95,16 +95,16 @@ struct Test {
     source: String,
     /// What it is called with, as measurements name it.
     dataset: String,
-    printed: Printed,
+    printed: PrintedProgramSource,
     /// The source's file.
     path: PathBuf,
     /// The folder of the source.
     beside: PathBuf,
-    case: Case,
+    case: FutharkCase,
 }
 
 /// Loads a folder whose list begins with the columns above.
-pub fn load(path: &Path) -> Option<Loaded> {
+pub fn load(path: &Path) -> Option<SuiteResult> {
     let index = fs::read_to_string(path.join(INDEX)).ok()?;
     let tests = || {
         let rows = index.lines().skip(1);
@@ -115,15 +115,15 @@ pub fn load(path: &Path) -> Option<Loaded> {
     is_list.then(|| tests().map(suite))
 }
 
-fn suite(tests: Vec<Test>) -> Box<dyn Suite> {
-    Box::new(Folder {
+fn suite(tests: Vec<FutharkTest>) -> Box<dyn TestSuite> {
+    Box::new(FutharkSuite {
         tests,
         compiled: RefCell::new(None),
     })
 }
 
 /// Loads the sources with test blocks that lie in a folder, or a single one.
-pub fn load_sources(path: &Path) -> Option<Loaded> {
+pub fn load_sources(path: &Path) -> Option<SuiteResult> {
     let is_source = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == SOURCE);
     let mut sources: Vec<PathBuf> = match is_source(path) {
         true => vec![path.to_owned()],
@@ -141,28 +141,36 @@ pub fn load_sources(path: &Path) -> Option<Loaded> {
     }
 }
 
-fn tests_of_source(source: &Path) -> Result<Vec<Test>, String> {
+fn tests_of_source(source: &Path) -> Result<Vec<FutharkTest>, String> {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
-    let printed = Printed::Source(source.to_owned());
+    let printed = PrintedProgramSource::Source(source.to_owned());
     tests_in(source, &name, &printed)
 }
 
 /// The tests of a row of the list.
-fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
+fn tests(folder: &Path, row: &str) -> Result<Vec<FutharkTest>, String> {
     let mut columns = row.split('\t');
     let (Some(dump), Some(name)) = (columns.next(), columns.next()) else {
         return Err(format!("{INDEX} has a row without a source: {row:?}"));
     };
     let source = folder.join("..").join(name);
-    tests_in(&source, name, &Printed::File(folder.join(dump)))
+    tests_in(
+        &source,
+        name,
+        &PrintedProgramSource::File(folder.join(dump)),
+    )
 }
 
 /// The tests of a source. Cases of an entry point are counted from 0.
-fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, String> {
+fn tests_in(
+    source: &Path,
+    name: &str,
+    printed: &PrintedProgramSource,
+) -> Result<Vec<FutharkTest>, String> {
     let text = fs::read(source).map_err(|e| format!("cannot read {}: {e}", source.display()))?;
     let beside = source.parent().unwrap_or(source);
-    let is_listed = matches!(printed, Printed::File(_));
-    let mut tests: Vec<Test> = Vec::new();
+    let is_listed = matches!(printed, PrintedProgramSource::File(_));
+    let mut tests: Vec<FutharkTest> = Vec::new();
     let all = cases(&String::from_utf8_lossy(&text));
     for case in all.map_err(|fault| format!("{}: {fault}", source.display()))? {
         if !is_meant(&case.tags) {
@@ -174,7 +182,7 @@ fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, S
             .filter(|t| t.case.entry == case.entry && has_tag(&t.case, NOT_TESTED) != is_tested);
         let number = same.count();
         let kind = if is_tested { "" } else { "notest:" };
-        tests.push(Test {
+        tests.push(FutharkTest {
             name: format!("{name}:{}:{kind}{number}", case.entry),
             is_listed,
             source: name.to_owned(),
@@ -188,31 +196,35 @@ fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, S
     Ok(tests)
 }
 
-fn has_tag(case: &Case, tag: &str) -> bool {
+fn has_tag(case: &FutharkCase, tag: &str) -> bool {
     case.tags.iter().any(|t| t == tag)
 }
 
 /// A data set's name, as `futhark bench` has it: its own, the file that has it, or its number in the block and the
 /// beginning of its values.
-fn dataset(case: &Case) -> String {
+fn dataset(case: &FutharkCase) -> String {
     const MOST: usize = 50;
     if let Some(name) = &case.name {
         return name.clone();
     }
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match &case.input {
-        Input::Values(Source::File(file)) => {
+        FutharkInput::Values(TestDataSource::File(file)) => {
             return file.strip_suffix(".gz").unwrap_or(file).to_owned();
         }
-        Input::Script(Source::File(file)) => return file.clone(),
-        Input::Script(Source::Text(text)) | Input::Random(text) => return one_line(text),
-        Input::Values(Source::Text(text)) => match Value::read_all(text.as_bytes()) {
-            Ok(values) => {
-                let values: Vec<String> = values.iter().map(Value::to_string).collect();
-                values.join(" ")
+        FutharkInput::Script(TestDataSource::File(file)) => return file.clone(),
+        FutharkInput::Script(TestDataSource::Text(text)) | FutharkInput::Random(text) => {
+            return one_line(text);
+        }
+        FutharkInput::Values(TestDataSource::Text(text)) => {
+            match ProgramValue::read_all(text.as_bytes()) {
+                Ok(values) => {
+                    let values: Vec<String> = values.iter().map(ProgramValue::to_string).collect();
+                    values.join(" ")
+                }
+                Err(_) => one_line(text),
             }
-            Err(_) => one_line(text),
-        },
+        }
     };
     let number = case.number;
     let dots = if text.chars().count() > MOST {
@@ -234,15 +246,15 @@ fn is_meant(tags: &[String]) -> bool {
 }
 
 /// The first file that a case needs and that is not there.
-fn missing_file(case: &Case, beside: &Path) -> Option<String> {
+fn missing_file(case: &FutharkCase, beside: &Path) -> Option<String> {
     let mut needed: Vec<&str> = Vec::new();
     let sources = [
         match &case.input {
-            Input::Values(source) | Input::Script(source) => Some(source),
-            Input::Random(_) => None,
+            FutharkInput::Values(source) | FutharkInput::Script(source) => Some(source),
+            FutharkInput::Random(_) => None,
         },
         match &case.expect {
-            Expect::Values(source) => Some(source),
+            FutharkExpectation::Values(source) => Some(source),
             _ => None,
         },
     ];
@@ -251,11 +263,11 @@ fn missing_file(case: &Case, beside: &Path) -> Option<String> {
             .into_iter()
             .flatten()
             .filter_map(|source| match source {
-                Source::File(name) => Some(name.as_str()),
-                Source::Text(_) => None,
+                TestDataSource::File(name) => Some(name.as_str()),
+                TestDataSource::Text(_) => None,
             }),
     );
-    if let Input::Script(Source::Text(script)) = &case.input {
+    if let FutharkInput::Script(TestDataSource::Text(script)) = &case.input {
         let loads = script.split(LOAD).skip(1);
         needed.extend(loads.filter_map(|s| s.split('"').nth(1)));
     }
@@ -263,7 +275,7 @@ fn missing_file(case: &Case, beside: &Path) -> Option<String> {
     missing.map(str::to_owned)
 }
 
-impl Suite for Folder {
+impl TestSuite for FutharkSuite {
     fn names(&self) -> Vec<String> {
         let tested = self.tests.iter().filter(|t| t.is_tested());
         let whole = tested.filter(|t| !t.is_left_out());
@@ -281,20 +293,20 @@ impl Suite for Folder {
         whole.map(|t| t.name.clone()).collect()
     }
 
-    fn prepare(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+    fn prepare(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         match test {
-            Some(test) if !matches!(test.case.expect, Expect::Refusal(_)) => {
+            Some(test) if !matches!(test.case.expect, FutharkExpectation::Refusal(_)) => {
                 self.program(test, session).map(|_| ())
             }
             _ => Ok(()),
         }
     }
 
-    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
-        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
-        if let Expect::Refusal(pattern) = &test.case.expect {
+        let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
+        if let FutharkExpectation::Refusal(pattern) = &test.case.expect {
             let told = test.printed.refusal(session.programs.futhark.as_deref())?;
             return matches_error(&told, pattern);
         }
@@ -302,7 +314,7 @@ impl Suite for Folder {
         let program = self.program(test, session)?;
         let items = test.items(&program, session)?;
         let entry = &test.case.entry;
-        let call = |device: &mut Device, sizes: &[(String, u64)]| {
+        let call = |device: &mut ComputeDevice, sizes: &[(String, u64)]| {
             called(device, &program, entry, &items, sizes)
         };
         let sizes = tuning::of(&test.path)?;
@@ -311,13 +323,15 @@ impl Suite for Folder {
         let found = call(&mut session.open()?, &sizes);
         let is_long = start.elapsed() > PATIENCE;
         let wanted = match &test.case.expect {
-            Expect::Error(pattern) => return fails(found, pattern),
-            Expect::Trusted if is_long => return found.map(|_| ()).map_err(Outcome::from),
-            Expect::Anything | Expect::Refusal(_) => {
-                return found.map(|_| ()).map_err(Outcome::from);
+            FutharkExpectation::Error(pattern) => return fails(found, pattern),
+            FutharkExpectation::Trusted if is_long => {
+                return found.map(|_| ()).map_err(TestOutcome::from);
             }
-            Expect::Values(source) => test.read(source)?,
-            Expect::Trusted => {
+            FutharkExpectation::Anything | FutharkExpectation::Refusal(_) => {
+                return found.map(|_| ()).map_err(TestOutcome::from);
+            }
+            FutharkExpectation::Values(source) => test.read(source)?,
+            FutharkExpectation::Trusted => {
                 let is_same = session.device == session::CPU || is_much(&items);
                 let second = match is_same {
                     true => call(&mut session.open()?, &otherwise),
@@ -332,16 +346,16 @@ impl Suite for Folder {
     fn workload(
         &self,
         name: &str,
-        session: &session::Options,
-    ) -> Result<Option<Workload>, Outcome> {
+        session: &session::TestEnvironment,
+    ) -> Result<Option<BenchWorkload>, TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
-        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
         if !test.is_measured() {
             return Ok(None);
         }
         test.find_files()?;
         let compiled = self.program(test, session)?;
-        Ok(Some(Workload {
+        Ok(Some(BenchWorkload {
             program: match test.case.entry.as_str() {
                 MAIN => test.source.clone(),
                 entry => format!("{}:{entry}", test.source),
@@ -356,17 +370,21 @@ impl Suite for Folder {
 }
 
 /// Whether arguments are so many that the CPU device takes too long.
-fn is_much(items: &[Item]) -> bool {
+fn is_much(items: &[CallValue]) -> bool {
     let sizes = items.iter().flat_map(|item| match item {
-        Item::Plain(value) => std::slice::from_ref(value),
-        Item::Opaque(_, parts) => parts.as_slice(),
+        CallValue::Plain(value) => std::slice::from_ref(value),
+        CallValue::Opaque(_, parts) => parts.as_slice(),
     });
     sizes.map(|value| value.bytes.len()).sum::<usize>() > MUCH
 }
 
-impl Folder {
+impl FutharkSuite {
     /// The program of a test; that of the last call is kept.
-    fn program(&self, test: &Test, session: &session::Options) -> Result<Rc<Program>, Outcome> {
+    fn program(
+        &self,
+        test: &FutharkTest,
+        session: &session::TestEnvironment,
+    ) -> Result<Rc<CompiledProgram>, TestOutcome> {
         if let Some((printed, program)) = &*self.compiled.borrow()
             && *printed == test.printed
         {
@@ -375,20 +393,20 @@ impl Folder {
         let programs = &session.programs;
         let bytes = test.printed.read(programs.futhark.as_deref())?;
         let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
-        let Output::Program(program) = compiled.output else {
-            return Err(Outcome::failed("it is a module, not a program"));
+        let CompileOutput::Program(program) = compiled.output else {
+            return Err(TestOutcome::failed("it is a module, not a program"));
         };
         let program = Rc::new(*program);
         if let Some(folder) = &programs.dump_spirv {
             let name = test.source.replace('/', "__");
-            dump::kernels(&program, folder, &name).map_err(Outcome::failed)?;
+            dump::kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
         }
         *self.compiled.borrow_mut() = Some((test.printed.clone(), Rc::clone(&program)));
         Ok(program)
     }
 }
 
-impl Test {
+impl FutharkTest {
     fn is_tested(&self) -> bool {
         !has_tag(&self.case, NOT_TESTED)
     }
@@ -399,17 +417,20 @@ impl Test {
     }
 
     fn is_measured(&self) -> bool {
-        let fails = matches!(self.case.expect, Expect::Error(_) | Expect::Refusal(_));
+        let fails = matches!(
+            self.case.expect,
+            FutharkExpectation::Error(_) | FutharkExpectation::Refusal(_)
+        );
         !fails && !has_tag(&self.case, NOT_MEASURED)
     }
 
     /// Fails where a file is missing that the case needs.
-    fn find_files(&self) -> Result<(), Outcome> {
+    fn find_files(&self) -> Result<(), TestOutcome> {
         match missing_file(&self.case, &self.beside) {
             None => Ok(()),
             Some(name) => {
                 let path = self.beside.join(name);
-                Err(Outcome::failed(format!(
+                Err(TestOutcome::failed(format!(
                     "there is no file {}",
                     path.display()
                 )))
@@ -417,140 +438,149 @@ impl Test {
         }
     }
 
-    fn items(&self, program: &Program, session: &session::Options) -> Result<Vec<Item>, Outcome> {
+    fn items(
+        &self,
+        program: &CompiledProgram,
+        session: &session::TestEnvironment,
+    ) -> Result<Vec<CallValue>, TestOutcome> {
         let values = match &self.case.input {
-            Input::Values(source) => self.read(source)?,
-            Input::Random(types) => random::values(types).map_err(Outcome::failed)?,
-            Input::Script(source) => return self.scripted(source, program, session),
+            FutharkInput::Values(source) => self.read(source)?,
+            FutharkInput::Random(types) => random::values(types).map_err(TestOutcome::failed)?,
+            FutharkInput::Script(source) => return self.scripted(source, program, session),
         };
-        Ok(values.into_iter().map(Item::Plain).collect())
+        Ok(values.into_iter().map(CallValue::Plain).collect())
     }
 
     /// What a script makes, with the program on the device that is tested.
     fn scripted(
         &self,
-        source: &Source,
-        program: &Program,
-        session: &session::Options,
-    ) -> Result<Vec<Item>, Outcome> {
+        source: &TestDataSource,
+        program: &CompiledProgram,
+        session: &session::TestEnvironment,
+    ) -> Result<Vec<CallValue>, TestOutcome> {
         let text = self.bytes(source)?;
         let mut device = session.open()?;
         let mut host = ScriptHost {
             test: self,
             program,
-            session: Session::new(program, DeviceMachine::new(&mut device))?,
+            session: ProgramSession::new(program, DeviceMachine::new(&mut device))?,
         };
         let name = &self.case.entry;
-        let entry = script::Host::entry(&host, name);
-        let entry = entry.ok_or_else(|| Outcome::failed(format!("no entry point {name}")))?;
+        let entry = script::ScriptEnvironment::entry(&host, name);
+        let entry = entry.ok_or_else(|| TestOutcome::failed(format!("no entry point {name}")))?;
         script::arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Value>, Outcome> {
-        Value::read_all(&self.bytes(source)?).map_err(Outcome::failed)
+    fn read(&self, source: &TestDataSource) -> Result<Vec<ProgramValue>, TestOutcome> {
+        ProgramValue::read_all(&self.bytes(source)?).map_err(TestOutcome::failed)
     }
 
-    fn bytes(&self, source: &Source) -> Result<Vec<u8>, Outcome> {
+    fn bytes(&self, source: &TestDataSource) -> Result<Vec<u8>, TestOutcome> {
         match source {
-            Source::Text(text) => Ok(text.clone().into_bytes()),
-            Source::File(name) => self.file(name),
+            TestDataSource::Text(text) => Ok(text.clone().into_bytes()),
+            TestDataSource::File(name) => self.file(name),
         }
     }
 
-    fn file(&self, name: &str) -> Result<Vec<u8>, Outcome> {
-        decompressed(read(&self.beside.join(name))?).map_err(Outcome::failed)
+    fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
+        decompressed(read(&self.beside.join(name))?).map_err(TestOutcome::failed)
     }
 }
 
 /// What scripts see of a test: its program on a device, and the files beside its source.
 struct ScriptHost<'a> {
-    test: &'a Test,
-    program: &'a Program,
-    session: Session<'a, DeviceMachine<'a>>,
+    test: &'a FutharkTest,
+    program: &'a CompiledProgram,
+    session: ProgramSession<'a, DeviceMachine<'a>>,
 }
 
-impl script::Host for ScriptHost<'_> {
-    fn entry(&self, name: &str) -> Option<Entry> {
+impl script::ScriptEnvironment for ScriptHost<'_> {
+    fn entry(&self, name: &str) -> Option<ProgramEntry> {
         let mut entries = self.program.entries.iter();
         entries.find(|entry| entry.name == name).cloned()
     }
 
-    fn call(&mut self, name: &str, items: &[Item]) -> Result<Vec<Item>, Outcome> {
+    fn call(&mut self, name: &str, items: &[CallValue]) -> Result<Vec<CallValue>, TestOutcome> {
         Ok(self.session.call_items(name, items)?)
     }
 
-    fn file(&self, name: &str) -> Result<Vec<u8>, Outcome> {
+    fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
         self.test.file(name)
     }
 }
 
 /// What an entry point gives on a device; of results without an external form their parts.
 fn called(
-    device: &mut Device,
-    program: &Program,
+    device: &mut ComputeDevice,
+    program: &CompiledProgram,
     entry: &str,
-    items: &[Item],
+    items: &[CallValue],
     sizes: &[(String, u64)],
-) -> Result<Vec<Value>, RunError<Error>> {
+) -> Result<Vec<ProgramValue>, ProgramError<DeviceError>> {
     let mut machine = DeviceMachine::new(device);
     for (class, size) in sizes {
         machine.set_parameter(class, *size);
     }
-    let given = Session::new(program, machine)?.call_items(entry, items)?;
+    let given = ProgramSession::new(program, machine)?.call_items(entry, items)?;
     let parts = given.into_iter().flat_map(|item| match item {
-        Item::Plain(value) => vec![value],
-        Item::Opaque(_, parts) => parts,
+        CallValue::Plain(value) => vec![value],
+        CallValue::Opaque(_, parts) => parts,
     });
     Ok(parts.collect())
 }
 
 /// Compares an error with the pattern that is expected of it, as standard error would have it.
-fn fails(found: Result<Vec<Value>, RunError<Error>>, pattern: &str) -> Result<(), Outcome> {
+fn fails(
+    found: Result<Vec<ProgramValue>, ProgramError<DeviceError>>,
+    pattern: &str,
+) -> Result<(), TestOutcome> {
     let told = match found {
-        Ok(_) => return Err(Outcome::failed("it gave results, an error is expected")),
-        Err(error @ (RunError::Failed(..) | RunError::Invalid(_))) => format!("Error: {error}"),
+        Ok(_) => return Err(TestOutcome::failed("it gave results, an error is expected")),
+        Err(error @ (ProgramError::Failed(..) | ProgramError::Invalid(_))) => {
+            format!("Error: {error}")
+        }
         Err(error) => return Err(error.into()),
     };
     matches_error(&told, pattern)
 }
 
 /// Compares what is told with the pattern that is expected.
-fn matches_error(told: &str, pattern: &str) -> Result<(), Outcome> {
+fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
     let regex = RegexBuilder::new(pattern)
         .dot_matches_new_line(true)
         .build();
-    let regex = regex.map_err(Outcome::failed)?;
+    let regex = regex.map_err(TestOutcome::failed)?;
     match regex.is_match(told) {
         true => Ok(()),
-        false => Err(Outcome::failed(format!(
+        false => Err(TestOutcome::failed(format!(
             "it failed with {told:?}, expected {pattern:?}"
         ))),
     }
 }
 
 /// Compares results: types and shapes are equal, numbers within the tolerance.
-fn agree(found: &[Value], wanted: &[Value]) -> Result<(), Outcome> {
+fn agree(found: &[ProgramValue], wanted: &[ProgramValue]) -> Result<(), TestOutcome> {
     if found.len() != wanted.len() {
         let (found, wanted) = (found.len(), wanted.len());
-        return Err(Outcome::failed(format!(
+        return Err(TestOutcome::failed(format!(
             "{found} results, {wanted} are expected"
         )));
     }
     for (number, (found, wanted)) in found.iter().zip(wanted).enumerate() {
         let title = format!("result {number}");
-        let found = to_array(found).map_err(Outcome::failed)?;
-        let wanted = to_array(wanted).map_err(Outcome::failed)?;
+        let found = to_array(found).map_err(TestOutcome::failed)?;
+        let wanted = to_array(wanted).map_err(TestOutcome::failed)?;
         if found.shape() != wanted.shape() {
             let (found, wanted) = (found.shape_text(), wanted.shape_text());
-            return Err(Outcome::failed(format!(
+            return Err(TestOutcome::failed(format!(
                 "{title}: {found}, expected {wanted}"
             )));
         }
         let numbers = wanted.numbers().map(|n| n.to_f64().abs());
         let largest = numbers.filter(|n| n.is_finite()).fold(1.0, f64::max);
-        let tolerance = Tolerance {
+        let tolerance = ArrayTolerance {
             absolute: TOLERANCE * largest,
-            ..Tolerance::default()
+            ..ArrayTolerance::default()
         };
         expect_array(&title, &found, &wanted, tolerance)?;
     }

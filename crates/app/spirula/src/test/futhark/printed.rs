@@ -1,7 +1,7 @@
 //! The printed form of programs: from a file, or from Futhark's own compiler.
 
 use crate::cli::files::decompressed;
-use crate::test::Outcome;
+use crate::test::TestOutcome;
 use crate::test::session::read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -21,20 +21,20 @@ const LINES: usize = 3;
 
 /// Where the printed form of a program comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Printed {
+pub enum PrintedProgramSource {
     /// A file.
     File(PathBuf),
     /// A source, beside which it may lie.
     Source(PathBuf),
 }
 
-impl Printed {
+impl PrintedProgramSource {
     /// The printed form. `futhark` is a compiler that may be asked for it. A form that is older than its source is not
     /// taken.
-    pub fn read(&self, futhark: Option<&Path>) -> Result<Vec<u8>, Outcome> {
+    pub fn read(&self, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
         let source = match self {
-            Printed::File(path) => return unpacked(path),
-            Printed::Source(source) => source,
+            PrintedProgramSource::File(path) => return unpacked(path),
+            PrintedProgramSource::Source(source) => source,
         };
         let beside = lies_beside(source);
         let outdated = beside.as_ref().filter(|path| is_older(path, source));
@@ -46,28 +46,28 @@ impl Printed {
                 let text = format!(
                     "{path} is older than {source}: print it again, or say with --futhark who does"
                 );
-                Err(Outcome::failed(text))
+                Err(TestOutcome::failed(text))
             }
-            (None, None, None) => Err(Outcome::unsupported(
+            (None, None, None) => Err(TestOutcome::unsupported(
                 "a source without its printed form beside it, and no --futhark to print it",
             )),
         }
     }
 
     /// What Futhark's compiler says of a program that it has to refuse.
-    pub fn refusal(&self, futhark: Option<&Path>) -> Result<String, Outcome> {
+    pub fn refusal(&self, futhark: Option<&Path>) -> Result<String, TestOutcome> {
         let taken = |path: &Path| {
             let text = "Futhark's compiler took the program, which it has to refuse";
-            Err(Outcome::failed(format!("{text}: {}", path.display())))
+            Err(TestOutcome::failed(format!("{text}: {}", path.display())))
         };
         let source = match self {
-            Printed::File(path) => return taken(path),
-            Printed::Source(source) => source,
+            PrintedProgramSource::File(path) => return taken(path),
+            PrintedProgramSource::Source(source) => source,
         };
         let Some(futhark) = futhark else {
             return match lies_beside(source) {
                 Some(path) => taken(&path),
-                None => Err(Outcome::unsupported(
+                None => Err(TestOutcome::unsupported(
                     "a program that Futhark's compiler has to refuse, and no --futhark to ask",
                 )),
             };
@@ -99,25 +99,25 @@ fn is_older(path: &Path, than: &Path) -> bool {
     other.duration_since(own).is_ok_and(|later| later > MARGIN)
 }
 
-fn unpacked(path: &Path) -> Result<Vec<u8>, Outcome> {
-    decompressed(read(path)?).map_err(Outcome::failed)
+fn unpacked(path: &Path) -> Result<Vec<u8>, TestOutcome> {
+    decompressed(read(path)?).map_err(TestOutcome::failed)
 }
 
-fn print(futhark: &Path, source: &Path) -> Result<Vec<u8>, Outcome> {
+fn print(futhark: &Path, source: &Path) -> Result<Vec<u8>, TestOutcome> {
     let ran = run(futhark, ARGUMENTS, source)?;
     if ran.status.success() {
         return Ok(ran.stdout);
     }
     let told = String::from_utf8_lossy(&ran.stderr);
     let lines: Vec<&str> = told.lines().take(LINES).collect();
-    Err(Outcome::failed(format!("futhark: {}", lines.join(" "))))
+    Err(TestOutcome::failed(format!("futhark: {}", lines.join(" "))))
 }
 
-fn run(futhark: &Path, arguments: &[&str], source: &Path) -> Result<Output, Outcome> {
+fn run(futhark: &Path, arguments: &[&str], source: &Path) -> Result<Output, TestOutcome> {
     let mut command = Command::new(futhark);
     command.args(arguments).arg(source).stdin(Stdio::null());
     command.output().map_err(|e| {
         let path = futhark.display();
-        Outcome::failed(format!("cannot run {path}: {e}"))
+        TestOutcome::failed(format!("cannot run {path}: {e}"))
     })
 }

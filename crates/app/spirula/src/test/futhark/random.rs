@@ -2,8 +2,10 @@
 //! Integers have any bits, floats lie from 0 to 1. The generator is of this crate.
 
 use crate::values::program::of_array;
-use spirula_program::Value;
-use spirula_runtime::data::{Array, Class, Element, Fill, extent, generate};
+use spirula_program::ProgramValue;
+use spirula_runtime::data::{
+    BufferFill, ElementArray, ElementClass, ElementType, extent, generate,
+};
 
 /// The seed of the first value; others count up.
 const SEED: u64 = 1;
@@ -15,7 +17,7 @@ const LARGEST: usize = 1 << 31;
 ///
 /// # Errors
 /// When something is neither a type nor a value, or is too large.
-pub fn values(types: &str) -> Result<Vec<Value>, String> {
+pub fn values(types: &str) -> Result<Vec<ProgramValue>, String> {
     let mut values = Vec::new();
     for (number, word) in types.split_whitespace().enumerate() {
         match parse(word)? {
@@ -23,7 +25,7 @@ pub fn values(types: &str) -> Result<Vec<Value>, String> {
                 values.push(random(&shape, element, SEED + number as u64)?);
             }
             None => {
-                let literal = Value::read_all(word.as_bytes());
+                let literal = ProgramValue::read_all(word.as_bytes());
                 values.extend(literal.map_err(|e| format!("{word} is no type: {e}"))?);
             }
         }
@@ -32,9 +34,9 @@ pub fn values(types: &str) -> Result<Vec<Value>, String> {
 }
 
 /// `[10][20i64]f32`; `None` for what does not end in the name of a type.
-fn parse(word: &str) -> Result<Option<(Vec<usize>, Element)>, String> {
+fn parse(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
     let (sizes, name) = word.split_at(word.rfind(']').map_or(0, |at| at + 1));
-    let Ok(element) = name.parse::<Element>() else {
+    let Ok(element) = name.parse::<ElementType>() else {
         return Ok(None);
     };
     let mut shape = Vec::new();
@@ -47,23 +49,23 @@ fn parse(word: &str) -> Result<Option<(Vec<usize>, Element)>, String> {
     Ok(Some((shape, element)))
 }
 
-fn random(shape: &[usize], element: Element, seed: u64) -> Result<Value, String> {
+fn random(shape: &[usize], element: ElementType, seed: u64) -> Result<ProgramValue, String> {
     let room = extent(element, shape).filter(|(_, bytes)| *bytes <= LARGEST);
     let (count, _) = room.ok_or("a random value is too large")?;
     let fill = match element.class() {
-        Class::Float => Fill::Reals {
+        ElementClass::Float => BufferFill::Reals {
             low: 0.0,
             high: 1.0,
             seed,
             diagonal: None,
         },
-        _ => Fill::Bits { seed },
+        _ => BufferFill::Bits { seed },
     };
     let mut bytes = generate(element, count, &fill).map_err(|e| e.to_string())?;
-    if element == Element::Bool {
+    if element == ElementType::Bool {
         bytes.iter_mut().for_each(|b| *b &= 1);
     }
-    let array = Array::new(element, shape.to_vec(), bytes).map_err(|e| e.to_string())?;
+    let array = ElementArray::new(element, shape.to_vec(), bytes).map_err(|e| e.to_string())?;
     of_array(array).ok_or_else(|| format!("programs have no {element}"))
 }
 

@@ -11,46 +11,50 @@
 //! taken where they are handed over. A tuple or record becomes a value without an external form where
 //! one is taken that consists of the same parts; fields go by their names.
 
-use crate::test::Outcome;
-use spirula_program::program::{Entry, EntryOpaque, EntryParameter, EntryValue};
-use spirula_program::{Item, Op, Operator, Scalar, Value};
+use crate::test::TestOutcome;
+use spirula_program::program::{EntryOpaque, EntryValueType, ProgramEntry, ProgramEntryParameter};
+use spirula_program::{CallValue, Op, ProgramValue, ScalarOperator, ScalarType};
 
 /// Deepest nesting.
 const DEPTH: usize = 100;
 
 /// What scripts need of their surroundings.
-pub trait Host {
+pub trait ScriptEnvironment {
     /// An entry point.
-    fn entry(&self, name: &str) -> Option<Entry>;
+    fn entry(&self, name: &str) -> Option<ProgramEntry>;
 
     /// Calls an entry point.
-    fn call(&mut self, name: &str, items: &[Item]) -> Result<Vec<Item>, Outcome>;
+    fn call(&mut self, name: &str, items: &[CallValue]) -> Result<Vec<CallValue>, TestOutcome>;
 
     /// The contents of a file.
-    fn file(&self, name: &str) -> Result<Vec<u8>, Outcome>;
+    fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome>;
 }
 
 /// What an expression gives.
 #[derive(Clone, Debug, PartialEq)]
-enum Made {
-    Item(Item),
+enum ScriptValue {
+    Item(CallValue),
     Text(String),
-    Tuple(Vec<Made>),
-    Record(Vec<(String, Made)>),
+    Tuple(Vec<ScriptValue>),
+    Record(Vec<(String, ScriptValue)>),
 }
 
 /// A pattern of names.
-enum Pattern {
+enum ScriptPattern {
     Name(String),
-    Tuple(Vec<Pattern>),
+    Tuple(Vec<ScriptPattern>),
 }
 
 /// The arguments that a script makes for an entry point.
 ///
 /// # Errors
 /// When it is malformed, names what is not there, or what it calls fails.
-pub fn arguments(text: &str, entry: &Entry, host: &mut dyn Host) -> Result<Vec<Item>, Outcome> {
-    let mut script = Script {
+pub fn arguments(
+    text: &str,
+    entry: &ProgramEntry,
+    host: &mut dyn ScriptEnvironment,
+) -> Result<Vec<CallValue>, TestOutcome> {
+    let mut script = ScriptEvaluator {
         text,
         at: 0,
         depth: 0,
@@ -66,15 +70,15 @@ pub fn arguments(text: &str, entry: &Entry, host: &mut dyn Host) -> Result<Vec<I
 }
 
 /// The items that an entry point is called with: one for each part of a tuple, where it takes as many.
-fn handed(made: Made, entry: &Entry) -> Result<Vec<Item>, Outcome> {
+fn handed(made: ScriptValue, entry: &ProgramEntry) -> Result<Vec<CallValue>, TestOutcome> {
     let parameters = &entry.parameters;
     let parts = match made {
-        Made::Tuple(parts) if parts.len() == parameters.len() => parts,
+        ScriptValue::Tuple(parts) if parts.len() == parameters.len() => parts,
         whole if parameters.len() == 1 => vec![whole],
         _ => {
             let (name, count) = (&entry.name, parameters.len());
             let text = format!("the script does not give the {count} arguments that {name} takes");
-            return Err(Outcome::failed(text));
+            return Err(TestOutcome::failed(text));
         }
     };
     let both = parts.into_iter().zip(parameters);
@@ -83,29 +87,31 @@ fn handed(made: Made, entry: &Entry) -> Result<Vec<Item>, Outcome> {
 }
 
 /// What is handed over, as a parameter takes it.
-fn fitted(made: Made, parameter: &EntryParameter) -> Result<Item, Outcome> {
+fn fitted(made: ScriptValue, parameter: &ProgramEntryParameter) -> Result<CallValue, TestOutcome> {
     match (made, &parameter.value, &parameter.opaque) {
-        (Made::Item(Item::Plain(value)), Some(wanted), _) => {
-            Ok(Item::Plain(converted(value, wanted)))
+        (ScriptValue::Item(CallValue::Plain(value)), Some(wanted), _) => {
+            Ok(CallValue::Plain(converted(value, wanted)))
         }
-        (Made::Item(item), ..) => Ok(item),
-        (made @ (Made::Tuple(_) | Made::Record(_)), _, Some(opaque)) => composed(made, opaque),
+        (ScriptValue::Item(item), ..) => Ok(item),
+        (made @ (ScriptValue::Tuple(_) | ScriptValue::Record(_)), _, Some(opaque)) => {
+            composed(made, opaque)
+        }
         _ => {
             let text = format!("the script gives something else than {} is", parameter.name);
-            Err(Outcome::failed(text))
+            Err(TestOutcome::failed(text))
         }
     }
 }
 
 /// A value without an external form of its parts.
-fn composed(made: Made, opaque: &EntryOpaque) -> Result<Item, Outcome> {
+fn composed(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallValue, TestOutcome> {
     let mut parts = Vec::new();
     flatten(made, &mut parts);
-    let fits = |(part, wanted): (&Value, &EntryValue)| {
+    let fits = |(part, wanted): (&ProgramValue, &EntryValueType)| {
         let rank = wanted.shape.as_ref().map_or(0, Vec::len);
         part.element == wanted.element && part.shape.len() == rank
     };
-    let mut parts: Vec<Value> = match parts.len() == opaque.parts.len() {
+    let mut parts: Vec<ProgramValue> = match parts.len() == opaque.parts.len() {
         true => {
             let both = parts.into_iter().zip(&opaque.parts);
             both.map(|(part, wanted)| converted(part, wanted)).collect()
@@ -114,25 +120,25 @@ fn composed(made: Made, opaque: &EntryOpaque) -> Result<Item, Outcome> {
     };
     let all_fit = parts.len() == opaque.parts.len() && parts.iter().zip(&opaque.parts).all(fits);
     match all_fit {
-        true => Ok(Item::Opaque(
+        true => Ok(CallValue::Opaque(
             opaque.name.clone(),
             std::mem::take(&mut parts),
         )),
         false => {
             let text = format!("the script gives other parts than {} has", opaque.name);
-            Err(Outcome::failed(text))
+            Err(TestOutcome::failed(text))
         }
     }
 }
 
 /// The plain values of which something consists.
-fn flatten(made: Made, parts: &mut Vec<Value>) {
+fn flatten(made: ScriptValue, parts: &mut Vec<ProgramValue>) {
     match made {
-        Made::Item(Item::Plain(value)) => parts.push(value),
-        Made::Item(Item::Opaque(_, inner)) => parts.extend(inner),
-        Made::Text(text) => parts.push(bytes(text.into_bytes())),
-        Made::Tuple(all) => all.into_iter().for_each(|made| flatten(made, parts)),
-        Made::Record(mut fields) => {
+        ScriptValue::Item(CallValue::Plain(value)) => parts.push(value),
+        ScriptValue::Item(CallValue::Opaque(_, inner)) => parts.extend(inner),
+        ScriptValue::Text(text) => parts.push(bytes(text.into_bytes())),
+        ScriptValue::Tuple(all) => all.into_iter().for_each(|made| flatten(made, parts)),
+        ScriptValue::Record(mut fields) => {
             fields.sort_by(|a, b| a.0.cmp(&b.0));
             fields
                 .into_iter()
@@ -142,11 +148,11 @@ fn flatten(made: Made, parts: &mut Vec<Value>) {
 }
 
 /// A scalar in the type that is wanted; everything else as it is.
-fn converted(value: Value, wanted: &EntryValue) -> Value {
+fn converted(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
     let (from, to) = (value.element, wanted.element);
     let is_same = from == to && value.unsigned == wanted.unsigned;
     let is_scalar = value.shape.is_empty() && wanted.shape.is_none();
-    if is_same || !is_scalar || from == Scalar::Bool || to == Scalar::Bool {
+    if is_same || !is_scalar || from == ScalarType::Bool || to == ScalarType::Bool {
         return value;
     }
     let op = match (from.is_float(), to.is_float()) {
@@ -158,8 +164,8 @@ fn converted(value: Value, wanted: &EntryValue) -> Value {
         (true, false) => return value,
     };
     let bits = value.elements().next().unwrap_or(0);
-    let bits = Operator::convert(op, from, to).eval(&[bits]);
-    Value {
+    let bits = ScalarOperator::convert(op, from, to).eval(&[bits]);
+    ProgramValue {
         element: to,
         unsigned: wanted.unsigned,
         shape: Vec::new(),
@@ -167,9 +173,9 @@ fn converted(value: Value, wanted: &EntryValue) -> Value {
     }
 }
 
-fn bytes(bytes: Vec<u8>) -> Value {
-    Value {
-        element: Scalar::I8,
+fn bytes(bytes: Vec<u8>) -> ProgramValue {
+    ProgramValue {
+        element: ScalarType::I8,
         unsigned: true,
         shape: vec![bytes.len() as u64],
         bytes,
@@ -177,26 +183,26 @@ fn bytes(bytes: Vec<u8>) -> Value {
 }
 
 /// One thing or a tuple of several.
-fn tupled(mut all: Vec<Made>) -> Made {
+fn tupled(mut all: Vec<ScriptValue>) -> ScriptValue {
     match all.len() {
         1 => all.remove(0),
-        _ => Made::Tuple(all),
+        _ => ScriptValue::Tuple(all),
     }
 }
 
 /// A script as far as it was read, with the names that are bound there.
-struct Script<'a> {
+struct ScriptEvaluator<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    bound: Vec<(String, Made)>,
-    host: &'a mut dyn Host,
+    bound: Vec<(String, ScriptValue)>,
+    host: &'a mut dyn ScriptEnvironment,
 }
 
-impl Script<'_> {
-    fn fault(&self, what: &str) -> Outcome {
+impl ScriptEvaluator<'_> {
+    fn fault(&self, what: &str) -> TestOutcome {
         let rest: String = self.text[self.at..].chars().take(20).collect();
-        Outcome::failed(format!("script: {what} at {rest:?}"))
+        TestOutcome::failed(format!("script: {what} at {rest:?}"))
     }
 
     fn blanks(&mut self) {
@@ -213,7 +219,7 @@ impl Script<'_> {
         is_next
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), Outcome> {
+    fn expect(&mut self, token: &str) -> Result<(), TestOutcome> {
         match self.eat(token) {
             true => Ok(()),
             false => Err(self.fault(&format!("expected {token}"))),
@@ -231,7 +237,7 @@ impl Script<'_> {
         let end = more.find(|c| !is_part(c)).unwrap_or(more.len());
         let name = &rest[..first.len_utf8() + end];
         // Values look like names, too.
-        let is_value = Value::read_all(name.as_bytes()).is_ok();
+        let is_value = ProgramValue::read_all(name.as_bytes()).is_ok();
         (!is_value).then(|| name.to_owned())
     }
 
@@ -241,7 +247,7 @@ impl Script<'_> {
         Some(name)
     }
 
-    fn expression(&mut self) -> Result<Made, Outcome> {
+    fn expression(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(self.fault("nesting is too deep"));
@@ -258,7 +264,7 @@ impl Script<'_> {
         made
     }
 
-    fn binding(&mut self) -> Result<Made, Outcome> {
+    fn binding(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.name();
         let pattern = self.pattern()?;
         self.expect("=")?;
@@ -273,9 +279,9 @@ impl Script<'_> {
         result
     }
 
-    fn pattern(&mut self) -> Result<Pattern, Outcome> {
+    fn pattern(&mut self) -> Result<ScriptPattern, TestOutcome> {
         if let Some(name) = self.name() {
-            return Ok(Pattern::Name(name));
+            return Ok(ScriptPattern::Name(name));
         }
         self.depth += 1;
         if self.depth > DEPTH {
@@ -291,16 +297,18 @@ impl Script<'_> {
             }
         }
         self.depth -= 1;
-        Ok(Pattern::Tuple(parts))
+        Ok(ScriptPattern::Tuple(parts))
     }
 
-    fn bind(&mut self, pattern: Pattern, made: Made) -> Result<(), Outcome> {
+    fn bind(&mut self, pattern: ScriptPattern, made: ScriptValue) -> Result<(), TestOutcome> {
         match (pattern, made) {
-            (Pattern::Name(name), made) => {
+            (ScriptPattern::Name(name), made) => {
                 self.bound.push((name, made));
                 Ok(())
             }
-            (Pattern::Tuple(patterns), Made::Tuple(parts)) if patterns.len() == parts.len() => {
+            (ScriptPattern::Tuple(patterns), ScriptValue::Tuple(parts))
+                if patterns.len() == parts.len() =>
+            {
                 let mut both = patterns.into_iter().zip(parts);
                 both.try_for_each(|(pattern, part)| self.bind(pattern, part))
             }
@@ -309,51 +317,53 @@ impl Script<'_> {
     }
 
     /// What a name stands for, or the call of an entry point or of a function for files.
-    fn application(&mut self, name: &str) -> Result<Made, Outcome> {
+    fn application(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
         if let Some((_, made)) = self.bound.iter().rev().find(|(bound, _)| bound == name) {
             return Ok(made.clone());
         }
         match name {
             "$loaddata" => {
                 let file = self.file()?;
-                let values = Value::read_all(&file).map_err(Outcome::failed)?;
-                let items = values.into_iter().map(|v| Made::Item(Item::Plain(v)));
+                let values = ProgramValue::read_all(&file).map_err(TestOutcome::failed)?;
+                let items = values
+                    .into_iter()
+                    .map(|v| ScriptValue::Item(CallValue::Plain(v)));
                 Ok(tupled(items.collect()))
             }
-            "$loadbytes" => Ok(Made::Item(Item::Plain(bytes(self.file()?)))),
+            "$loadbytes" => Ok(ScriptValue::Item(CallValue::Plain(bytes(self.file()?)))),
             _ if name.starts_with('$') => {
                 let text = format!("the function {name} of scripts");
-                Err(Outcome::unsupported(text))
+                Err(TestOutcome::unsupported(text))
             }
             _ => self.call(name),
         }
     }
 
-    fn file(&mut self) -> Result<Vec<u8>, Outcome> {
+    fn file(&mut self) -> Result<Vec<u8>, TestOutcome> {
         match self.atom()? {
-            Made::Text(name) => self.host.file(&name),
+            ScriptValue::Text(name) => self.host.file(&name),
             _ => Err(self.fault("expected the name of a file before this")),
         }
     }
 
-    fn call(&mut self, name: &str) -> Result<Made, Outcome> {
+    fn call(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
         let entry = self.host.entry(name);
         let entry = entry.ok_or_else(|| {
-            Outcome::failed(format!("script: the program has no entry point {name}"))
+            TestOutcome::failed(format!("script: the program has no entry point {name}"))
         })?;
         let mut given = Vec::new();
         for _ in &entry.parameters {
             given.push(self.atom()?);
         }
         let both = given.into_iter().zip(&entry.parameters);
-        let items: Vec<Item> = both
+        let items: Vec<CallValue> = both
             .map(|(made, parameter)| fitted(made, parameter))
             .collect::<Result<_, _>>()?;
         let results = self.host.call(name, &items)?;
-        Ok(tupled(results.into_iter().map(Made::Item).collect()))
+        Ok(tupled(results.into_iter().map(ScriptValue::Item).collect()))
     }
 
-    fn atom(&mut self) -> Result<Made, Outcome> {
+    fn atom(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.blanks();
         if let Some(name) = self.name() {
             let found = self.bound.iter().rev().find(|(bound, _)| *bound == name);
@@ -374,7 +384,7 @@ impl Script<'_> {
         }
     }
 
-    fn tuple(&mut self) -> Result<Made, Outcome> {
+    fn tuple(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.expect("(")?;
         let mut parts = Vec::new();
         while !self.eat(")") {
@@ -387,7 +397,7 @@ impl Script<'_> {
         Ok(tupled(parts))
     }
 
-    fn record(&mut self) -> Result<Made, Outcome> {
+    fn record(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.expect("{")?;
         let mut fields = Vec::new();
         while !self.eat("}") {
@@ -400,22 +410,22 @@ impl Script<'_> {
                 break;
             }
         }
-        Ok(Made::Record(fields))
+        Ok(ScriptValue::Record(fields))
     }
 
-    fn string(&mut self) -> Result<Made, Outcome> {
+    fn string(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.expect("\"")?;
         let rest = &self.text[self.at..];
         let end = rest.find('"');
         let end = end.ok_or_else(|| self.fault("a string without an end"))?;
         let text = rest[..end].to_owned();
         self.at += end + 1;
-        Ok(Made::Text(text))
+        Ok(ScriptValue::Text(text))
     }
 
     /// A number, a truth value or an array: what stands up to the next blank or closing character
     /// outside of brackets.
-    fn value(&mut self) -> Result<Made, Outcome> {
+    fn value(&mut self) -> Result<ScriptValue, TestOutcome> {
         let rest = &self.text[self.at..];
         let mut open = 0i32;
         let end = rest.find(|c: char| {
@@ -424,12 +434,12 @@ impl Script<'_> {
             is_end
         });
         let end = end.unwrap_or(rest.len());
-        let values = Value::read_all(&rest.as_bytes()[..end]);
+        let values = ProgramValue::read_all(&rest.as_bytes()[..end]);
         let mut values = values.map_err(|e| self.fault(&e.message))?;
         match (values.pop(), values.is_empty()) {
             (Some(value), true) => {
                 self.at += end;
-                Ok(Made::Item(Item::Plain(value)))
+                Ok(ScriptValue::Item(CallValue::Plain(value)))
             }
             _ => Err(self.fault("expected a value")),
         }
@@ -439,23 +449,23 @@ impl Script<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_program::program::{Reg, Slot};
+    use spirula_program::program::{HostRegister, HostSlot};
 
-    struct Fake;
+    struct FakeScriptEnvironment;
 
-    fn entry(name: &str, types: &[Scalar]) -> Entry {
-        let parameters = types.iter().map(|ty| EntryParameter {
+    fn entry(name: &str, types: &[ScalarType]) -> ProgramEntry {
+        let parameters = types.iter().map(|ty| ProgramEntryParameter {
             name: "x".to_owned(),
-            value: Some(EntryValue {
+            value: Some(EntryValueType {
                 element: *ty,
                 unsigned: false,
-                slot: Slot::Scalar(Reg(0)),
+                slot: HostSlot::Scalar(HostRegister(0)),
                 shape: None,
             }),
             opaque: None,
             tensor: None,
         });
-        Entry {
+        ProgramEntry {
             name: name.to_owned(),
             function: 0,
             parameters: parameters.collect(),
@@ -463,43 +473,43 @@ mod tests {
         }
     }
 
-    impl Host for Fake {
-        fn entry(&self, name: &str) -> Option<Entry> {
+    impl ScriptEnvironment for FakeScriptEnvironment {
+        fn entry(&self, name: &str) -> Option<ProgramEntry> {
             match name {
-                "pair" => Some(entry(name, &[Scalar::I64, Scalar::F32])),
+                "pair" => Some(entry(name, &[ScalarType::I64, ScalarType::F32])),
                 "one" => Some(entry(name, &[])),
                 _ => None,
             }
         }
 
-        fn call(&mut self, _: &str, items: &[Item]) -> Result<Vec<Item>, Outcome> {
-            let one = Value::read_all(b"1i64").unwrap().remove(0);
+        fn call(&mut self, _: &str, items: &[CallValue]) -> Result<Vec<CallValue>, TestOutcome> {
+            let one = ProgramValue::read_all(b"1i64").unwrap().remove(0);
             Ok(match items {
-                [] => vec![Item::Plain(one)],
+                [] => vec![CallValue::Plain(one)],
                 _ => items.iter().rev().cloned().collect(),
             })
         }
 
-        fn file(&self, name: &str) -> Result<Vec<u8>, Outcome> {
+        fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
             Ok(name.as_bytes().to_vec())
         }
     }
 
-    fn made(text: &str, types: &[Scalar]) -> Result<String, String> {
-        let items = arguments(text, &entry("main", types), &mut Fake);
+    fn made(text: &str, types: &[ScalarType]) -> Result<String, String> {
+        let items = arguments(text, &entry("main", types), &mut FakeScriptEnvironment);
         let items = items.map_err(|e| e.to_string())?;
         let shown = items.iter().map(|item| match item {
-            Item::Plain(value) => value.to_string(),
-            Item::Opaque(name, parts) => format!("{name} of {}", parts.len()),
+            CallValue::Plain(value) => value.to_string(),
+            CallValue::Opaque(name, parts) => format!("{name} of {}", parts.len()),
         });
         Ok(shown.collect::<Vec<_>>().join("; "))
     }
 
     #[test]
     fn expressions_of_each_sort() {
-        let two = &[Scalar::I32, Scalar::I32][..];
+        let two = &[ScalarType::I32, ScalarType::I32][..];
         assert_eq!(made("let x = 2 in (x, 3)", two).unwrap(), "2i32; 3i32");
-        let swapped = &[Scalar::F32, Scalar::I64][..];
+        let swapped = &[ScalarType::F32, ScalarType::I64][..];
         assert_eq!(
             made("pair 1 2", swapped).unwrap(),
             "2.0f32; 1i64",
@@ -511,10 +521,10 @@ mod tests {
         );
         assert_eq!(made("$loaddata \"5i64 6i64\"", two).unwrap(), "5i32; 6i32");
         assert_eq!(
-            made("$loadbytes \"ab\"", &[Scalar::I8]).unwrap(),
+            made("$loadbytes \"ab\"", &[ScalarType::I8]).unwrap(),
             "[97u8, 98u8]"
         );
-        assert_eq!(made("[1,2]", &[Scalar::I32]).unwrap(), "[1i32, 2i32]");
+        assert_eq!(made("[1,2]", &[ScalarType::I32]).unwrap(), "[1i32, 2i32]");
         assert_eq!(made("(f32.nan, true)", two).unwrap(), "f32.nan; true");
     }
 
@@ -531,16 +541,16 @@ mod tests {
             "1 2",
             "pair 1",
         ] {
-            assert!(made(text, &[Scalar::I32]).is_err(), "{text}");
+            assert!(made(text, &[ScalarType::I32]).is_err(), "{text}");
         }
-        assert!(made(&"(".repeat(10_000), &[Scalar::I32]).is_err());
-        assert!(made("$loadimg \"x\"", &[Scalar::I32]).is_err());
+        assert!(made(&"(".repeat(10_000), &[ScalarType::I32]).is_err());
+        assert!(made("$loadimg \"x\"", &[ScalarType::I32]).is_err());
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(let|in|x|=|\\(|\\)|\\{|\\}|,|1|\"|\\[|\\]|pair|one|é| ){0,20}") {
-            let _ = made(&text, &[Scalar::I32]);
+            let _ = made(&text, &[ScalarType::I32]);
         }
     }
 }

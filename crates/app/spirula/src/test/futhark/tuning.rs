@@ -4,7 +4,7 @@
 //! their own. Names that a program does not have are those of another compiler's version.
 
 use crate::cli::tuning::TuningParameter;
-use crate::test::Outcome;
+use crate::test::TestOutcome;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -19,7 +19,7 @@ const FORMERLY: &[(&str, &str)] = &[
 ];
 
 /// The parameters of a source, by their names or those of their classes; none where there is no file.
-pub fn of(source: &Path) -> Result<Vec<(String, u64)>, Outcome> {
+pub fn of(source: &Path) -> Result<Vec<(String, u64)>, TestOutcome> {
     let mut path = source.as_os_str().to_owned();
     path.push(".tuning");
     match fs::read_to_string(&path) {
@@ -27,7 +27,7 @@ pub fn of(source: &Path) -> Result<Vec<(String, u64)>, Outcome> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error.to_string()),
     }
-    .map_err(|why| Outcome::failed(format!("{}: {why}", path.to_string_lossy())))
+    .map_err(|why| TestOutcome::failed(format!("{}: {why}", path.to_string_lossy())))
 }
 
 fn parse(text: &str) -> Result<Vec<(String, u64)>, String> {

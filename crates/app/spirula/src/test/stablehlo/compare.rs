@@ -1,13 +1,13 @@
 //! Comparing tensors with what is expected of them.
 
-use super::super::Outcome;
-use super::tensor::Tensor;
-use spirula_runtime::data::Number;
-use spirula_stablehlo::translate::Element;
+use super::super::TestOutcome;
+use super::tensor::TestTensor;
+use spirula_runtime::data::ElementNumber;
+use spirula_stablehlo::translate::TensorElement;
 
 /// When two elements count as equal. Integers are equal; NaN equals NaN, an infinity itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rule {
+pub enum ElementTolerance {
     /// Floats differ by no more than this.
     Within(f64),
     /// One float is reached from the other by no more steps of its format than this.
@@ -18,15 +18,17 @@ pub enum Rule {
 /// the first is called.
 pub fn compare(
     title: &str,
-    got: &Tensor,
-    want: &Tensor,
-    rule: Rule,
+    got: &TestTensor,
+    want: &TestTensor,
+    rule: ElementTolerance,
     mismatch: f64,
-) -> Result<(), Outcome> {
+) -> Result<(), TestOutcome> {
     let is_same = got.element == want.element && got.shape == want.shape;
     if !is_same || got.bytes.len() != want.bytes.len() {
         let (got, want) = (got.title(), want.title());
-        return Err(Outcome::failed(format!("{title}: {got}, expected {want}")));
+        return Err(TestOutcome::failed(format!(
+            "{title}: {got}, expected {want}"
+        )));
     }
     let (mut different, mut first, mut largest) = (0_usize, None, 0.0_f64);
     for (at, (g, w)) in got.numbers().zip(want.numbers()).enumerate() {
@@ -43,15 +45,20 @@ pub fn compare(
         return Ok(());
     };
     let (g, w) = (text(g), text(w));
-    Err(Outcome::failed(format!(
+    Err(TestOutcome::failed(format!(
         "{title}: {different} of {count} numbers differ; first at {at}: got {g}, want {w}; largest \
          difference {largest:.3e}"
     )))
 }
 
-fn is_equal(got: Number, want: Number, rule: Rule, element: Element) -> bool {
+fn is_equal(
+    got: ElementNumber,
+    want: ElementNumber,
+    rule: ElementTolerance,
+    element: TensorElement,
+) -> bool {
     let (g, w) = match (got, want) {
-        (Number::Float(g), Number::Float(w)) => (g, w),
+        (ElementNumber::Float(g), ElementNumber::Float(w)) => (g, w),
         _ => return got == want,
     };
     if g == w || (g.is_nan() && w.is_nan()) {
@@ -60,8 +67,8 @@ fn is_equal(got: Number, want: Number, rule: Rule, element: Element) -> bool {
     let are_finite = g.is_finite() && w.is_finite();
     are_finite
         && match rule {
-            Rule::Within(most) => (g - w).abs() <= most,
-            Rule::Steps(most) => {
+            ElementTolerance::Within(most) => (g - w).abs() <= most,
+            ElementTolerance::Steps(most) => {
                 let steps = place(g, element).abs_diff(place(w, element));
                 steps <= most.into()
             }
@@ -69,33 +76,33 @@ fn is_equal(got: Number, want: Number, rule: Rule, element: Element) -> bool {
 }
 
 /// Where a float stands in the order of those of its format; both zeros stand at 0.
-fn place(x: f64, element: Element) -> i128 {
-    let Element::Float(float) = element.part() else {
+fn place(x: f64, element: TensorElement) -> i128 {
+    let TensorElement::Float(float) = element.part() else {
         return 0;
     };
     let magnitude = i128::from(float.format().encode(x.abs()));
     if x < 0.0 { -magnitude } else { magnitude }
 }
 
-fn text(number: Number) -> String {
+fn text(number: ElementNumber) -> String {
     match number {
-        Number::Int(n) => n.to_string(),
-        Number::Float(x) => format!("{x:?}"),
+        ElementNumber::Int(n) => n.to_string(),
+        ElementNumber::Float(x) => format!("{x:?}"),
     }
 }
 
 /// Largest absolute value of the finite numbers.
-pub fn largest(tensor: &Tensor) -> f64 {
+pub fn largest(tensor: &TestTensor) -> f64 {
     let sizes = tensor.numbers().map(|n| n.to_f64().abs());
     sizes.filter(|x| x.is_finite()).fold(0.0, f64::max)
 }
 
 /// Mean of the elements, and that of their absolute values; none of complex numbers.
-pub fn means(tensor: &Tensor) -> Option<(f64, f64)> {
-    if tensor.element.parts() != 1 || tensor.element == Element::Bool {
+pub fn means(tensor: &TestTensor) -> Option<(f64, f64)> {
+    if tensor.element.parts() != 1 || tensor.element == TensorElement::Bool {
         return None;
     }
-    let numbers = || tensor.numbers().map(Number::to_f64);
+    let numbers = || tensor.numbers().map(ElementNumber::to_f64);
     let count = numbers().len() as f64;
     Some((
         numbers().sum::<f64>() / count,
@@ -108,30 +115,30 @@ mod tests {
     use super::super::tensor::{element_named, encode};
     use super::*;
 
-    fn tensor(name: &str, numbers: &[f64]) -> Tensor {
+    fn tensor(name: &str, numbers: &[f64]) -> TestTensor {
         let element = element_named(name).unwrap();
         let mut bytes = Vec::new();
         for x in numbers {
             match element.part() {
-                Element::Float(_) => encode(element, Number::Float(*x), &mut bytes),
-                _ => encode(element, Number::Int(*x as i128), &mut bytes),
+                TensorElement::Float(_) => encode(element, ElementNumber::Float(*x), &mut bytes),
+                _ => encode(element, ElementNumber::Int(*x as i128), &mut bytes),
             }
         }
-        Tensor {
+        TestTensor {
             element,
             shape: vec![numbers.len() / element.parts()],
             bytes,
         }
     }
 
-    fn agree(name: &str, got: &[f64], want: &[f64], rule: Rule, mismatch: f64) -> bool {
+    fn agree(name: &str, got: &[f64], want: &[f64], rule: ElementTolerance, mismatch: f64) -> bool {
         let (got, want) = (tensor(name, got), tensor(name, want));
         compare("x", &got, &want, rule, mismatch).is_ok()
     }
 
     #[test]
     fn differences_within_and_beyond() {
-        let near = Rule::Within(0.5);
+        let near = ElementTolerance::Within(0.5);
         let within = |got: &[f64], want: &[f64]| agree("f32", got, want, near, 0.0);
         assert!(within(&[1.0, 2.0], &[1.5, 1.5]));
         assert!(!within(&[1.0, 2.0], &[1.75, 2.0]));
@@ -141,7 +148,13 @@ mod tests {
         assert!(!within(&[inf], &[-inf]));
         assert!(!within(&[1.0], &[nan]));
         assert!(agree("f32", &[1.0, 9.0], &[1.0, 2.0], near, 0.5));
-        assert!(!agree("i32", &[1.0], &[2.0], Rule::Within(9.0), 0.0));
+        assert!(!agree(
+            "i32",
+            &[1.0],
+            &[2.0],
+            ElementTolerance::Within(9.0),
+            0.0
+        ));
         assert!(!agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.0));
         assert!(agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.5));
     }
@@ -150,15 +163,28 @@ mod tests {
     fn steps_between_floats() {
         let at = |bits: u32| f64::from(f32::from_bits(bits));
         let one = 1.0_f32.to_bits();
-        let steps = |got: f64, want: f64| agree("f32", &[got], &[want], Rule::Steps(3), 0.0);
+        let steps =
+            |got: f64, want: f64| agree("f32", &[got], &[want], ElementTolerance::Steps(3), 0.0);
         assert!(steps(at(one + 3), 1.0));
         assert!(steps(at(one - 3), 1.0));
         assert!(!steps(at(one + 4), 1.0));
         assert!(steps(-0.0, 0.0));
         assert!(steps(-at(1), at(2)));
         assert!(!steps(-at(2), at(2)));
-        assert!(agree("bf16", &[1.0], &[1.0234375], Rule::Steps(3), 0.0));
-        assert!(!agree("bf16", &[1.0], &[1.03125], Rule::Steps(3), 0.0));
+        assert!(agree(
+            "bf16",
+            &[1.0],
+            &[1.0234375],
+            ElementTolerance::Steps(3),
+            0.0
+        ));
+        assert!(!agree(
+            "bf16",
+            &[1.0],
+            &[1.03125],
+            ElementTolerance::Steps(3),
+            0.0
+        ));
     }
 
     #[test]
@@ -167,10 +193,11 @@ mod tests {
             tensor("c64", &[1.0, 2.0, 3.0, 4.0]),
             tensor("c64", &[1.0, 2.0, 3.5, 4.0]),
         );
-        let told = compare("result 0", &got, &want, Rule::Within(0.0), 0.0).unwrap_err();
+        let told =
+            compare("result 0", &got, &want, ElementTolerance::Within(0.0), 0.0).unwrap_err();
         let text = "result 0: 1 of 4 numbers differ; first at 2: got 3.0, want 3.5; largest \
                     difference 5.000e-1";
-        assert_eq!(told, Outcome::failed(text));
+        assert_eq!(told, TestOutcome::failed(text));
         assert_eq!(means(&tensor("i32", &[1.0, -3.0])), Some((-1.0, 2.0)));
         assert_eq!(largest(&tensor("f32", &[1.0, -3.0, f64::INFINITY])), 3.0);
     }

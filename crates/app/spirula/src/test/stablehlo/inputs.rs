@@ -1,20 +1,20 @@
 //! Inputs made from a seed by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
 //! number generators", 2014).
 
-use super::tensor::{Tensor, encode, size};
-use spirula_runtime::data::Number;
-use spirula_stablehlo::translate::Element;
+use super::tensor::{TestTensor, encode, size};
+use spirula_runtime::data::ElementNumber;
+use spirula_stablehlo::translate::TensorElement;
 
 /// What an argument is.
-pub struct Argument {
+pub struct RandomTensorSpec {
     /// Type of its elements.
-    pub element: Element,
+    pub element: TensorElement,
     /// Sizes of its dimensions.
     pub shape: Vec<usize>,
     /// Smallest value.
-    pub low: Number,
+    pub low: ElementNumber,
     /// Bound above.
-    pub high: Number,
+    pub high: ElementNumber,
 }
 
 /// Largest argument that is made, in bytes.
@@ -22,8 +22,8 @@ const LARGEST: usize = 1 << 33;
 
 /// Argument number `number` of a program with this seed; `None` where it is beyond memory, or has
 /// no values.
-pub fn make(argument: &Argument, seed: u64, number: usize) -> Option<Tensor> {
-    let Argument { element, shape, .. } = argument;
+pub fn make(argument: &RandomTensorSpec, seed: u64, number: usize) -> Option<TestTensor> {
+    let RandomTensorSpec { element, shape, .. } = argument;
     let mut sizes = shape.iter();
     let count = sizes.try_fold(1_usize, |count, size| count.checked_mul(*size))?;
     let count = count.checked_mul(element.parts())?;
@@ -31,12 +31,12 @@ pub fn make(argument: &Argument, seed: u64, number: usize) -> Option<Tensor> {
     if bytes > LARGEST {
         return None;
     }
-    let mut stream = Stream(seed ^ ((number as u64 + 1) << 40));
+    let mut stream = SplitMixStream(seed ^ ((number as u64 + 1) << 40));
     let mut bytes = Vec::with_capacity(bytes);
     for _ in 0..count {
         encode(*element, number_of(argument, stream.next())?, &mut bytes);
     }
-    Some(Tensor {
+    Some(TestTensor {
         element: *element,
         shape: shape.clone(),
         bytes,
@@ -44,9 +44,9 @@ pub fn make(argument: &Argument, seed: u64, number: usize) -> Option<Tensor> {
 }
 
 /// The outputs of the generator.
-struct Stream(u64);
+struct SplitMixStream(u64);
 
-impl Stream {
+impl SplitMixStream {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = self.0;
@@ -57,21 +57,21 @@ impl Stream {
 }
 
 /// An element, or a part of a complex one, from an output of the generator.
-fn number_of(argument: &Argument, z: u64) -> Option<Number> {
+fn number_of(argument: &RandomTensorSpec, z: u64) -> Option<ElementNumber> {
     let coarse = (z >> 40) as f64 / f64::from(1 << 24);
     Some(match argument.element.part() {
-        Element::Float(float) => {
+        TensorElement::Float(float) => {
             let fine = (z >> 11) as f64 / (1_u64 << 53) as f64;
             let is_wide = float.width() == 64;
             let u = if is_wide { fine } else { coarse };
             let (low, high) = (argument.low.to_f64(), argument.high.to_f64());
-            Number::Float(low + (high - low) * u)
+            ElementNumber::Float(low + (high - low) * u)
         }
-        Element::Bool => Number::Int((coarse >= 0.5).into()),
+        TensorElement::Bool => ElementNumber::Int((coarse >= 0.5).into()),
         _ => {
             let (low, high) = (argument.low.to_int(), argument.high.to_int());
             let range = high.checked_sub(low).filter(|range| *range > 0)?;
-            Number::Int(low + i128::from(z >> 11) % range)
+            ElementNumber::Int(low + i128::from(z >> 11) % range)
         }
     })
 }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn outputs_of_the_generator() {
         // The first three of the stream with state 1234567, as published.
-        let mut stream = Stream(1_234_567);
+        let mut stream = SplitMixStream(1_234_567);
         let first = [(); 3].map(|()| stream.next());
         let known = [
             6_457_827_717_110_365_317,
@@ -95,11 +95,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made() {
-        let argument = |shape, high| Argument {
-            element: Element::I32,
+        let argument = |shape, high| RandomTensorSpec {
+            element: TensorElement::I32,
             shape,
-            low: Number::Int(0),
-            high: Number::Int(high),
+            low: ElementNumber::Int(0),
+            high: ElementNumber::Int(high),
         };
         assert!(make(&argument(vec![2], 1), 0, 0).is_some());
         assert!(make(&argument(vec![2], 0), 0, 0).is_none());

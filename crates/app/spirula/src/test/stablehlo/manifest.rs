@@ -1,35 +1,35 @@
 //! `NAME.json` beside a module: what `main` is called with and what comes out.
 
-use super::super::Outcome;
+use super::super::TestOutcome;
 use super::super::session::{number, read};
-use super::compare::{Rule, compare, largest, means};
-use super::inputs::{Argument, make};
-use super::tensor::{Tensor, element_named};
+use super::compare::{ElementTolerance, compare, largest, means};
+use super::inputs::{RandomTensorSpec, make};
+use super::tensor::{TestTensor, element_named};
 use serde::Deserialize;
 use serde_json::Value as Json;
-use spirula_program::Value;
-use spirula_runtime::data::{Element as Stored, Number, read_npy};
-use spirula_stablehlo::translate::Element;
+use spirula_program::ProgramValue;
+use spirula_runtime::data::{ElementNumber, ElementType as Stored, read_npy};
+use spirula_stablehlo::translate::TensorElement;
 use std::path::{Path, PathBuf};
 
 /// A manifest.
-pub struct Manifest {
+pub struct TensorManifest {
     folder: PathBuf,
     seed: u64,
-    arguments: Vec<Argument>,
-    results: Vec<Expected>,
+    arguments: Vec<RandomTensorSpec>,
+    results: Vec<ExpectedTensor>,
 }
 
 #[derive(Deserialize)]
-struct File {
+struct TensorManifestFile {
     /// Hexadecimal; modules without arguments have none.
     seed: Option<String>,
-    args: Vec<Arg>,
-    results: Vec<Expected>,
+    args: Vec<ManifestArgument>,
+    results: Vec<ExpectedTensor>,
 }
 
 #[derive(Deserialize)]
-struct Arg {
+struct ManifestArgument {
     dtype: String,
     shape: Vec<usize>,
     lo: Json,
@@ -37,7 +37,7 @@ struct Arg {
 }
 
 #[derive(Deserialize)]
-struct Expected {
+struct ExpectedTensor {
     dtype: String,
     shape: Vec<usize>,
     #[serde(default)]
@@ -56,15 +56,16 @@ struct Expected {
     abs_mean: Option<f64>,
 }
 
-impl Manifest {
+impl TensorManifest {
     /// Reads a manifest.
-    pub fn read(path: &Path) -> Result<Manifest, Outcome> {
-        let file: File = serde_json::from_slice(&read(path)?).map_err(Outcome::failed)?;
+    pub fn read(path: &Path) -> Result<TensorManifest, TestOutcome> {
+        let file: TensorManifestFile =
+            serde_json::from_slice(&read(path)?).map_err(TestOutcome::failed)?;
         let digits = file.seed.as_deref().unwrap_or("0x0");
         let seed = u64::from_str_radix(digits.trim_start_matches("0x"), 16);
-        let seed = seed.map_err(|_| Outcome::failed(format!("{digits} is no seed")))?;
+        let seed = seed.map_err(|_| TestOutcome::failed(format!("{digits} is no seed")))?;
         let arguments = file.args.iter().map(argument).collect::<Result<_, _>>()?;
-        Ok(Manifest {
+        Ok(TensorManifest {
             folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
             seed,
             arguments,
@@ -73,33 +74,40 @@ impl Manifest {
     }
 
     /// The tensors of the arguments.
-    pub fn arguments(&self) -> Result<Vec<Tensor>, Outcome> {
+    pub fn arguments(&self) -> Result<Vec<TestTensor>, TestOutcome> {
         let made = self.arguments.iter().enumerate().map(|(number, argument)| {
             let tensor = make(argument, self.seed, number);
-            tensor.ok_or_else(|| Outcome::failed(format!("argument {number} cannot be made")))
+            tensor.ok_or_else(|| TestOutcome::failed(format!("argument {number} cannot be made")))
         });
         made.collect()
     }
 
     /// Compares what `main` gave.
-    pub fn check(&self, given: Vec<Value>) -> Result<(), Outcome> {
+    pub fn check(&self, given: Vec<ProgramValue>) -> Result<(), TestOutcome> {
         let mut given = given.into_iter();
         for (number, expected) in self.results.iter().enumerate() {
             let value = given.next();
-            let value = value.ok_or_else(|| Outcome::failed("there are fewer results"))?;
-            let got = Tensor::of_value(element(&expected.dtype)?, value)?;
+            let value = value.ok_or_else(|| TestOutcome::failed("there are fewer results"))?;
+            let got = TestTensor::of_value(element(&expected.dtype)?, value)?;
             self.check_result(&format!("result {number}"), &got, expected)?;
         }
         match given.count() {
             0 => Ok(()),
-            more => Err(Outcome::failed(format!("there are {more} results more"))),
+            more => Err(TestOutcome::failed(format!(
+                "there are {more} results more"
+            ))),
         }
     }
 
-    fn check_result(&self, title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome> {
+    fn check_result(
+        &self,
+        title: &str,
+        got: &TestTensor,
+        want: &ExpectedTensor,
+    ) -> Result<(), TestOutcome> {
         if got.shape != want.shape {
             let (found, shape) = (got.title(), &want.shape);
-            return Err(Outcome::failed(format!(
+            return Err(TestOutcome::failed(format!(
                 "{title}: {found}, expected the shape {shape:?}"
             )));
         }
@@ -107,25 +115,29 @@ impl Manifest {
         let (got, expected) = match (&want.file, &want.index_file, &want.value_file) {
             (Some(name), ..) => {
                 // Some files hold scalars as arrays of one element.
-                let stored = Tensor::of_npy(got.element, &file(name)?)?;
+                let stored = TestTensor::of_npy(got.element, &file(name)?)?;
                 (got.clone(), stored.reshaped(&want.shape)?)
             }
             (None, Some(places), Some(values)) => {
                 check_means(title, got, want)?;
-                let places = read_npy(&file(places)?).map_err(Outcome::failed)?;
-                let values = Tensor::of_npy(got.element, &file(values)?)?;
+                let places = read_npy(&file(places)?).map_err(TestOutcome::failed)?;
+                let values = TestTensor::of_npy(got.element, &file(values)?)?;
                 (got.sample(&places)?, values)
             }
-            _ => return Err(Outcome::failed("the manifest names no file of a result")),
+            _ => {
+                return Err(TestOutcome::failed(
+                    "the manifest names no file of a result",
+                ));
+            }
         };
         let scale = want.absmax.unwrap_or_else(|| largest(&expected));
-        let rule = Rule::Within(want.tol * scale);
+        let rule = ElementTolerance::Within(want.tol * scale);
         compare(title, &got, &expected, rule, want.mismatch)
     }
 }
 
 /// Where all elements are within the tolerance, the means are.
-fn check_means(title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome> {
+fn check_means(title: &str, got: &TestTensor, want: &ExpectedTensor) -> Result<(), TestOutcome> {
     let Some((mean, abs_mean)) = means(got) else {
         return Ok(());
     };
@@ -140,7 +152,7 @@ fn check_means(title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome
         // What summing in another order may make.
         let noise = want.abs() * 1e-9 + abs_mean * 1e-12;
         if (got - want).abs() > most + noise {
-            return Err(Outcome::failed(format!(
+            return Err(TestOutcome::failed(format!(
                 "{title}: its {what} is {got}, expected {want}"
             )));
         }
@@ -148,9 +160,9 @@ fn check_means(title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome
     Ok(())
 }
 
-fn argument(arg: &Arg) -> Result<Argument, Outcome> {
+fn argument(arg: &ManifestArgument) -> Result<RandomTensorSpec, TestOutcome> {
     let element = element(&arg.dtype)?;
-    Ok(Argument {
+    Ok(RandomTensorSpec {
         element,
         shape: arg.shape.clone(),
         low: bound(element, &arg.lo)?,
@@ -159,23 +171,23 @@ fn argument(arg: &Arg) -> Result<Argument, Outcome> {
 }
 
 /// A bound; that above may lie beyond the type.
-fn bound(element: Element, value: &Json) -> Result<Number, Outcome> {
+fn bound(element: TensorElement, value: &Json) -> Result<ElementNumber, TestOutcome> {
     let text = value.to_string();
-    let is_float = matches!(element.part(), Element::Float(_));
+    let is_float = matches!(element.part(), TensorElement::Float(_));
     match text.parse::<i128>() {
-        Ok(whole) if !is_float => Ok(Number::Int(whole)),
+        Ok(whole) if !is_float => Ok(ElementNumber::Int(whole)),
         _ if is_float => number(Stored::F64, value),
         _ => {
             let real: Option<f64> = text.parse().ok();
             let whole = real.filter(|x| x.fract() == 0.0).map(|x| x as i128);
-            let bad = || Outcome::failed(format!("{text} is no {element}"));
-            whole.map(Number::Int).ok_or_else(bad)
+            let bad = || TestOutcome::failed(format!("{text} is no {element}"));
+            whole.map(ElementNumber::Int).ok_or_else(bad)
         }
     }
 }
 
-fn element(name: &str) -> Result<Element, Outcome> {
-    let unknown = || Outcome::unsupported(format!("tensors of {name}"));
+fn element(name: &str) -> Result<TensorElement, TestOutcome> {
+    let unknown = || TestOutcome::unsupported(format!("tensors of {name}"));
     element_named(name).ok_or_else(unknown)
 }
 
@@ -194,7 +206,7 @@ mod tests {
         let mut compared = 0;
         for folder in ["seeds", "models"] {
             for path in spirula_testing::files(&corpus.join(folder), ".json") {
-                let manifest = Manifest::read(&path).expect("the manifest reads");
+                let manifest = TensorManifest::read(&path).expect("the manifest reads");
                 let small = manifest
                     .arguments
                     .iter()
@@ -206,7 +218,7 @@ mod tests {
                 for (number, made) in manifest.arguments().unwrap().into_iter().enumerate() {
                     let stored = path.with_extension(format!("in{number}.npy"));
                     let stored = fs::read(stored).expect("all arguments are stored");
-                    let stored = Tensor::of_npy(made.element, &stored).unwrap();
+                    let stored = TestTensor::of_npy(made.element, &stored).unwrap();
                     assert_eq!(made, stored, "{} {number}", path.display());
                     compared += 1;
                 }
@@ -223,7 +235,7 @@ mod tests {
         let mut compared = 0;
         for folder in ["seeds", "models", "torch", "syntax"] {
             for path in spirula_testing::files(&corpus.join(folder), ".json") {
-                let manifest = Manifest::read(&path).expect("the manifest reads");
+                let manifest = TensorManifest::read(&path).expect("the manifest reads");
                 if manifest.results.iter().any(|r| r.file.is_none()) {
                     continue;
                 }
@@ -231,10 +243,10 @@ mod tests {
                     let name = result.file.as_deref().unwrap_or_default();
                     let bytes = fs::read(manifest.folder.join(name)).expect("a stored result");
                     let element = element(&result.dtype).unwrap();
-                    let stored = Tensor::of_npy(element, &bytes).unwrap();
+                    let stored = TestTensor::of_npy(element, &bytes).unwrap();
                     stored.reshaped(&result.shape).unwrap().into_value()
                 });
-                let mut stored: Vec<Value> = stored.collect();
+                let mut stored: Vec<ProgramValue> = stored.collect();
                 assert_eq!(manifest.check(stored.clone()), Ok(()), "{}", path.display());
                 compared += 1;
                 let Some(last) = stored.last_mut().and_then(|v| v.bytes.last_mut()) else {

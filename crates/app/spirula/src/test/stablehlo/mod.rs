@@ -14,18 +14,18 @@ mod sizes;
 mod tensor;
 
 use super::session::{self, read};
-use super::{Loaded, Outcome, Suite};
-use crate::bench::Workload;
-use compare::{Rule, compare};
-use manifest::Manifest;
-use spirula::{CompileOptions, Known, Output, Tensors};
-use spirula_program::{Item, Program, Session, Value};
+use super::{SuiteResult, TestOutcome, TestSuite};
+use crate::bench::BenchWorkload;
+use compare::{ElementTolerance, compare};
+use manifest::TensorManifest;
+use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
+use spirula_program::{CallValue, CompiledProgram, ProgramSession, ProgramValue};
 use spirula_runtime::DeviceMachine;
-use spirula_stablehlo::translate::{Check, Likeness};
+use spirula_stablehlo::translate::{ResultCheck, ResultTolerance};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use tensor::Tensor;
+use tensor::TestTensor;
 
 /// End of the names of modules in bytecode.
 const BYTECODE: &str = "mlirbc";
@@ -36,18 +36,18 @@ const EXTENSIONS: &[&str] = &["mlir", BYTECODE];
 /// Where manifests of bytecode may lie, seen from its folder.
 const MODELS: &str = "../models";
 
-struct Folder {
-    tests: Vec<Test>,
+struct StableHloSuite {
+    tests: Vec<StableHloTest>,
 }
 
-struct Test {
+struct StableHloTest {
     name: String,
     module: PathBuf,
-    what: What,
+    what: StableHloTestKind,
 }
 
 /// What a test does with its module.
-enum What {
+enum StableHloTestKind {
     /// Calls `main` and compares with this manifest.
     Manifest(PathBuf),
     /// Runs a function of a section, which checks by itself.
@@ -59,7 +59,7 @@ enum What {
 }
 
 /// Loads a folder that has modules, with all folders below it, or a single module.
-pub fn load(path: &Path) -> Option<Loaded> {
+pub fn load(path: &Path) -> Option<SuiteResult> {
     if path.is_file() && is_module(path) {
         let beside = path.parent().unwrap_or(path);
         return Some(suite(&[path.to_owned()], beside));
@@ -74,19 +74,19 @@ pub fn load(path: &Path) -> Option<Loaded> {
 }
 
 /// The tests of modules, which are named from a folder.
-fn suite(modules: &[PathBuf], folder: &Path) -> Loaded {
+fn suite(modules: &[PathBuf], folder: &Path) -> SuiteResult {
     let mut tests = Vec::new();
     for module in modules {
         let name = module.strip_prefix(folder).unwrap_or(module);
         let name = name.to_string_lossy().into_owned();
         let found = tests_of(module, &name)?;
-        tests.extend(found.into_iter().map(|(name, what)| Test {
+        tests.extend(found.into_iter().map(|(name, what)| StableHloTest {
             name,
             module: module.clone(),
             what,
         }));
     }
-    Ok(Box::new(Folder { tests }))
+    Ok(Box::new(StableHloSuite { tests }))
 }
 
 fn is_module(path: &Path) -> bool {
@@ -113,23 +113,26 @@ fn gather(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, What)>, String> {
+fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, StableHloTestKind)>, String> {
     if let Some(manifest) = manifest_of(module) {
-        return Ok(vec![(name.to_owned(), What::Manifest(manifest))]);
+        return Ok(vec![(
+            name.to_owned(),
+            StableHloTestKind::Manifest(manifest),
+        )]);
     }
     let bytes = fs::read(module).map_err(|e| format!("cannot read {}: {e}", module.display()))?;
     let functions = sections::functions(&bytes);
     Ok(match functions.as_slice() {
-        [] if sizes::is_open(&bytes) => vec![(name.to_owned(), What::Sizes)],
-        [] => vec![(name.to_owned(), What::Read)],
+        [] if sizes::is_open(&bytes) => vec![(name.to_owned(), StableHloTestKind::Sizes)],
+        [] => vec![(name.to_owned(), StableHloTestKind::Read)],
         [(section, only)] => {
-            let what = What::Function(*section, only.clone());
+            let what = StableHloTestKind::Function(*section, only.clone());
             vec![(name.to_owned(), what)]
         }
         several => several
             .iter()
             .map(|(section, function)| {
-                let what = What::Function(*section, function.clone());
+                let what = StableHloTestKind::Function(*section, function.clone());
                 (format!("{name}:{section}:{function}"), what)
             })
             .collect(),
@@ -152,34 +155,36 @@ fn manifest_of(module: &Path) -> Option<PathBuf> {
     places.find(|path| path.is_file())
 }
 
-impl Suite for Folder {
+impl TestSuite for StableHloSuite {
     fn names(&self) -> Vec<String> {
         self.tests.iter().map(|t| t.name.clone()).collect()
     }
 
     fn only_read(&self) -> usize {
         let tests = self.tests.iter();
-        tests.filter(|t| matches!(t.what, What::Read)).count()
+        tests
+            .filter(|t| matches!(t.what, StableHloTestKind::Read))
+            .count()
     }
 
-    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
-        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
         let bytes = read(&test.module)?;
         match &test.what {
-            What::Manifest(path) => {
-                let manifest = Manifest::read(path)?;
+            StableHloTestKind::Manifest(path) => {
+                let manifest = TensorManifest::read(path)?;
                 let (program, values) = called_with(&bytes, &manifest, session)?;
                 manifest.check(call(&program, &values, session)?)
             }
-            What::Function(section, function) => {
+            StableHloTestKind::Function(section, function) => {
                 let section = sections::section(&bytes, *section);
                 let (program, tensors) =
-                    compiled(section, Some(function), Known::default(), session)?;
+                    compiled(section, Some(function), KnownArguments::default(), session)?;
                 check(&tensors.checks, &call(&program, &[], session)?)
             }
-            What::Sizes => sizes::run(&bytes, session),
-            What::Read => {
+            StableHloTestKind::Sizes => sizes::run(&bytes, session),
+            StableHloTestKind::Read => {
                 let read = |section| spirula::read(section).map(|_| ());
                 Ok(sections::all(&bytes).into_iter().try_for_each(read)?)
             }
@@ -189,23 +194,23 @@ impl Suite for Folder {
     fn workload(
         &self,
         name: &str,
-        session: &session::Options,
-    ) -> Result<Option<Workload>, Outcome> {
+        session: &session::TestEnvironment,
+    ) -> Result<Option<BenchWorkload>, TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
-        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
-        let What::Manifest(path) = &test.what else {
+        let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
+        let StableHloTestKind::Manifest(path) = &test.what else {
             return Ok(None);
         };
-        let manifest = Manifest::read(path)?;
+        let manifest = TensorManifest::read(path)?;
         let (program, values) = called_with(&read(&test.module)?, &manifest, session)?;
         let entry = program.entries.first();
-        let entry = entry.ok_or_else(|| Outcome::failed("there is no entry point"))?;
-        Ok(Some(Workload {
+        let entry = entry.ok_or_else(|| TestOutcome::failed("there is no entry point"))?;
+        Ok(Some(BenchWorkload {
             program: test.name.clone(),
             dataset: "#0".to_owned(),
             entry: entry.name.clone(),
             compiled: Rc::new(program),
-            items: values.into_iter().map(Item::Plain).collect(),
+            items: values.into_iter().map(CallValue::Plain).collect(),
             sizes: Vec::new(),
         }))
     }
@@ -214,14 +219,14 @@ impl Suite for Folder {
 /// The program and the values that a manifest calls it with.
 fn called_with(
     bytes: &[u8],
-    manifest: &Manifest,
-    session: &session::Options,
-) -> Result<(Program, Vec<Value>), Outcome> {
+    manifest: &TensorManifest,
+    session: &session::TestEnvironment,
+) -> Result<(CompiledProgram, Vec<ProgramValue>), TestOutcome> {
     let arguments = manifest.arguments()?;
-    let values: Vec<Value> = arguments.into_iter().map(Tensor::into_value).collect();
-    let known = Known {
+    let values: Vec<ProgramValue> = arguments.into_iter().map(TestTensor::into_value).collect();
+    let known = KnownArguments {
         shapes: values.iter().map(|value| value.shape.clone()).collect(),
-        ..Known::default()
+        ..KnownArguments::default()
     };
     let (program, _) = compiled(bytes, None, known, session)?;
     Ok((program, values))
@@ -231,9 +236,9 @@ fn called_with(
 fn compiled(
     bytes: &[u8],
     function: Option<&str>,
-    known: Known,
-    session: &session::Options,
-) -> Result<(Program, Tensors), Outcome> {
+    known: KnownArguments,
+    session: &session::TestEnvironment,
+) -> Result<(CompiledProgram, TensorSignature), TestOutcome> {
     let options = CompileOptions {
         function: function.map(str::to_owned),
         known,
@@ -242,39 +247,42 @@ fn compiled(
     };
     let compiled = spirula::compile(bytes, &options)?;
     match compiled.output {
-        Output::Program(program) => Ok((*program, compiled.tensors.unwrap_or_default())),
-        Output::Module(_) => Err(Outcome::failed("it is a module, not a program")),
+        CompileOutput::Program(program) => Ok((*program, compiled.tensors.unwrap_or_default())),
+        CompileOutput::Module(_) => Err(TestOutcome::failed("it is a module, not a program")),
     }
 }
 
 /// What the only entry point gives.
 fn call(
-    program: &Program,
-    values: &[Value],
-    session: &session::Options,
-) -> Result<Vec<Value>, Outcome> {
+    program: &CompiledProgram,
+    values: &[ProgramValue],
+    session: &session::TestEnvironment,
+) -> Result<Vec<ProgramValue>, TestOutcome> {
     let entry = program.entries.first();
-    let entry = entry.ok_or_else(|| Outcome::failed("there is no entry point"))?;
+    let entry = entry.ok_or_else(|| TestOutcome::failed("there is no entry point"))?;
     let mut device = session.open()?;
     let machine = DeviceMachine::new(&mut device);
-    let called = Session::new(program, machine).and_then(|mut s| s.call(&entry.name, values));
+    let called =
+        ProgramSession::new(program, machine).and_then(|mut s| s.call(&entry.name, values));
     let given = called?;
-    let without = || Outcome::failed("a result has no external form");
+    let without = || TestOutcome::failed("a result has no external form");
     given.into_iter().map(|v| v.ok_or_else(without)).collect()
 }
 
 /// Compares the results that a function itself says have to be alike.
-fn check(checks: &[Check], given: &[Value]) -> Result<(), Outcome> {
+fn check(checks: &[ResultCheck], given: &[ProgramValue]) -> Result<(), TestOutcome> {
     for (number, check) in checks.iter().enumerate() {
         let (Some(found), Some(expected)) = (given.get(check.found), given.get(check.expected))
         else {
-            return Err(Outcome::failed("there are fewer results than checks name"));
+            return Err(TestOutcome::failed(
+                "there are fewer results than checks name",
+            ));
         };
-        let tensor = |value: &Value| Tensor::of_value(check.element, value.clone());
+        let tensor = |value: &ProgramValue| TestTensor::of_value(check.element, value.clone());
         let rule = match check.likeness {
-            Likeness::Equal => Rule::Within(0.0),
-            Likeness::Within(most) => Rule::Within(most),
-            Likeness::Ulps(most) => Rule::Steps(most),
+            ResultTolerance::Equal => ElementTolerance::Within(0.0),
+            ResultTolerance::Within(most) => ElementTolerance::Within(most),
+            ResultTolerance::Ulps(most) => ElementTolerance::Steps(most),
         };
         let title = format!("check {number}");
         compare(&title, &tensor(found)?, &tensor(expected)?, rule, 0.0)?;

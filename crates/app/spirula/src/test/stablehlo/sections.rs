@@ -1,6 +1,6 @@
 //! Files of several modules, and the functions in them that are tests.
 
-use spirula_stablehlo::mlir::{self, Module, Op};
+use spirula_stablehlo::mlir::{self, MlirModule, MlirOp};
 
 /// The modules of a file, those that have no line but comments left out.
 pub fn all(bytes: &[u8]) -> Vec<&[u8]> {
@@ -41,7 +41,7 @@ pub fn functions(bytes: &[u8]) -> Vec<(usize, String)> {
     found
 }
 
-fn is_test(module: &Module, function: Op) -> bool {
+fn is_test(module: &MlirModule, function: MlirOp) -> bool {
     let is_private = module.text(function, "sym_visibility") == Some("private");
     let body = module.regions(function).next();
     let entry = body.and_then(|region| module.blocks(region).first());

@@ -4,79 +4,79 @@
 //! [`Element::storage`] says, complex numbers as pairs in a last dimension of 2, which is also how
 //! files of arrays are read.
 
-use super::super::Outcome;
+use super::super::TestOutcome;
 use crate::values::tensor::array_element;
-use spirula_program::Value;
-use spirula_runtime::data::{Array, Element as Stored, Number, read_npy};
-use spirula_stablehlo::mlir::{FLOATS, Float};
-use spirula_stablehlo::translate::Element;
+use spirula_program::ProgramValue;
+use spirula_runtime::data::{ElementArray, ElementNumber, ElementType as Stored, read_npy};
+use spirula_stablehlo::mlir::{FLOATS, MlirFloat};
+use spirula_stablehlo::translate::TensorElement;
 
 /// The type with a manifest's name.
-pub fn element_named(name: &str) -> Option<Element> {
+pub fn element_named(name: &str) -> Option<TensorElement> {
     let width = || name.get(1..)?.parse().ok();
     match name.as_bytes() {
-        b"i1" => Some(Element::Bool),
-        b"c64" => Some(Element::Complex(Float::F32)),
-        b"c128" => Some(Element::Complex(Float::F64)),
+        b"i1" => Some(TensorElement::Bool),
+        b"c64" => Some(TensorElement::Complex(MlirFloat::F32)),
+        b"c128" => Some(TensorElement::Complex(MlirFloat::F64)),
         [b'i' | b'u', ..] => width()
             .filter(|width| matches!(width, 2 | 4 | 8 | 16 | 32 | 64))
-            .map(|width| Element::Int {
+            .map(|width| TensorElement::Int {
                 width,
                 signed: name.starts_with('i'),
             }),
         _ => {
             let format = FLOATS.iter().find(|f| f.name.eq_ignore_ascii_case(name))?;
-            Float::named(format.name).map(Element::Float)
+            MlirFloat::named(format.name).map(TensorElement::Float)
         }
     }
 }
 
 /// Bytes of a part of an element.
-pub fn size(element: Element) -> usize {
+pub fn size(element: TensorElement) -> usize {
     element.storage().size() as usize
 }
 
 /// Appends a part of an element.
-pub fn encode(element: Element, number: Number, out: &mut Vec<u8>) {
+pub fn encode(element: TensorElement, number: ElementNumber, out: &mut Vec<u8>) {
     let bits = match (element.part(), number) {
-        (Element::Float(float), number) => float.format().encode(number.to_f64()),
-        (Element::Bool, number) => u64::from(number.to_int() != 0),
+        (TensorElement::Float(float), number) => float.format().encode(number.to_f64()),
+        (TensorElement::Bool, number) => u64::from(number.to_int() != 0),
         (_, number) => number.to_int() as u64,
     };
     out.extend_from_slice(&bits.to_le_bytes()[..size(element)]);
 }
 
 /// A part of an element by its bytes.
-fn decode(element: Element, bytes: &[u8]) -> Number {
+fn decode(element: TensorElement, bytes: &[u8]) -> ElementNumber {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     let bits = u64::from_le_bytes(word);
     match element.part() {
-        Element::Float(float) => Number::Float(float.format().decode(bits)),
-        Element::Bool => Number::Int((bits != 0).into()),
-        _ if element.is_unsigned() => Number::Int(bits.into()),
+        TensorElement::Float(float) => ElementNumber::Float(float.format().decode(bits)),
+        TensorElement::Bool => ElementNumber::Int((bits != 0).into()),
+        _ if element.is_unsigned() => ElementNumber::Int(bits.into()),
         _ => {
             let unused = 64 - 8 * bytes.len() as u32;
-            Number::Int(((bits << unused) as i64 >> unused).into())
+            ElementNumber::Int(((bits << unused) as i64 >> unused).into())
         }
     }
 }
 
 /// A tensor.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
+pub struct TestTensor {
     /// Type of its elements.
-    pub element: Element,
+    pub element: TensorElement,
     /// Sizes of its dimensions.
     pub shape: Vec<usize>,
     /// Its elements in row-major order, the parts of each side by side.
     pub bytes: Vec<u8>,
 }
 
-impl Tensor {
+impl TestTensor {
     /// The tensor that a `.npy` file holds in the way in which the corpora write this type.
-    pub fn of_npy(element: Element, bytes: &[u8]) -> Result<Tensor, Outcome> {
-        let array = read_npy(bytes).map_err(Outcome::failed)?;
+    pub fn of_npy(element: TensorElement, bytes: &[u8]) -> Result<TestTensor, TestOutcome> {
+        let array = read_npy(bytes).map_err(TestOutcome::failed)?;
         let fits = match (array_element(element), array.element()) {
             (Some(Stored::BF16), Stored::U16) => true,
             (own, found) => own == Some(found),
@@ -84,9 +84,9 @@ impl Tensor {
         let mut shape = array.shape().to_vec();
         if !fits || (element.parts() == 2 && shape.pop() != Some(2)) {
             let found = array.shape_text();
-            return Err(Outcome::failed(format!("{found} is no {element}")));
+            return Err(TestOutcome::failed(format!("{found} is no {element}")));
         }
-        Ok(Tensor {
+        Ok(TestTensor {
             element,
             shape,
             bytes: array.into_bytes(),
@@ -94,16 +94,19 @@ impl Tensor {
     }
 
     /// The tensor that a value of a program is.
-    pub fn of_value(element: Element, value: Value) -> Result<Tensor, Outcome> {
+    pub fn of_value(
+        element: TensorElement,
+        value: ProgramValue,
+    ) -> Result<TestTensor, TestOutcome> {
         let mut shape: Vec<usize> = value.shape.iter().map(|size| *size as usize).collect();
         let is_whole = element.parts() == 1 || shape.pop() == Some(2);
         if value.element != element.storage() || !is_whole {
             let (found, rank) = (value.type_name(), value.shape.len());
-            return Err(Outcome::failed(format!(
+            return Err(TestOutcome::failed(format!(
                 "a result is {found} of rank {rank}, expected {element}"
             )));
         }
-        Ok(Tensor {
+        Ok(TestTensor {
             element,
             shape,
             bytes: value.bytes,
@@ -111,10 +114,10 @@ impl Tensor {
     }
 
     /// The value that a program takes for it.
-    pub fn into_value(self) -> Value {
+    pub fn into_value(self) -> ProgramValue {
         let pair = (self.element.parts() == 2).then_some(2);
         let sizes = self.shape.iter().map(|size| *size as u64);
-        Value {
+        ProgramValue {
             element: self.element.storage(),
             unsigned: self.element.is_unsigned(),
             shape: sizes.chain(pair).collect(),
@@ -123,11 +126,11 @@ impl Tensor {
     }
 
     /// The same elements in another shape.
-    pub fn reshaped(mut self, shape: &[usize]) -> Result<Tensor, Outcome> {
+    pub fn reshaped(mut self, shape: &[usize]) -> Result<TestTensor, TestOutcome> {
         let count = |shape: &[usize]| shape.iter().product::<usize>();
         if count(&self.shape) != count(shape) {
             let title = self.title();
-            return Err(Outcome::failed(format!(
+            return Err(TestOutcome::failed(format!(
                 "{title} does not have the shape {shape:?}"
             )));
         }
@@ -136,7 +139,7 @@ impl Tensor {
     }
 
     /// The parts of all elements.
-    pub fn numbers(&self) -> impl ExactSizeIterator<Item = Number> + '_ {
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = ElementNumber> + '_ {
         let chunks = self.bytes.chunks_exact(size(self.element));
         chunks.map(|chunk| decode(self.element, chunk))
     }
@@ -148,16 +151,16 @@ impl Tensor {
     }
 
     /// The elements at these places, as a tensor of one dimension.
-    pub fn sample(&self, places: &Array) -> Result<Tensor, Outcome> {
+    pub fn sample(&self, places: &ElementArray) -> Result<TestTensor, TestOutcome> {
         let size = size(self.element) * self.element.parts();
         let mut bytes = Vec::new();
         for place in places.numbers() {
             let place = usize::try_from(place.to_int()).unwrap_or(usize::MAX);
             let element = self.bytes.chunks_exact(size).nth(place);
-            let outside = || Outcome::failed(format!("there is no element {place}"));
+            let outside = || TestOutcome::failed(format!("there is no element {place}"));
             bytes.extend_from_slice(element.ok_or_else(outside)?);
         }
-        Ok(Tensor {
+        Ok(TestTensor {
             element: self.element,
             shape: vec![places.count()],
             bytes,
@@ -185,17 +188,17 @@ mod tests {
             let mut bytes = Vec::new();
             for number in &numbers {
                 let number = match element.part() {
-                    Element::Float(_) => Number::Float(*number),
-                    _ => Number::Int(*number as i128),
+                    TensorElement::Float(_) => ElementNumber::Float(*number),
+                    _ => ElementNumber::Int(*number as i128),
                 };
                 encode(element, number, &mut bytes);
             }
-            let tensor = Tensor {
+            let tensor = TestTensor {
                 element,
                 shape: vec![numbers.len() / element.parts()],
                 bytes,
             };
-            let back: Vec<f64> = tensor.numbers().map(Number::to_f64).collect();
+            let back: Vec<f64> = tensor.numbers().map(ElementNumber::to_f64).collect();
             assert_eq!(back, numbers, "{name}");
         }
         assert_eq!(element_named("f31"), None);
@@ -208,16 +211,19 @@ mod tests {
         let shapes = [("c64", vec![3, 2]), ("bf16", vec![3]), ("u4", vec![3])];
         for (name, outside) in shapes {
             let element = element_named(name).unwrap();
-            let tensor = Tensor {
+            let tensor = TestTensor {
                 element,
                 shape: vec![3],
                 bytes: vec![1; 3 * element.parts() * size(element)],
             };
             let value = tensor.clone().into_value();
             assert_eq!(value.shape, outside);
-            assert_eq!(Tensor::of_value(element, value.clone()).unwrap(), tensor);
+            assert_eq!(
+                TestTensor::of_value(element, value.clone()).unwrap(),
+                tensor
+            );
             let other = element_named("f64").unwrap();
-            assert!(Tensor::of_value(other, value).is_err());
+            assert!(TestTensor::of_value(other, value).is_err());
         }
     }
 }

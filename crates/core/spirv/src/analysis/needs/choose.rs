@@ -4,7 +4,7 @@ use super::tables::KINDS;
 use super::{Needs, Reason};
 use crate::grammar::enumerants::Capability;
 use crate::grammar::{Kind, Version, extension_version};
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -37,10 +37,10 @@ pub struct Exceeded {
 
 impl Exceeded {
     /// The error with the place of the instruction in its module.
-    pub fn diagnostic(&self, module: &crate::ir::Module) -> Diagnostic {
+    pub fn diagnostic(&self, module: &crate::ir::Module) -> SourceDiagnostic {
         let inst = self.reason.inst.map(|inst| module.inst(inst));
-        let place = inst.map_or(Place::Unknown, |inst| inst.place());
-        Diagnostic::error(place, self.to_string())
+        let place = inst.map_or(SourceLocation::Unknown, |inst| inst.place());
+        SourceDiagnostic::error(place, self.to_string())
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::Printer;
 use crate::ir::{
-    Align, Block, CallInfo, DebugRecordKind, Extra, Flags, Func, Function, Inst, Instruction,
-    Opcode, Ordering, Symbol, Type, TypeKind, UnnamedAddr, Value,
+    Align, CallInfo, DebugRecordKind, Extra, Flags, Function, Instruction, LlvmBlock, LlvmFunc,
+    LlvmInst, LlvmSymbol, LlvmType, Opcode, Ordering, TypeKind, UnnamedAddr, Value,
 };
 
 impl<'m> Printer<'m> {
-    pub(super) fn function(&mut self, func: Func) {
+    pub(super) fn function(&mut self, func: LlvmFunc) {
         let function = self.module.function(func);
         self.number_locals(function);
         self.func = Some(function);
@@ -38,7 +38,7 @@ impl<'m> Printer<'m> {
         for block in &function.blocks {
             self.block_numbers.push(number(block.name.is_empty()));
             for inst in block.insts.range() {
-                let has_result = function.insts[inst].ty != Type::VOID;
+                let has_result = function.insts[inst].ty != LlvmType::VOID;
                 let unnamed = function.name(function.params.len() + inst).is_empty();
                 self.numbers.push(number(has_result && unnamed));
             }
@@ -65,7 +65,7 @@ impl<'m> Printer<'m> {
             self.module
                 .types
                 .signature(function.ty)
-                .unwrap_or((Type::VOID, &[], false));
+                .unwrap_or((LlvmType::VOID, &[], false));
         self.ty(result);
         self.put(" ");
         self.global_name(function.global);
@@ -121,7 +121,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn block(&mut self, function: &'m Function, block: Block) {
+    fn block(&mut self, function: &'m Function, block: LlvmBlock) {
         let name = function.blocks[block.index()].name;
         if name.is_empty() {
             let number = self.block_numbers[block.index()];
@@ -133,7 +133,7 @@ impl<'m> Printer<'m> {
         for inst in function.block_insts(block) {
             self.debug_records(function, inst);
             self.put("  ");
-            if function.inst(inst).ty != Type::VOID {
+            if function.inst(inst).ty != LlvmType::VOID {
                 self.local(function.params.len() + inst.index());
                 self.put(" = ");
             }
@@ -145,7 +145,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn debug_records(&mut self, function: &Function, inst: Inst) {
+    fn debug_records(&mut self, function: &Function, inst: LlvmInst) {
         let records = &function.debug_records;
         let from = records.partition_point(|record| record.before < inst);
         for record in records[from..]
@@ -166,10 +166,10 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn block_ref(&mut self, block: Block) {
+    fn block_ref(&mut self, block: LlvmBlock) {
         let name = self
             .func
-            .map_or(Symbol::EMPTY, |func| func.blocks[block.index()].name);
+            .map_or(LlvmSymbol::EMPTY, |func| func.blocks[block.index()].name);
         if name.is_empty() {
             let number = self.block_numbers[block.index()];
             self.put_args(format_args!("%{number}"));
@@ -179,7 +179,7 @@ impl<'m> Printer<'m> {
     }
 
     /// The name of a block of any function.
-    pub(super) fn block_of(&mut self, func: Func, block: u32) {
+    pub(super) fn block_of(&mut self, func: LlvmFunc, block: u32) {
         let function = self.module.function(func);
         let index = block as usize;
         match function.blocks.get(index) {
@@ -197,12 +197,12 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn label(&mut self, block: Block) {
+    fn label(&mut self, block: LlvmBlock) {
         self.put("label ");
         self.block_ref(block);
     }
 
-    fn labels(&mut self, blocks: &[Block]) {
+    fn labels(&mut self, blocks: &[LlvmBlock]) {
         self.list(blocks, |printer, &block| printer.label(block));
     }
 
@@ -221,7 +221,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn instruction(&mut self, function: &Function, id: Inst) {
+    fn instruction(&mut self, function: &Function, id: LlvmInst) {
         let inst = function.inst(id);
         let operands = function.operands(id);
         let blocks = function.blocks_of(id);
@@ -257,10 +257,10 @@ impl<'m> Printer<'m> {
     fn rest(
         &mut self,
         function: &Function,
-        id: Inst,
+        id: LlvmInst,
         inst: &Instruction,
         operands: &[Value],
-        blocks: &[Block],
+        blocks: &[LlvmBlock],
     ) {
         match inst.opcode {
             opcode if opcode.is_binary() => self.same_type(operands),
@@ -330,7 +330,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn phi(&mut self, inst: &Instruction, operands: &[Value], blocks: &[Block]) {
+    fn phi(&mut self, inst: &Instruction, operands: &[Value], blocks: &[LlvmBlock]) {
         self.ty(inst.ty);
         self.put(" ");
         self.list(operands.iter().zip(blocks), |printer, (&value, &block)| {
@@ -342,7 +342,7 @@ impl<'m> Printer<'m> {
         });
     }
 
-    fn switch(&mut self, operands: &[Value], blocks: &[Block]) {
+    fn switch(&mut self, operands: &[Value], blocks: &[LlvmBlock]) {
         self.typed_value(operands[0]);
         self.put(", ");
         self.label(blocks[0]);
@@ -362,7 +362,8 @@ impl<'m> Printer<'m> {
         };
         self.ty(ty);
         let one = operands[0].as_const().is_some_and(|count| {
-            self.module.consts.ty(count) == Type::I32 && self.module.consts.as_u64(count) == Some(1)
+            self.module.consts.ty(count) == LlvmType::I32
+                && self.module.consts.as_u64(count) == Some(1)
         });
         if !one {
             self.put(", ");
@@ -381,7 +382,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn ordering(&mut self, scope: Symbol, ordering: Ordering) {
+    fn ordering(&mut self, scope: LlvmSymbol, ordering: Ordering) {
         if !scope.is_empty() {
             self.put(" syncscope(");
             self.quoted_symbol(scope);
@@ -449,11 +450,11 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn call(&mut self, function: &Function, id: Inst, call: &CallInfo, blocks: &[Block]) {
+    fn call(&mut self, function: &Function, id: LlvmInst, call: &CallInfo, blocks: &[LlvmBlock]) {
         self.convention(call.convention);
         self.result_attributes(call.attributes);
         let signature = self.module.types.signature(call.function_type);
-        let (result, _, variadic) = signature.unwrap_or((Type::VOID, &[], false));
+        let (result, _, variadic) = signature.unwrap_or((LlvmType::VOID, &[], false));
         self.ty(if variadic { call.function_type } else { result });
         self.put(" ");
         self.value(function.operands(id)[0]);
@@ -501,7 +502,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn exception(&mut self, inst: &Instruction, operands: &[Value], blocks: &[Block]) {
+    fn exception(&mut self, inst: &Instruction, operands: &[Value], blocks: &[LlvmBlock]) {
         match inst.opcode {
             Opcode::LandingPad => {
                 self.ty(inst.ty);
@@ -511,7 +512,7 @@ impl<'m> Printer<'m> {
                 for &clause in operands {
                     let ty = self
                         .func
-                        .map_or(Type::VOID, |func| func.type_of(self.module, clause));
+                        .map_or(LlvmType::VOID, |func| func.type_of(self.module, clause));
                     let filter = matches!(self.module.types.kind(ty), TypeKind::Array { .. });
                     self.put(if filter { " filter " } else { " catch " });
                     self.typed_value(clause);
@@ -548,7 +549,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn unwind(&mut self, blocks: &[Block]) {
+    fn unwind(&mut self, blocks: &[LlvmBlock]) {
         match blocks.first() {
             Some(&block) => self.label(block),
             None => self.put("to caller"),

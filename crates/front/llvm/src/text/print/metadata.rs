@@ -2,11 +2,11 @@
 
 use super::Printer;
 use crate::bitcode::BOOLEAN;
-use crate::ir::{Field, Metadata, MetadataKind, Symbol};
+use crate::ir::{Field, LlvmMetadata, LlvmSymbol, MetadataKind};
 
 impl Printer<'_> {
     /// Metadata where it is used: nodes by their numbers, anything else in full.
-    pub(super) fn metadata_ref(&mut self, id: Metadata) {
+    pub(super) fn metadata_ref(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
             MetadataKind::String(symbol) => {
                 self.put("!");
@@ -29,7 +29,7 @@ impl Printer<'_> {
         }
     }
 
-    fn number(&mut self, id: Metadata) {
+    fn number(&mut self, id: LlvmMetadata) {
         let number = match self.node_of[id.index()] {
             Some(number) => number,
             None => {
@@ -42,7 +42,7 @@ impl Printer<'_> {
         self.put_args(format_args!("!{number}"));
     }
 
-    fn optional_metadata(&mut self, id: Option<Metadata>) {
+    fn optional_metadata(&mut self, id: Option<LlvmMetadata>) {
         match id {
             Some(id) => self.metadata_ref(id),
             None => self.put("null"),
@@ -60,7 +60,7 @@ impl Printer<'_> {
         }
     }
 
-    fn node(&mut self, id: Metadata) {
+    fn node(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
             MetadataKind::Node { distinct, .. } => {
                 self.put(if distinct { "distinct !{" } else { "!{" });
@@ -86,7 +86,7 @@ impl Printer<'_> {
         }
     }
 
-    fn field(&mut self, name: Symbol, field: Field) {
+    fn field(&mut self, name: LlvmSymbol, field: Field) {
         let name = self.module.str(name);
         if !name.is_empty() {
             self.put_args(format_args!("{name}: "));
@@ -109,7 +109,7 @@ impl Printer<'_> {
     }
 
     /// Metadata attached: each kind and node behind `separator`.
-    pub(super) fn attached(&mut self, separator: &str, kind: Symbol, node: Metadata) {
+    pub(super) fn attached(&mut self, separator: &str, kind: LlvmSymbol, node: LlvmMetadata) {
         self.put(separator);
         self.put("!");
         let kind = self.module.str(kind);

@@ -9,7 +9,7 @@ mod metadata;
 mod module;
 mod value;
 
-use crate::ir::{AttrSet, Function, Metadata, Module, Symbol, Type};
+use crate::ir::{AttrSet, Function, LlvmMetadata, LlvmSymbol, LlvmType, Module};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub fn print(module: &Module) -> String {
 }
 
 /// A type as LLVM assembly.
-pub fn print_type(module: &Module, ty: Type) -> String {
+pub fn print_type(module: &Module, ty: LlvmType) -> String {
     let mut printer = Printer::new(module);
     printer.ty(ty);
     printer.out
@@ -36,7 +36,7 @@ struct Printer<'m> {
     groups: Vec<AttrSet>,
     group_of: FxHashMap<AttrSet, usize>,
     /// Metadata in the order of its numbers.
-    nodes: Vec<Metadata>,
+    nodes: Vec<LlvmMetadata>,
     node_of: Vec<Option<u32>>,
     /// The function being printed, with the numbers of its locals and blocks without names.
     func: Option<&'m Function>,
@@ -84,7 +84,7 @@ impl Printer<'_> {
     }
 
     /// A name behind a sigil, in quotes where it needs them.
-    fn name(&mut self, sigil: &str, name: Symbol) {
+    fn name(&mut self, sigil: &str, name: LlvmSymbol) {
         let text = self.module.str(name);
         self.put(sigil);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-$._".contains(&byte);
@@ -110,7 +110,7 @@ impl Printer<'_> {
     }
 
     /// A symbol in quotes.
-    fn quoted_symbol(&mut self, symbol: Symbol) {
+    fn quoted_symbol(&mut self, symbol: LlvmSymbol) {
         let text = self.module.str(symbol);
         self.quoted(text.as_bytes());
     }

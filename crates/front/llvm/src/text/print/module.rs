@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::ir::{
-    CallingConvention, Global, GlobalData, GlobalKind, Linkage, ThreadLocal, TypeKind, UnnamedAddr,
-    Variable, Visibility,
+    CallingConvention, GlobalData, GlobalKind, Linkage, LlvmGlobal, ThreadLocal, TypeKind,
+    UnnamedAddr, Variable, Visibility,
 };
 
 impl Printer<'_> {
@@ -127,7 +127,7 @@ impl Printer<'_> {
         }
     }
 
-    fn global(&mut self, global: Global) {
+    fn global(&mut self, global: LlvmGlobal) {
         let data = self.module.global(global);
         match data.kind {
             GlobalKind::Function(_) => {}
@@ -152,7 +152,7 @@ impl Printer<'_> {
         }
     }
 
-    fn variable(&mut self, global: Global, data: &GlobalData, variable: Variable) {
+    fn variable(&mut self, global: LlvmGlobal, data: &GlobalData, variable: Variable) {
         self.global_name(global);
         self.put(" = ");
         if variable.initializer.is_none() && data.linkage == Linkage::External {

@@ -2,15 +2,15 @@
 
 use super::Printer;
 use crate::ir::{
-    AttrKind, AttrList, AttrSet, Attribute, Const, ConstKind, Expr, ExprExtra, Flags, Global, Type,
-    TypeKind, Value, ValueKind,
+    AttrKind, AttrList, AttrSet, Attribute, ConstKind, Expr, ExprExtra, Flags, LlvmConst,
+    LlvmGlobal, LlvmType, TypeKind, Value, ValueKind,
 };
 use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, words};
 use crate::text::types::SIMPLE;
 use crate::upgrade::MEMORY_LOCATIONS;
 
 impl Printer<'_> {
-    pub(super) fn ty(&mut self, ty: Type) {
+    pub(super) fn ty(&mut self, ty: LlvmType) {
         if let Some(row) = SIMPLE.iter().find(|row| row.1 == ty) {
             return self.put(row.0);
         }
@@ -92,7 +92,7 @@ impl Printer<'_> {
     }
 
     /// The name of a named struct; of one without a name, its number.
-    pub(super) fn type_name(&mut self, ty: Type) {
+    pub(super) fn type_name(&mut self, ty: LlvmType) {
         let TypeKind::Struct { name, .. } = *self.module.types.kind(ty) else {
             return;
         };
@@ -105,7 +105,7 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn struct_body(&mut self, fields: Option<&[Type]>, packed: bool) {
+    pub(super) fn struct_body(&mut self, fields: Option<&[LlvmType]>, packed: bool) {
         let Some(fields) = fields else {
             return self.put("opaque");
         };
@@ -141,7 +141,7 @@ impl Printer<'_> {
     pub(super) fn local(&mut self, local: usize) {
         let name = self
             .func
-            .map_or(crate::ir::Symbol::EMPTY, |func| func.name(local));
+            .map_or(crate::ir::LlvmSymbol::EMPTY, |func| func.name(local));
         if name.is_empty() {
             let number = self.numbers.get(local).copied().unwrap_or(0);
             self.put_args(format_args!("%{number}"));
@@ -150,7 +150,7 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn global_name(&mut self, global: Global) {
+    pub(super) fn global_name(&mut self, global: LlvmGlobal) {
         let name = self.module.global(global).name;
         if name.is_empty() {
             let number = self.unnamed[global.index()];
@@ -160,17 +160,17 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn typed_constant(&mut self, id: Const) {
+    pub(super) fn typed_constant(&mut self, id: LlvmConst) {
         self.ty(self.module.consts.ty(id));
         self.put(" ");
         self.constant(id);
     }
 
-    pub(super) fn constant(&mut self, id: Const) {
+    pub(super) fn constant(&mut self, id: LlvmConst) {
         let ty = self.module.consts.ty(id);
         match self.module.consts.kind(id) {
-            ConstKind::Int(1) if ty == Type::I1 => self.put("true"),
-            ConstKind::Int(0) if ty == Type::I1 => self.put("false"),
+            ConstKind::Int(1) if ty == LlvmType::I1 => self.put("true"),
+            ConstKind::Int(0) if ty == LlvmType::I1 => self.put("false"),
             ConstKind::Int(value) => {
                 let width = self.module.types.int_width(ty).unwrap_or(64);
                 self.int(*value, width);
@@ -183,11 +183,15 @@ impl Printer<'_> {
             }
             ConstKind::Float(bits) => self.float(ty, *bits),
             ConstKind::WideFloat([low, high]) => match ty {
-                Type::X86_FP80 => self.put_args(format_args!("0xK{high:04X}{low:016X}")),
-                Type::FP128 => self.put_args(format_args!("0xL{low:016X}{high:016X}")),
+                LlvmType::X86_FP80 => self.put_args(format_args!("0xK{high:04X}{low:016X}")),
+                LlvmType::FP128 => self.put_args(format_args!("0xL{low:016X}{high:016X}")),
                 _ => self.put_args(format_args!("0xM{low:016X}{high:016X}")),
             },
-            ConstKind::Null => self.put(if ty == Type::TOKEN { "none" } else { "null" }),
+            ConstKind::Null => self.put(if ty == LlvmType::TOKEN {
+                "none"
+            } else {
+                "null"
+            }),
             ConstKind::Zero => self.put("zeroinitializer"),
             ConstKind::Undef => self.put("undef"),
             ConstKind::Poison => self.put("poison"),
@@ -255,11 +259,11 @@ impl Printer<'_> {
         self.put_args(format_args!("{signed}"));
     }
 
-    fn float(&mut self, ty: Type, bits: u64) {
+    fn float(&mut self, ty: LlvmType, bits: u64) {
         let number = match ty {
-            Type::HALF => return self.put_args(format_args!("0xH{bits:04X}")),
-            Type::BFLOAT => return self.put_args(format_args!("0xR{bits:04X}")),
-            Type::FLOAT => {
+            LlvmType::HALF => return self.put_args(format_args!("0xH{bits:04X}")),
+            LlvmType::BFLOAT => return self.put_args(format_args!("0xR{bits:04X}")),
+            LlvmType::FLOAT => {
                 let narrow = f32::from_bits(bits as u32);
                 if narrow.is_nan() {
                     // Widened by hand, so that the payload stays whatever the machine.
@@ -282,7 +286,7 @@ impl Printer<'_> {
         }
     }
 
-    fn brackets(&self, ty: Type) -> (&'static str, &'static str) {
+    fn brackets(&self, ty: LlvmType) -> (&'static str, &'static str) {
         match self.module.types.kind(ty) {
             TypeKind::Vector { .. } => ("<", ">"),
             TypeKind::Struct { packed: true, .. } => ("<{ ", " }>"),
@@ -291,11 +295,11 @@ impl Printer<'_> {
         }
     }
 
-    fn data(&mut self, ty: Type, id: Const, bytes: &[u8]) {
+    fn data(&mut self, ty: LlvmType, id: LlvmConst, bytes: &[u8]) {
         let module = self.module;
-        let element = module.types.element(ty, 0).unwrap_or(Type::I8);
+        let element = module.types.element(ty, 0).unwrap_or(LlvmType::I8);
         let (open, close) = self.brackets(ty);
-        if element == Type::I8 && open == "[" {
+        if element == LlvmType::I8 && open == "[" {
             self.put("c");
             return self.quoted(bytes);
         }
@@ -329,7 +333,7 @@ impl Printer<'_> {
         }
     }
 
-    fn expression(&mut self, ty: Type, expr: &Expr) {
+    fn expression(&mut self, ty: LlvmType, expr: &Expr) {
         self.put(expr.opcode.name());
         self.put(" ");
         self.flags(expr.flags);

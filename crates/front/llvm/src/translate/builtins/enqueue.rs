@@ -4,7 +4,7 @@
 //! begins with its size and alignment.
 
 use super::Call;
-use crate::ir::{ConstKind, Extra, Func, GlobalKind, Opcode, Type, Value};
+use crate::ir::{ConstKind, Extra, GlobalKind, LlvmFunc, LlvmType, Opcode, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Shape;
@@ -176,7 +176,7 @@ impl Body<'_, '_> {
     }
 
     /// The function that a pointer is the address of, casts taken off.
-    fn function_behind(&self, value: Value) -> Option<Func> {
+    fn function_behind(&self, value: Value) -> Option<LlvmFunc> {
         let module = self.t.module;
         let origin = self.origin(value);
         let constant = origin.as_const()?;
@@ -216,7 +216,7 @@ impl Body<'_, '_> {
     fn literal_layout(&self, literal: Value) -> Lowered<(u32, u32)> {
         let module = self.t.module;
         let origin = self.origin(literal);
-        let ty: Option<Type> = match origin.as_const() {
+        let ty: Option<LlvmType> = match origin.as_const() {
             Some(constant) => module
                 .as_global(constant)
                 .map(|global| module.global(global).value_type),

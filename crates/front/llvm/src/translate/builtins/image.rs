@@ -1,7 +1,7 @@
 //! Functions on images and samplers.
 
 use super::Call;
-use crate::ir::{ConstKind, GlobalKind, Opcode, Type, TypeKind, Value};
+use crate::ir::{ConstKind, GlobalKind, LlvmType, Opcode, TypeKind, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::translator::Translator;
@@ -36,7 +36,7 @@ struct Image {
     depth: bool,
     arrayed: bool,
     multisampled: bool,
-    ty: Type,
+    ty: LlvmType,
 }
 
 impl Image {
@@ -178,7 +178,7 @@ pub(super) fn literal_sampler(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lower
 
 impl Translator<'_> {
     /// Whether a type is that of samplers.
-    pub(in crate::translate) fn is_sampler(&self, ty: Type) -> bool {
+    pub(in crate::translate) fn is_sampler(&self, ty: LlvmType) -> bool {
         match self.module.types.kind(ty) {
             TypeKind::Target { name, .. } => self.module.str(*name) == "spirv.Sampler",
             _ => false,

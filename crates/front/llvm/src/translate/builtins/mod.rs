@@ -28,7 +28,7 @@ use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::Shape;
 use crate::infer::Hints;
-use crate::ir::{Func, Inst, Module, Type, TypeKind, Value};
+use crate::ir::{LlvmFunc, LlvmInst, LlvmType, Module, TypeKind, Value};
 pub(super) use lookup::{builtin_names, extended_named};
 use mangle::Demangled;
 pub(super) use mangle::{Base, Param, demangle};
@@ -54,7 +54,7 @@ pub(super) enum Callee<'m> {
 
 /// A call that does not lead to a function of a module.
 pub(super) struct Call<'a> {
-    pub(super) inst: Inst,
+    pub(super) inst: LlvmInst,
     pub(super) name: &'a str,
     pub(super) args: &'a [Value],
     /// Types of the parameters as the name says them.
@@ -95,7 +95,7 @@ const PANICKING: &str = "4core9panicking";
 
 impl<'m> Translator<'m> {
     /// What calls of a function lead to.
-    pub(super) fn callee(&mut self, func: Func) -> Rc<Callee<'m>> {
+    pub(super) fn callee(&mut self, func: LlvmFunc) -> Rc<Callee<'m>> {
         if let Some(callee) = &self.callees[func.index()] {
             return callee.clone();
         }
@@ -123,7 +123,7 @@ impl Translator<'_> {
     }
 }
 
-fn classify(module: &Module, func: Func) -> Callee<'_> {
+fn classify(module: &Module, func: LlvmFunc) -> Callee<'_> {
     let name = module.function_name(func);
     if name.starts_with("llvm.") {
         return Callee::Intrinsic(intrinsics::lookup(name), name);
@@ -164,7 +164,7 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
 }
 
 /// Whether a function's first parameter is of a type that only SPIR-V has.
-fn takes_opaque(module: &Module, func: Func) -> bool {
+fn takes_opaque(module: &Module, func: LlvmFunc) -> bool {
     let first = module.function(func).params.first();
     first.is_some_and(|ty| matches!(module.types.kind(*ty), TypeKind::Target { .. }))
 }
@@ -255,7 +255,7 @@ impl Body<'_, '_> {
 pub(super) struct BuiltinHints<'m> {
     module: &'m Module,
     /// By function: what the parameters of a builtin point to.
-    arguments: Vec<Option<Box<[Option<Type>]>>>,
+    arguments: Vec<Option<Box<[Option<LlvmType>]>>>,
 }
 
 impl<'m> BuiltinHints<'m> {
@@ -279,11 +279,11 @@ impl<'m> BuiltinHints<'m> {
 }
 
 impl Hints for BuiltinHints<'_> {
-    fn argument(&self, callee: Func, index: usize) -> Option<Type> {
+    fn argument(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType> {
         *self.arguments[callee.index()].as_ref()?.get(index)?
     }
 
-    fn parameter(&self, func: Func, index: usize) -> Option<Type> {
+    fn parameter(&self, func: LlvmFunc, index: usize) -> Option<LlvmType> {
         let node = self.module.function_metadata(func, "kernel_arg_type")?;
         let name = (*self.module.metadata.operands(node).get(index)?)?;
         let name = self.module.str(self.module.metadata.as_string(name)?);
@@ -292,7 +292,7 @@ impl Hints for BuiltinHints<'_> {
 }
 
 /// The vector types of a module by element and length.
-fn vectors_of(module: &Module) -> FxHashMap<(Type, u32), Type> {
+fn vectors_of(module: &Module) -> FxHashMap<(LlvmType, u32), LlvmType> {
     let vectors = module.types.iter().filter_map(|(ty, kind)| match *kind {
         TypeKind::Vector {
             element,
@@ -304,18 +304,21 @@ fn vectors_of(module: &Module) -> FxHashMap<(Type, u32), Type> {
     vectors.collect()
 }
 
-fn pointee_of(param: &Param<'_>, vectors: &FxHashMap<(Type, u32), Type>) -> Option<Type> {
+fn pointee_of(
+    param: &Param<'_>,
+    vectors: &FxHashMap<(LlvmType, u32), LlvmType>,
+) -> Option<LlvmType> {
     if !param.pointer {
         return None;
     }
     let scalar = match param.base {
-        Base::Int(8, _) => Type::I8,
-        Base::Int(16, _) => Type::I16,
-        Base::Int(32, _) => Type::I32,
-        Base::Int(64, _) => Type::I64,
-        Base::Float(16) => Type::HALF,
-        Base::Float(32) => Type::FLOAT,
-        Base::Float(64) => Type::DOUBLE,
+        Base::Int(8, _) => LlvmType::I8,
+        Base::Int(16, _) => LlvmType::I16,
+        Base::Int(32, _) => LlvmType::I32,
+        Base::Int(64, _) => LlvmType::I64,
+        Base::Float(16) => LlvmType::HALF,
+        Base::Float(32) => LlvmType::FLOAT,
+        Base::Float(64) => LlvmType::DOUBLE,
         _ => return None,
     };
     match param.lanes {
@@ -325,15 +328,15 @@ fn pointee_of(param: &Param<'_>, vectors: &FxHashMap<(Type, u32), Type>) -> Opti
 }
 
 /// A scalar type by its name in OpenCL C.
-fn source_type(name: &str) -> Option<Type> {
+fn source_type(name: &str) -> Option<LlvmType> {
     Some(match name.trim() {
-        "char" | "uchar" | "bool" => Type::I8,
-        "short" | "ushort" => Type::I16,
-        "int" | "uint" => Type::I32,
-        "long" | "ulong" | "size_t" => Type::I64,
-        "half" => Type::HALF,
-        "float" => Type::FLOAT,
-        "double" => Type::DOUBLE,
+        "char" | "uchar" | "bool" => LlvmType::I8,
+        "short" | "ushort" => LlvmType::I16,
+        "int" | "uint" => LlvmType::I32,
+        "long" | "ulong" | "size_t" => LlvmType::I64,
+        "half" => LlvmType::HALF,
+        "float" => LlvmType::FLOAT,
+        "double" => LlvmType::DOUBLE,
         _ => return None,
     })
 }

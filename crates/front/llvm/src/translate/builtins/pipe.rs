@@ -1,7 +1,7 @@
 //! Functions that are one instruction on the same operands: pipes, reservations, device events.
 
 use super::Call;
-use crate::ir::Type;
+use crate::ir::LlvmType;
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use spirula_spirv::Id;
@@ -35,6 +35,6 @@ impl Body<'_, '_> {
         }
         let ty = self.call_type(call)?;
         let id = self.t.b.value(op, ty, &words);
-        Ok((self.function.inst(call.inst).ty != Type::VOID).then_some(id))
+        Ok((self.function.inst(call.inst).ty != LlvmType::VOID).then_some(id))
     }
 }

@@ -4,7 +4,7 @@
 use super::memory::{printf, to_space};
 use super::numeric::split_rounding;
 use super::{Call, lookup};
-use crate::ir::{AttrKind, ConstKind, Type, TypeKind};
+use crate::ir::{AttrKind, ConstKind, LlvmType, TypeKind};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Elem;
@@ -110,7 +110,7 @@ impl Body<'_, '_> {
         if let Some(mode) = rounding {
             self.decorate(id, Decoration::FPRoundingMode, &[mode.0]);
         }
-        Ok((self.function.inst(call.inst).ty != Type::VOID).then_some(id))
+        Ok((self.function.inst(call.inst).ty != LlvmType::VOID).then_some(id))
     }
 
     /// The operands that the arguments from `first` on stand for; parameters of enumerants follow
@@ -159,7 +159,7 @@ impl Body<'_, '_> {
 
     /// Whether a call gives its result through its first argument.
     fn stores_result(&self, call: &Call<'_>) -> bool {
-        let void = self.function.inst(call.inst).ty == Type::VOID;
+        let void = self.function.inst(call.inst).ty == LlvmType::VOID;
         let attributes = &self.t.module.attributes;
         let stated = self.function.call(call.inst).is_some_and(|info| {
             let set = attributes.param(info.attributes, 0);

@@ -2,7 +2,7 @@
 //! ones, which lie in memory as the long ones do.
 
 use super::MAX_MEMBERS;
-use crate::ir::{Const, ConstKind, Type, TypeKind};
+use crate::ir::{ConstKind, LlvmConst, LlvmType, TypeKind};
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::translator::Translator;
 use spirula_spirv::Id;
@@ -11,8 +11,8 @@ impl Translator<'_> {
     /// The type of a variable that has contents at first: in memory form, but for long arrays.
     pub(in crate::translate) fn contents_type(
         &mut self,
-        ty: Type,
-        contents: Option<Const>,
+        ty: LlvmType,
+        contents: Option<LlvmConst>,
     ) -> Lowered<Id> {
         match contents {
             Some(constant) if !self.module.consts.is_zero(constant) => self.chunked_type(ty),
@@ -23,8 +23,8 @@ impl Translator<'_> {
     /// What a variable of [`Self::contents_type`] has at first.
     pub(in crate::translate) fn initial_contents(
         &mut self,
-        ty: Type,
-        constant: Const,
+        ty: LlvmType,
+        constant: LlvmConst,
     ) -> Lowered<Id> {
         match self.module.consts.is_zero(constant) {
             true => self.constant_in_memory(constant),
@@ -39,7 +39,7 @@ impl Translator<'_> {
     }
 
     /// Whether an array with too many elements for one instruction is part of a type.
-    fn has_long_array(&mut self, ty: Type) -> bool {
+    fn has_long_array(&mut self, ty: LlvmType) -> bool {
         if let Some(known) = self.consts.long.get(&ty) {
             return *known;
         }
@@ -58,7 +58,7 @@ impl Translator<'_> {
     }
 
     /// A type with long arrays as structures.
-    fn chunked_type(&mut self, ty: Type) -> Lowered<Id> {
+    fn chunked_type(&mut self, ty: LlvmType) -> Lowered<Id> {
         if !self.has_long_array(ty) {
             return self.memory_type(ty);
         }
@@ -70,7 +70,7 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn make_chunked_type(&mut self, ty: Type) -> Lowered<Id> {
+    fn make_chunked_type(&mut self, ty: LlvmType) -> Lowered<Id> {
         match self.module.types.kind(ty) {
             TypeKind::Array { element, len } => {
                 let element = self.chunked_type(*element)?;
@@ -100,7 +100,7 @@ impl Translator<'_> {
     }
 
     /// A constant of a type with long arrays as structures.
-    fn chunked(&mut self, constant: Const, ty: Type) -> Lowered<Id> {
+    fn chunked(&mut self, constant: LlvmConst, ty: LlvmType) -> Lowered<Id> {
         if !self.has_long_array(ty) {
             return self.constant_in_memory(constant);
         }

@@ -1,7 +1,7 @@
 //! Constant expressions: one `OpSpecConstantOp` each.
 
 use crate::infer::element_type;
-use crate::ir::{Const, Expr, ExprExtra, Flags, Opcode, Type, TypeKind, Value};
+use crate::ir::{Expr, ExprExtra, Flags, LlvmConst, LlvmType, Opcode, TypeKind, Value};
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::translator::Translator;
 use spirula_spirv::Id;
@@ -9,7 +9,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
 impl Translator<'_> {
-    pub(super) fn expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+    pub(super) fn expression(&mut self, ty: LlvmType, expr: &Expr) -> Lowered<Id> {
         let first = expr.operands.first().copied();
         let Some(first) = first else {
             return Err(refuse("a constant expression without operands"));
@@ -41,7 +41,7 @@ impl Translator<'_> {
     }
 
     /// One component of a constant vector.
-    fn extracted_lane(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+    fn extracted_lane(&mut self, ty: LlvmType, expr: &Expr) -> Lowered<Id> {
         let lane = expr
             .operands
             .get(1)
@@ -58,7 +58,7 @@ impl Translator<'_> {
         Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
     }
 
-    fn arithmetic_expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+    fn arithmetic_expression(&mut self, ty: LlvmType, expr: &Expr) -> Lowered<Id> {
         let unknown = || {
             refuse(format!(
                 "the constant expression {} cannot be translated",
@@ -95,7 +95,7 @@ impl Translator<'_> {
         Ok(self.spec_op(op, result, &words))
     }
 
-    fn constant_space_cast(&mut self, ty: Type, first: Const) -> Lowered<Id> {
+    fn constant_space_cast(&mut self, ty: LlvmType, first: LlvmConst) -> Lowered<Id> {
         let operand = self.constant(first)?;
         let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
         let space = self.module.types.address_space(ty).unwrap_or(0);
@@ -113,7 +113,7 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn address(&mut self, expr: &Expr, base: Const) -> Lowered<Id> {
+    fn address(&mut self, expr: &Expr, base: LlvmConst) -> Lowered<Id> {
         let ExprExtra::SourceType(source) = expr.extra else {
             return Err(refuse("an address computation without a source type"));
         };

@@ -13,7 +13,7 @@ use super::offsets::AddressForms;
 use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::{Elem, Shape};
-use crate::ir::{Const, ConstKind, Func, GlobalKind, Type};
+use crate::ir::{ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmType};
 pub(super) use expressions::space_cast;
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::Op;
@@ -36,9 +36,9 @@ pub(in crate::translate) struct ConstantTable {
     /// What constants are as sums of addresses and numbers.
     forms: AddressForms,
     /// Whether types have arrays that are too long for an instruction.
-    long: FxHashMap<Type, bool>,
+    long: FxHashMap<LlvmType, bool>,
     /// What such types become where they have contents.
-    chunked: FxHashMap<Type, Id>,
+    chunked: FxHashMap<LlvmType, Id>,
     depth: u32,
 }
 
@@ -59,7 +59,7 @@ impl ConstantTable {
 
 impl Translator<'_> {
     /// A constant in register form. A pointer has the type that it has by itself.
-    pub(in crate::translate) fn constant(&mut self, constant: Const) -> Lowered<Id> {
+    pub(in crate::translate) fn constant(&mut self, constant: LlvmConst) -> Lowered<Id> {
         if let Some(id) = self.consts.register[constant.index()] {
             return Ok(id);
         }
@@ -69,7 +69,7 @@ impl Translator<'_> {
     }
 
     /// A constant in memory form.
-    pub(in crate::translate) fn constant_in_memory(&mut self, constant: Const) -> Lowered<Id> {
+    pub(in crate::translate) fn constant_in_memory(&mut self, constant: LlvmConst) -> Lowered<Id> {
         if let Some(id) = self.consts.memory[constant.index()] {
             return Ok(id);
         }
@@ -81,7 +81,7 @@ impl Translator<'_> {
     /// A constant pointer to a type in memory form.
     pub(in crate::translate) fn constant_pointer(
         &mut self,
-        constant: Const,
+        constant: LlvmConst,
         pointee: Id,
     ) -> Lowered<Id> {
         let ty = self.module.consts.ty(constant);
@@ -151,7 +151,7 @@ impl Translator<'_> {
         made
     }
 
-    fn make_register(&mut self, constant: Const) -> Lowered<Id> {
+    fn make_register(&mut self, constant: LlvmConst) -> Lowered<Id> {
         let module = self.module;
         let data = module.consts.get(constant);
         if let ConstKind::Expr(expr) = &data.kind {
@@ -196,7 +196,7 @@ impl Translator<'_> {
     }
 
     /// The integer that an expression is, where addresses in it cancel each other.
-    fn computed_number(&mut self, constant: Const, ty: Type) -> Option<Id> {
+    fn computed_number(&mut self, constant: LlvmConst, ty: LlvmType) -> Option<Id> {
         let shape = self.shape(ty)?;
         if shape.elem != Elem::Int || shape.lanes != 1 || shape.bits > 64 {
             return None;
@@ -208,7 +208,7 @@ impl Translator<'_> {
     }
 
     /// The address of a function: of the extension SPV_INTEL_function_pointers.
-    fn function_pointer(&mut self, func: Func) -> Lowered<Id> {
+    fn function_pointer(&mut self, func: LlvmFunc) -> Lowered<Id> {
         if !matches!(*self.callee(func), Callee::Function) {
             return Err(refuse(format!(
                 "the address of the builtin function {} is taken",
@@ -248,7 +248,7 @@ impl Translator<'_> {
         }
     }
 
-    fn number(&mut self, shape: Shape, ty: Type, constant: Const) -> Lowered<Id> {
+    fn number(&mut self, shape: Shape, ty: LlvmType, constant: LlvmConst) -> Lowered<Id> {
         let module = self.module;
         let id = self.shape_type(shape);
         match module.consts.kind(constant) {
@@ -314,7 +314,7 @@ impl Translator<'_> {
     }
 
     /// An integer constant as an index; members of structures are asked for by `OpConstant` alone.
-    pub(in crate::translate) fn index_constant(&mut self, constant: Const) -> Option<Id> {
+    pub(in crate::translate) fn index_constant(&mut self, constant: LlvmConst) -> Option<Id> {
         let ConstKind::Int(bits) = *self.module.consts.kind(constant) else {
             return None;
         };
@@ -377,7 +377,7 @@ impl Translator<'_> {
         self.composite(ty, &lanes)
     }
 
-    fn make_memory(&mut self, constant: Const) -> Lowered<Id> {
+    fn make_memory(&mut self, constant: LlvmConst) -> Lowered<Id> {
         let module = self.module;
         let data = module.consts.get(constant);
         let ty = self.memory_type(data.ty)?;
@@ -387,7 +387,9 @@ impl Translator<'_> {
                 Ok(self.literal_sampler(*literal))
             }
             ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(ty)),
-            ConstKind::Int(value) if data.ty == Type::I1 => Ok(self.b.constant_bits(ty, 8, *value)),
+            ConstKind::Int(value) if data.ty == LlvmType::I1 => {
+                Ok(self.b.constant_bits(ty, 8, *value))
+            }
             _ if self.shape(data.ty).is_some_and(|s| s.packed().is_some()) => {
                 self.packed_truths(ty, constant)
             }
@@ -415,7 +417,7 @@ impl Translator<'_> {
     }
 
     /// A vector of truth values as the integer of its bits.
-    fn packed_truths(&mut self, ty: Id, constant: Const) -> Lowered<Id> {
+    fn packed_truths(&mut self, ty: Id, constant: LlvmConst) -> Lowered<Id> {
         let module = self.module;
         let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
             return Err(refuse("a vector of truth values that are not known"));
@@ -439,14 +441,14 @@ impl Translator<'_> {
         self.spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
     }
 
-    fn data(&mut self, constant: Const, ty: Id) -> Lowered<Id> {
+    fn data(&mut self, constant: LlvmConst, ty: Id) -> Lowered<Id> {
         let members = self.data_members(constant)?;
         check_members(members.len())?;
         Ok(self.composite(ty, &members))
     }
 
     /// The elements of plain numbers.
-    fn data_members(&mut self, constant: Const) -> Lowered<Vec<Id>> {
+    fn data_members(&mut self, constant: LlvmConst) -> Lowered<Vec<Id>> {
         let module = self.module;
         let element = module.types.element(module.consts.ty(constant), 0);
         let Some(shape) = element.and_then(|ty| self.shape(ty)) else {

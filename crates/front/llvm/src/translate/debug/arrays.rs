@@ -1,7 +1,7 @@
 //! Arrays, vectors and strings, whose sizes may be found out when running.
 
 use super::{Arg, DebugInfo};
-use crate::ir::{Field, Metadata};
+use crate::ir::{Field, LlvmMetadata};
 use crate::translate::translator::Translator;
 use spirula_spirv::Id;
 
@@ -33,7 +33,7 @@ impl Translator<'_> {
     }
 
     /// The type of an array or vector.
-    pub(super) fn debug_array(&mut self, node: Metadata) -> Id {
+    pub(super) fn debug_array(&mut self, node: LlvmMetadata) -> Id {
         let ranges = self.debug_list(node, "elements");
         let vector = self.flag_field(node, "flags", &[("DIFlagVector", 1 << 11, 1)]) != 0;
         if let (true, [range]) = (vector, &ranges[..]) {
@@ -65,7 +65,7 @@ impl Translator<'_> {
     }
 
     /// The type of the components of a vector, whatever other names it has.
-    fn basic_type(&self, vector: Metadata) -> Option<Metadata> {
+    fn basic_type(&self, vector: LlvmMetadata) -> Option<LlvmMetadata> {
         let mut node = vector;
         for _ in 0..MOST_NAMES {
             node = self.node_field(node, "baseType")?;
@@ -80,7 +80,7 @@ impl Translator<'_> {
 
     /// The variable that holds an array's length: one that the specification allows, a number
     /// without sign of 32 or 64 bits.
-    fn debug_count(&mut self, range: Metadata) -> Option<Id> {
+    fn debug_count(&mut self, range: LlvmMetadata) -> Option<Id> {
         let variable = self.node_field(range, "count")?;
         let ty = self.node_field(variable, "type")?;
         let fits = self.class_of(variable) == "DILocalVariable"
@@ -93,11 +93,11 @@ impl Translator<'_> {
     }
 
     /// Whether more is known of an array than its lengths.
-    fn has_ranges(&self, node: Metadata, ranges: &[Metadata]) -> bool {
+    fn has_ranges(&self, node: LlvmMetadata, ranges: &[LlvmMetadata]) -> bool {
         let dynamic = DYNAMIC
             .iter()
             .any(|field| self.field(node, field).is_some());
-        let bound = |range: &Metadata| {
+        let bound = |range: &LlvmMetadata| {
             let mut fields = BOUNDS.iter().chain(["stride"].iter());
             fields.any(|field| *field != "count" && self.field(*range, field).is_some())
         };
@@ -105,7 +105,7 @@ impl Translator<'_> {
     }
 
     /// An array with ranges, which the validator takes for lengths of any other.
-    fn debug_ranged_array(&mut self, node: Metadata, base: Id, ranges: &[Metadata]) -> Id {
+    fn debug_ranged_array(&mut self, node: LlvmMetadata, base: Id, ranges: &[LlvmMetadata]) -> Id {
         let mut arguments = vec![I(base)];
         arguments.extend(DYNAMIC.map(|field| I(self.debug_bound(node, field))));
         for &range in ranges {
@@ -115,7 +115,7 @@ impl Translator<'_> {
         self.debug_global("DebugTypeArrayDynamic", &arguments)
     }
 
-    fn debug_range(&mut self, node: Metadata) -> Id {
+    fn debug_range(&mut self, node: LlvmMetadata) -> Id {
         let bounds = BOUNDS.map(|field| I(self.debug_bound(node, field)));
         let mut arguments = bounds.to_vec();
         if self.field(node, "stride").is_some() {
@@ -125,7 +125,7 @@ impl Translator<'_> {
     }
 
     /// A number, a variable or an expression; nothing's where there is none of these.
-    fn debug_bound(&mut self, node: Metadata, field: &str) -> Id {
+    fn debug_bound(&mut self, node: LlvmMetadata, field: &str) -> Id {
         let number = match self.field(node, field) {
             Some(Field::Int(number)) => i64::try_from(number).ok(),
             Some(Field::Node(Some(bound))) => {
@@ -149,7 +149,7 @@ impl Translator<'_> {
     }
 
     /// A type of strings; none where the set has no such types.
-    pub(super) fn debug_string_type(&mut self, node: Metadata) -> Option<Id> {
+    pub(super) fn debug_string_type(&mut self, node: LlvmMetadata) -> Option<Id> {
         if !self.tells_ranges() {
             return None;
         }
@@ -166,7 +166,7 @@ impl Translator<'_> {
     }
 
     /// A module; none where the set has no modules.
-    pub(super) fn debug_module(&mut self, node: Metadata) -> Option<Id> {
+    pub(super) fn debug_module(&mut self, node: LlvmMetadata) -> Option<Id> {
         if !self.tells_ranges() {
             return None;
         }

@@ -3,7 +3,7 @@
 
 use super::names::{IMPORTS, MACROS, TEMPLATE_PACK, TEMPLATE_TEMPLATE};
 use super::{Arg, MAX_DEPTH};
-use crate::ir::{ConstKind, Field, Func, Metadata};
+use crate::ir::{ConstKind, Field, LlvmFunc, LlvmMetadata};
 use crate::translate::translator::Translator;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
@@ -21,14 +21,14 @@ const DEFINES: u32 = 0;
 
 impl Translator<'_> {
     /// What a list of metadata holds; nothing where the node has none.
-    pub(super) fn debug_list(&self, node: Metadata, field: &str) -> Vec<Metadata> {
+    pub(super) fn debug_list(&self, node: LlvmMetadata, field: &str) -> Vec<LlvmMetadata> {
         let list = self.node_field(node, field);
         let all = list.map_or(&[][..], |list| self.module.metadata.operands(list));
         all.iter().flatten().copied().collect()
     }
 
     /// The arguments that a class or function was made with from a template.
-    pub(super) fn debug_template(&mut self, node: Metadata, target: Id) {
+    pub(super) fn debug_template(&mut self, node: LlvmMetadata, target: Id) {
         let parameters = self.debug_list(node, "templateParams");
         if parameters.is_empty() || self.debug.templates[node.index()].is_some() {
             return;
@@ -43,7 +43,7 @@ impl Translator<'_> {
     }
 
     /// Parameters with those of packs in their place: the validator takes no packs for parameters.
-    fn without_packs(&self, parameters: Vec<Metadata>) -> Vec<Metadata> {
+    fn without_packs(&self, parameters: Vec<LlvmMetadata>) -> Vec<LlvmMetadata> {
         let mut flat = Vec::new();
         for parameter in parameters {
             let room = MAX_PARAMETERS - flat.len();
@@ -57,7 +57,7 @@ impl Translator<'_> {
         flat
     }
 
-    fn debug_template_parameter(&mut self, node: Metadata) -> Id {
+    fn debug_template_parameter(&mut self, node: LlvmMetadata) -> Id {
         if let Some(id) = self.debug.nodes[node.index()] {
             return id;
         }
@@ -78,7 +78,7 @@ impl Translator<'_> {
     }
 
     /// The number that a parameter stands for; nothing's where it stands for something else.
-    fn debug_template_value(&mut self, node: Metadata) -> Id {
+    fn debug_template_value(&mut self, node: LlvmMetadata) -> Id {
         let constant = self.node_field(node, "value");
         let constant = constant.and_then(|value| self.module.metadata.as_constant(value));
         let number = constant.and_then(|constant| match self.module.consts.kind(constant) {
@@ -97,7 +97,7 @@ impl Translator<'_> {
     }
 
     /// The instruction of a type: of one that was made from a template, that of the template.
-    pub(super) fn debug_type(&mut self, node: Option<Metadata>) -> Id {
+    pub(super) fn debug_type(&mut self, node: Option<LlvmMetadata>) -> Id {
         let id = self.debug_node(node);
         let template = node.and_then(|node| self.debug.templates[node.index()]);
         template.unwrap_or(id)
@@ -112,7 +112,7 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_import(&mut self, node: Metadata) {
+    fn debug_import(&mut self, node: LlvmMetadata) {
         let Some(tag) = self.row_field(node, "tag", IMPORTS) else {
             return;
         };
@@ -139,7 +139,7 @@ impl Translator<'_> {
 
     /// The macros of a unit, those of the files that it includes in their place. `seen` are the records of
     /// files that were met so far, each of which is told of once.
-    pub(super) fn debug_macros(&mut self, unit: Metadata, seen: &mut [bool]) {
+    pub(super) fn debug_macros(&mut self, unit: LlvmMetadata, seen: &mut [bool]) {
         let source = self.debug_file(unit);
         let mut known: FxHashMap<String, Id> = FxHashMap::default();
         let mut pending = vec![(source, self.debug_list(unit, "macros").into_iter())];
@@ -160,7 +160,7 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_macro(&mut self, node: Metadata, source: Id, known: &mut FxHashMap<String, Id>) {
+    fn debug_macro(&mut self, node: LlvmMetadata, source: Id, known: &mut FxHashMap<String, Id>) {
         let Some(does) = self.row_field(node, "type", MACROS) else {
             return;
         };
@@ -185,11 +185,11 @@ impl Translator<'_> {
 
     /// Which build a unit is of, and where the rest of what is told of it is kept: of the first unit that
     /// says so. Only the sets without meaning have it.
-    pub(super) fn debug_build(&mut self, units: &[Metadata]) {
+    pub(super) fn debug_build(&mut self, units: &[LlvmMetadata]) {
         if !self.is_non_semantic() {
             return;
         }
-        let number = |unit: &&Metadata| match self.field(**unit, "dwoId") {
+        let number = |unit: &&LlvmMetadata| match self.field(**unit, "dwoId") {
             Some(Field::Int(number)) if number != 0 => Some(number),
             _ => None,
         };
@@ -207,7 +207,7 @@ impl Translator<'_> {
     }
 
     /// What compiled an entry point, and how. Only the sets without meaning have it.
-    pub(super) fn debug_entry(&mut self, func: Func, node: Metadata, function: Id) {
+    pub(super) fn debug_entry(&mut self, func: LlvmFunc, node: LlvmMetadata, function: Id) {
         let main = self.flag_field(node, "spFlags", MAIN) != 0;
         if !self.is_non_semantic() || !(self.is_kernel(func) || main) {
             return;

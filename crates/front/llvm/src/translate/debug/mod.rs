@@ -16,7 +16,7 @@ pub(super) use places::Located;
 
 use super::translator::Translator;
 use super::types::push_string;
-use crate::ir::{Field, Func, Metadata, Module};
+use crate::ir::{Field, LlvmFunc, LlvmMetadata, Module};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Category, ExtInstSet, Op};
 use spirula_spirv::ir::Section;
@@ -95,7 +95,7 @@ pub(super) struct Debug {
     none: Option<Id>,
     depth: u32,
     /// By node: the function that it is the subprogram of.
-    functions: Vec<Option<Func>>,
+    functions: Vec<Option<LlvmFunc>>,
     /// By node: the template that a class or function was made from.
     templates: Vec<Option<Id>>,
 }
@@ -251,19 +251,19 @@ impl Translator<'_> {
         id
     }
 
-    fn field(&self, node: Metadata, name: &str) -> Option<Field> {
+    fn field(&self, node: LlvmMetadata, name: &str) -> Option<Field> {
         let name = self.module.strings.find(name)?;
         self.module.metadata.field(node, name)
     }
 
-    fn node_field(&self, node: Metadata, name: &str) -> Option<Metadata> {
+    fn node_field(&self, node: LlvmMetadata, name: &str) -> Option<LlvmMetadata> {
         match self.field(node, name)? {
             Field::Node(node) => node,
             _ => None,
         }
     }
 
-    fn number_field(&self, node: Metadata, name: &str) -> u32 {
+    fn number_field(&self, node: LlvmMetadata, name: &str) -> u32 {
         match self.field(node, name) {
             Some(Field::Int(number)) => u32::try_from(number).unwrap_or(0),
             // A size may be a constant, or unknown, since LLVM 21.
@@ -276,14 +276,14 @@ impl Translator<'_> {
         }
     }
 
-    fn text_field(&self, node: Metadata, name: &str) -> String {
+    fn text_field(&self, node: LlvmMetadata, name: &str) -> String {
         let text = self.node_field(node, name);
         let text = text.and_then(|m| self.module.metadata.as_string(m));
         text.map_or("", |s| self.module.str(s)).to_owned()
     }
 
     /// What a table has for a field that is a word or a number.
-    fn row_field(&self, node: Metadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
+    fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
         let row = match self.field(node, name)? {
             Field::Word(word) => {
                 let word = self.module.str(word);
@@ -296,7 +296,7 @@ impl Translator<'_> {
     }
 
     /// The flags of a field: words joined by bars, or bits of a number.
-    fn flag_field(&self, node: Metadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
+    fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
         match self.field(node, name) {
             Some(Field::Word(word)) => {
                 let words = self.module.str(word).split('|').map(str::trim);

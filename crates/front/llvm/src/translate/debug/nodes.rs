@@ -5,7 +5,7 @@ use super::names::{
     MEMBER_POINTER, OPERATIONS, POINTERS, QUALIFIERS, SUBPROGRAM_FLAGS, TYPEDEF, operand_count,
 };
 use super::{Arg, MAX_DEPTH};
-use crate::ir::{Field, Func, GlobalKind, Metadata, MetadataKind};
+use crate::ir::{Field, GlobalKind, LlvmFunc, LlvmMetadata, MetadataKind};
 use crate::translate::globals::GlobalState;
 use crate::translate::translator::Translator;
 use spirula_spirv::Id;
@@ -24,7 +24,7 @@ const STATIC_MEMBER: u32 = 1 << 9;
 
 impl Translator<'_> {
     /// The instruction of a node; nothing's for none.
-    pub(super) fn debug_node(&mut self, node: Option<Metadata>) -> Id {
+    pub(super) fn debug_node(&mut self, node: Option<LlvmMetadata>) -> Id {
         let Some(node) = node else {
             return self.debug_none();
         };
@@ -42,14 +42,14 @@ impl Translator<'_> {
         id
     }
 
-    pub(super) fn class_of(&self, node: Metadata) -> &str {
+    pub(super) fn class_of(&self, node: LlvmMetadata) -> &str {
         match self.module.metadata.kind(node) {
             MetadataKind::Special { class, .. } => self.module.str(class),
             _ => "",
         }
     }
 
-    fn debug_make(&mut self, node: Metadata) -> Option<Id> {
+    fn debug_make(&mut self, node: LlvmMetadata) -> Option<Id> {
         match self.class_of(node) {
             "DICompileUnit" => Some(self.debug_unit(node)),
             "DIFile" => Some(self.debug_source(node)),
@@ -114,12 +114,12 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn debug_name(&mut self, node: Metadata, field: &str) -> Id {
+    pub(super) fn debug_name(&mut self, node: LlvmMetadata, field: &str) -> Id {
         let text = self.text_field(node, field);
         self.debug_text(&text)
     }
 
-    fn debug_unit(&mut self, node: Metadata) -> Id {
+    fn debug_unit(&mut self, node: LlvmMetadata) -> Id {
         let source = self.debug_file(node);
         let language = self.row_field(node, "language", LANGUAGES).unwrap_or(0);
         let dwarf = self.dwarf_version();
@@ -144,7 +144,7 @@ impl Translator<'_> {
         4
     }
 
-    fn debug_source(&mut self, node: Metadata) -> Id {
+    fn debug_source(&mut self, node: LlvmMetadata) -> Id {
         let directory = self.text_field(node, "directory");
         let name = self.text_field(node, "filename");
         let path = match name.starts_with('/') || directory.is_empty() {
@@ -157,7 +157,7 @@ impl Translator<'_> {
     }
 
     /// The source of a node: its file, or that of the scope around it, or of the first unit.
-    pub(super) fn debug_file(&mut self, node: Metadata) -> Id {
+    pub(super) fn debug_file(&mut self, node: LlvmMetadata) -> Id {
         let mut at = Some(node);
         for _ in 0..MAX_DEPTH {
             let Some(node) = at else { break };
@@ -180,7 +180,7 @@ impl Translator<'_> {
     }
 
     /// Source, line and column of a node.
-    fn debug_place(&mut self, node: Metadata) -> [Arg; 3] {
+    fn debug_place(&mut self, node: LlvmMetadata) -> [Arg; 3] {
         let source = self.debug_file(node);
         let line = self.number_field(node, "line");
         let column = self.number_field(node, "column");
@@ -188,7 +188,7 @@ impl Translator<'_> {
     }
 
     /// The scope of a node; its unit, or the first, where that is a file or nothing.
-    pub(super) fn debug_scope_field(&mut self, node: Metadata) -> Id {
+    pub(super) fn debug_scope_field(&mut self, node: LlvmMetadata) -> Id {
         let scope = self.node_field(node, "scope");
         match scope.filter(|scope| self.class_of(*scope) != "DIFile") {
             None => {
@@ -200,7 +200,7 @@ impl Translator<'_> {
     }
 
     /// The instruction of a scope.
-    pub(super) fn debug_scope(&mut self, scope: Option<Metadata>) -> Id {
+    pub(super) fn debug_scope(&mut self, scope: Option<LlvmMetadata>) -> Id {
         let unit = self.module.named("llvm.dbg.cu").first().copied();
         let scope = match scope {
             Some(scope) if self.class_of(scope) != "DIFile" => Some(scope),
@@ -213,11 +213,11 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_nodes_of(&self, node: Metadata) -> Option<Id> {
+    fn debug_nodes_of(&self, node: LlvmMetadata) -> Option<Id> {
         self.debug.nodes[node.index()]
     }
 
-    fn debug_flags(&self, node: Metadata) -> u32 {
+    fn debug_flags(&self, node: LlvmMetadata) -> u32 {
         let flags = self.flag_field(node, "flags", FLAGS);
         let access = match self.field(node, "flags") {
             Some(Field::Int(bits)) => ACCESS
@@ -229,12 +229,12 @@ impl Translator<'_> {
         flags | access
     }
 
-    pub(super) fn debug_type_field(&mut self, node: Metadata, field: &str) -> Id {
+    pub(super) fn debug_type_field(&mut self, node: LlvmMetadata, field: &str) -> Id {
         let ty = self.node_field(node, field);
         self.debug_type(ty)
     }
 
-    fn debug_derived(&mut self, node: Metadata) -> Option<Id> {
+    fn debug_derived(&mut self, node: LlvmMetadata) -> Option<Id> {
         if let Some(flags) = self.row_field(node, "tag", POINTERS) {
             let base = self.debug_type_field(node, "baseType");
             let space = self.number_field(node, "dwarfAddressSpace");
@@ -270,7 +270,7 @@ impl Translator<'_> {
         None
     }
 
-    fn debug_composite(&mut self, node: Metadata) -> Option<Id> {
+    fn debug_composite(&mut self, node: LlvmMetadata) -> Option<Id> {
         if self.row_field(node, "tag", ARRAY).is_some() {
             return Some(self.debug_array(node));
         }
@@ -292,7 +292,7 @@ impl Translator<'_> {
         let elements = elements.map_or(Vec::new(), |list| {
             self.module.metadata.operands(list).to_vec()
         });
-        let members: Vec<Metadata> = elements
+        let members: Vec<LlvmMetadata> = elements
             .into_iter()
             .flatten()
             .filter(|m| self.row_field(*m, "tag", MEMBER).is_some())
@@ -321,10 +321,10 @@ impl Translator<'_> {
     /// instruction of a set without meaning may refer to what comes later.
     fn debug_behind_members(
         &mut self,
-        node: Metadata,
+        node: LlvmMetadata,
         id: Id,
         mut arguments: Vec<Arg>,
-        members: &[Metadata],
+        members: &[LlvmMetadata],
     ) {
         let none = self.debug_none();
         self.debug.nodes[node.index()] = Some(none);
@@ -339,7 +339,7 @@ impl Translator<'_> {
         self.debug.nodes[node.index()] = Some(id);
     }
 
-    fn debug_member(&mut self, node: Metadata, id: Id, parent: Option<Id>) {
+    fn debug_member(&mut self, node: LlvmMetadata, id: Id, parent: Option<Id>) {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "baseType");
         let [source, line, column] = self.debug_place(node);
@@ -357,7 +357,7 @@ impl Translator<'_> {
     }
 
     /// The classes that a class is derived from.
-    fn debug_bases(&mut self, node: Metadata, id: Id) {
+    fn debug_bases(&mut self, node: LlvmMetadata, id: Id) {
         let elements = self.node_field(node, "elements");
         let elements = elements.map_or(Vec::new(), |list| {
             self.module.metadata.operands(list).to_vec()
@@ -376,7 +376,7 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_enumeration(&mut self, node: Metadata) -> Id {
+    fn debug_enumeration(&mut self, node: LlvmMetadata) -> Id {
         let name = self.debug_name(node, "name");
         let base = self.debug_type_field(node, "baseType");
         let [source, line, column] = self.debug_place(node);
@@ -400,7 +400,7 @@ impl Translator<'_> {
         self.debug_global("DebugTypeEnum", &arguments)
     }
 
-    fn debug_function_type(&mut self, node: Metadata) -> Id {
+    fn debug_function_type(&mut self, node: LlvmMetadata) -> Id {
         let flags = self.debug_flags(node);
         let types = self.node_field(node, "types");
         let types = types.map_or(Vec::new(), |list| {
@@ -421,7 +421,7 @@ impl Translator<'_> {
     }
 
     /// What function and declaration have in common, up to the flags.
-    fn debug_prototype(&mut self, node: Metadata) -> Vec<Arg> {
+    fn debug_prototype(&mut self, node: LlvmMetadata) -> Vec<Arg> {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
         let [source, line, column] = self.debug_place(node);
@@ -439,7 +439,7 @@ impl Translator<'_> {
     }
 
     /// A function with its body, with one that was put elsewhere, or without one.
-    fn debug_subprogram(&mut self, node: Metadata) -> Id {
+    fn debug_subprogram(&mut self, node: LlvmMetadata) -> Id {
         let mut arguments = self.debug_prototype(node);
         if let Some(id) = self.debug_nodes_of(node) {
             return id;
@@ -465,7 +465,7 @@ impl Translator<'_> {
     }
 
     /// The function of a subprogram that the module defines.
-    pub(in crate::translate) fn debug_function(&mut self, func: Func) {
+    pub(in crate::translate) fn debug_function(&mut self, func: LlvmFunc) {
         if self.has_debug()
             && let Some(node) = self.module.function_metadata(func, "dbg")
         {
@@ -474,7 +474,7 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_local(&mut self, node: Metadata) -> Id {
+    fn debug_local(&mut self, node: LlvmMetadata) -> Id {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
         let [source, line, column] = self.debug_place(node);
@@ -522,7 +522,7 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_variable(&mut self, node: Metadata, id: Id) {
+    fn debug_variable(&mut self, node: LlvmMetadata, id: Id) {
         if self.debug_nodes_of(node).is_some() {
             return;
         }
@@ -543,7 +543,7 @@ impl Translator<'_> {
     }
 
     /// The member of a class that a variable defines.
-    fn static_member(&mut self, node: Metadata) -> Option<Id> {
+    fn static_member(&mut self, node: LlvmMetadata) -> Option<Id> {
         let declaration = self.node_field(node, "declaration")?;
         let class = self.node_field(declaration, "scope")?;
         self.debug_node(Some(class));
@@ -551,7 +551,7 @@ impl Translator<'_> {
     }
 
     /// An expression; none where it has an operation that SPIR-V lacks.
-    pub(super) fn debug_expression(&mut self, node: Metadata) -> Option<Id> {
+    pub(super) fn debug_expression(&mut self, node: LlvmMetadata) -> Option<Id> {
         let fields: Vec<Field> = self
             .module
             .metadata

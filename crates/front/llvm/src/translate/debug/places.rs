@@ -1,6 +1,6 @@
 //! Scopes, lines and the places of variables within functions.
 
-use crate::ir::{DebugRecordKind, Inst, Metadata, MetadataKind, Opcode, Value, ValueKind};
+use crate::ir::{DebugRecordKind, LlvmInst, LlvmMetadata, MetadataKind, Opcode, Value, ValueKind};
 use crate::translate::body::Body;
 use crate::translate::refusal::Lowered;
 use spirula_spirv::Id;
@@ -16,7 +16,7 @@ pub(in crate::translate) struct Located {
 impl Body<'_, '_> {
     /// Says where an instruction comes from, where that is somewhere else than before; and where
     /// variables are that records speak of.
-    pub(in crate::translate) fn locate(&mut self, inst: Inst) {
+    pub(in crate::translate) fn locate(&mut self, inst: LlvmInst) {
         if !self.debugs || matches!(self.opcode(inst), Opcode::Phi | Opcode::Alloca) {
             return;
         }
@@ -38,11 +38,11 @@ impl Body<'_, '_> {
         }
     }
 
-    fn opcode(&self, inst: Inst) -> Opcode {
+    fn opcode(&self, inst: LlvmInst) -> Opcode {
         self.function.inst(inst).opcode
     }
 
-    fn locate_at(&mut self, node: Option<Metadata>) {
+    fn locate_at(&mut self, node: Option<LlvmMetadata>) {
         let Some(node) = node else {
             self.no_line();
             if self.located.scope.take().is_some() {
@@ -99,7 +99,7 @@ impl Body<'_, '_> {
     }
 
     /// The path of the file that a scope is in.
-    fn source_path(&self, scope: Option<Metadata>) -> String {
+    fn source_path(&self, scope: Option<LlvmMetadata>) -> String {
         let mut at = scope;
         for _ in 0..super::MAX_DEPTH {
             let Some(node) = at else { break };
@@ -123,7 +123,7 @@ impl Body<'_, '_> {
     }
 
     /// The records that stand before an instruction.
-    fn records(&mut self, inst: Inst) {
+    fn records(&mut self, inst: LlvmInst) {
         let records = &self.function.debug_records;
         while let Some(record) = records.get(self.next_record)
             && record.before <= inst
@@ -150,7 +150,7 @@ impl Body<'_, '_> {
             ValueKind::Metadata(node) => Some(node),
             _ => None,
         };
-        let nodes: Vec<Metadata> = arguments.iter().filter_map(|v| node(*v)).collect();
+        let nodes: Vec<LlvmMetadata> = arguments.iter().filter_map(|v| node(*v)).collect();
         if let (true, [value, variable, expression, ..]) = (self.debugs, &nodes[..]) {
             self.variable_place(declares, *value, *variable, *expression);
         }
@@ -160,9 +160,9 @@ impl Body<'_, '_> {
     fn variable_place(
         &mut self,
         declares: bool,
-        value: Metadata,
-        variable: Metadata,
-        expression: Metadata,
+        value: LlvmMetadata,
+        variable: LlvmMetadata,
+        expression: LlvmMetadata,
     ) {
         let metadata = &self.t.module.metadata;
         let value = match metadata.kind(value) {
@@ -206,7 +206,7 @@ impl Body<'_, '_> {
             && self.t.module.types.address_space(inst.ty) == Some(0)
     }
 
-    fn expression(&mut self, node: Metadata) -> Option<Id> {
+    fn expression(&mut self, node: LlvmMetadata) -> Option<Id> {
         let id = self.t.debug_node(Some(node));
         (self.t.debug.none != Some(id)).then_some(id)
     }

@@ -2,7 +2,9 @@
 
 use super::names::{Handle, access, handle};
 use crate::infer::Classes;
-use crate::ir::{Const, Extra, Func, Function, Inst, Module, Opcode, Type, TypeKind, Value};
+use crate::ir::{
+    Extra, Function, LlvmConst, LlvmFunc, LlvmInst, LlvmType, Module, Opcode, TypeKind, Value,
+};
 use crate::translate::builtins::{Base, Param, demangle};
 
 /// Functions whose result is of an opaque type, with that of OpenCL C.
@@ -34,7 +36,7 @@ pub(super) struct Found {
     /// By slot of a class: its type, with the weight of the evidence.
     elected: Vec<Option<(u8, Handle)>>,
     /// Constants that stand where an opaque value belongs: function, position in its pool, slot.
-    pub(super) constants: Vec<(Func, usize, u32)>,
+    pub(super) constants: Vec<(LlvmFunc, usize, u32)>,
 }
 
 impl Found {
@@ -44,7 +46,7 @@ impl Found {
     }
 
     /// The slot of what a local is.
-    pub(super) fn slot(&self, func: Func, local: usize) -> u32 {
+    pub(super) fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + 2 * local as u32
     }
 
@@ -65,9 +67,9 @@ pub(super) fn any(module: &Module) -> bool {
 }
 
 /// Whether a function of a name that tells of opaque types takes or gives pointers in their place.
-fn is_old(module: &Module, func: Func) -> bool {
+fn is_old(module: &Module, func: LlvmFunc) -> bool {
     let function = module.function(func);
-    let pointer = |ty: Type| module.types.address_space(ty).is_some();
+    let pointer = |ty: LlvmType| module.types.address_space(ty).is_some();
     let result = module.types.signature(function.ty).map(|s| s.0);
     if result.is_some_and(pointer) && result_of(module.function_name(func)).is_some() {
         return true;
@@ -76,7 +78,7 @@ fn is_old(module: &Module, func: Func) -> bool {
         return false;
     };
     let mut pairs = demangled.params.iter().zip(&function.params);
-    pairs.any(|(param, &ty)| (pointer(ty) || ty == Type::I32) && named(param).is_some())
+    pairs.any(|(param, &ty)| (pointer(ty) || ty == LlvmType::I32) && named(param).is_some())
 }
 
 fn result_of(name: &str) -> Option<Handle> {
@@ -124,7 +126,7 @@ struct Gathering<'m> {
 }
 
 impl Gathering<'_> {
-    fn result_slot(&self, func: Func) -> u32 {
+    fn result_slot(&self, func: LlvmFunc) -> u32 {
         self.found
             .slot(func, self.module.function(func).local_count())
     }
@@ -134,7 +136,7 @@ impl Gathering<'_> {
     }
 
     /// What a type says about a slot: pointers to opaque structures.
-    fn declared(&mut self, slot: u32, ty: Type) {
+    fn declared(&mut self, slot: u32, ty: LlvmType) {
         let TypeKind::Pointer {
             pointee: Some(pointee),
             ..
@@ -154,7 +156,7 @@ impl Gathering<'_> {
         }
     }
 
-    fn function(&mut self, func: Func) {
+    fn function(&mut self, func: LlvmFunc) {
         let module = self.module;
         let function = module.function(func);
         let name = module.function_name(func);
@@ -171,12 +173,12 @@ impl Gathering<'_> {
         }
         self.kernel(func);
         for index in 0..function.insts.len() {
-            self.instruction(func, function, Inst::new(index));
+            self.instruction(func, function, LlvmInst::new(index));
         }
     }
 
     /// What the name of a function without a body says.
-    fn builtin(&mut self, func: Func, name: &str) {
+    fn builtin(&mut self, func: LlvmFunc, name: &str) {
         if let Some(handle) = result_of(name) {
             let slot = self.result_slot(func);
             self.tell(slot, QUALIFIED, handle);
@@ -200,7 +202,7 @@ impl Gathering<'_> {
     }
 
     /// What the metadata of a kernel says about its parameters.
-    fn kernel(&mut self, func: Func) {
+    fn kernel(&mut self, func: LlvmFunc) {
         let strings = |kind: &str| self.module.function_strings(func, kind);
         let types = strings("kernel_arg_base_type");
         let types = match types.is_empty() {
@@ -223,7 +225,14 @@ impl Gathering<'_> {
     }
 
     /// Joins a slot with what an operand is.
-    fn join(&mut self, slot: u32, func: Func, function: &Function, inst: Inst, operand: usize) {
+    fn join(
+        &mut self,
+        slot: u32,
+        func: LlvmFunc,
+        function: &Function,
+        inst: LlvmInst,
+        operand: usize,
+    ) {
         let span = function.inst(inst).operands;
         let value = function.operands(inst)[operand];
         match value.as_local() {
@@ -240,20 +249,20 @@ impl Gathering<'_> {
     }
 
     /// Whether a constant may stand for an opaque value: a null pointer, or a sampler's number.
-    fn is_stand_in(&self, constant: Const) -> bool {
+    fn is_stand_in(&self, constant: LlvmConst) -> bool {
         let ty = self.module.consts.ty(constant);
-        ty == Type::I32 || self.module.types.address_space(ty).is_some()
+        ty == LlvmType::I32 || self.module.types.address_space(ty).is_some()
     }
 
     /// Joins what two values point to.
-    fn join_contents(&mut self, slot: u32, func: Func, value: Value) {
+    fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: Value) {
         if let Some(local) = value.as_local() {
             let other = self.found.slot(func, local) + 1;
             self.found.classes.join(slot + 1, other);
         }
     }
 
-    fn instruction(&mut self, func: Func, function: &Function, inst: Inst) {
+    fn instruction(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst) {
         let data = function.inst(inst);
         let operands = function.operands(inst);
         let slot = self.found.slot(func, function.params.len() + inst.index());
@@ -309,7 +318,7 @@ impl Gathering<'_> {
         }
     }
 
-    fn call(&mut self, func: Func, function: &Function, inst: Inst, slot: u32) {
+    fn call(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst, slot: u32) {
         let callee = function.callee(inst);
         let Some(callee) = callee.and_then(|value| self.module.as_function(value)) else {
             return;

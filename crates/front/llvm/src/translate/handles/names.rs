@@ -1,6 +1,6 @@
 //! Names of OpenCL's and SPIR-V's opaque types, in all spellings that older modules have.
 
-use crate::ir::Type;
+use crate::ir::LlvmType;
 
 /// Access of an image that its name does not say.
 const UNKNOWN_ACCESS: u32 = u32::MAX;
@@ -15,7 +15,7 @@ pub(super) struct Handle {
     /// Name, such as `spirv.Image`.
     pub(super) name: String,
     /// Type parameter, if there is one.
-    pub(super) ty: Option<Type>,
+    pub(super) ty: Option<LlvmType>,
     /// Integer parameters.
     pub(super) ints: Vec<u32>,
 }
@@ -115,26 +115,26 @@ fn image(name: &str) -> Option<Handle> {
         }
     }
     Some(Handle {
-        ty: Some(Type::VOID),
+        ty: Some(LlvmType::VOID),
         ints,
         ..Handle::plain("Image")
     })
 }
 
 /// Types by their names in those of SPIR-V's opaque types.
-const ELEMENTS: &[(&str, Type)] = &[
-    ("void", Type::VOID),
-    ("char", Type::I8),
-    ("uchar", Type::I8),
-    ("short", Type::I16),
-    ("ushort", Type::I16),
-    ("int", Type::I32),
-    ("uint", Type::I32),
-    ("long", Type::I64),
-    ("ulong", Type::I64),
-    ("half", Type::HALF),
-    ("float", Type::FLOAT),
-    ("double", Type::DOUBLE),
+const ELEMENTS: &[(&str, LlvmType)] = &[
+    ("void", LlvmType::VOID),
+    ("char", LlvmType::I8),
+    ("uchar", LlvmType::I8),
+    ("short", LlvmType::I16),
+    ("ushort", LlvmType::I16),
+    ("int", LlvmType::I32),
+    ("uint", LlvmType::I32),
+    ("long", LlvmType::I64),
+    ("ulong", LlvmType::I64),
+    ("half", LlvmType::HALF),
+    ("float", LlvmType::FLOAT),
+    ("double", LlvmType::DOUBLE),
 ];
 
 /// Opaque types without parameters.

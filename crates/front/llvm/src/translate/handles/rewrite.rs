@@ -2,7 +2,9 @@
 
 use super::evidence::Found;
 use super::names::Handle;
-use crate::ir::{ConstKind, Extra, Func, GlobalKind, Inst, Module, Type, TypeKind, Value};
+use crate::ir::{
+    ConstKind, Extra, GlobalKind, LlvmFunc, LlvmInst, LlvmType, Module, TypeKind, Value,
+};
 
 /// A copy of the module in which what was found has its type.
 pub(super) fn rewritten(module: &Module, mut found: Found) -> Module {
@@ -21,12 +23,12 @@ pub(super) fn rewritten(module: &Module, mut found: Found) -> Module {
 }
 
 /// The type of a slot in today's form.
-fn target(new: &mut Module, found: &mut Found, slot: u32) -> Option<Type> {
+fn target(new: &mut Module, found: &mut Found, slot: u32) -> Option<LlvmType> {
     let handle = found.handle(slot)?;
     Some(intern(new, handle))
 }
 
-fn intern(new: &mut Module, handle: &Handle) -> Type {
+fn intern(new: &mut Module, handle: &Handle) -> LlvmType {
     let name = new.strings.intern(&handle.name);
     new.types.intern(TypeKind::Target {
         name,
@@ -36,11 +38,11 @@ fn intern(new: &mut Module, handle: &Handle) -> Type {
 }
 
 /// Whether a type may stand for an opaque one.
-fn may_be(module: &Module, ty: Type) -> bool {
-    ty == Type::I32 || module.types.address_space(ty).is_some()
+fn may_be(module: &Module, ty: LlvmType) -> bool {
+    ty == LlvmType::I32 || module.types.address_space(ty).is_some()
 }
 
-fn signature(new: &mut Module, found: &mut Found, func: Func) {
+fn signature(new: &mut Module, found: &mut Found, func: LlvmFunc) {
     let function = new.function(func);
     let Some((result, _, variadic)) = new.types.signature(function.ty) else {
         return;
@@ -72,10 +74,10 @@ fn signature(new: &mut Module, found: &mut Found, func: Func) {
     new.globals[global.index()].value_type = ty;
 }
 
-fn instructions(new: &mut Module, found: &mut Found, func: Func) {
+fn instructions(new: &mut Module, found: &mut Found, func: LlvmFunc) {
     for index in 0..new.function(func).insts.len() {
         let function = new.function(func);
-        let data = *function.inst(Inst::new(index));
+        let data = *function.inst(LlvmInst::new(index));
         let slot = found.slot(func, function.params.len() + index);
         if may_be(new, data.ty)
             && let Some(ty) = target(new, found, slot)
@@ -98,7 +100,7 @@ fn instructions(new: &mut Module, found: &mut Found, func: Func) {
 }
 
 /// A type in memory with the opaque type in the place of pointers.
-fn replaced(new: &mut Module, ty: Type, content: Type) -> Type {
+fn replaced(new: &mut Module, ty: LlvmType, content: LlvmType) -> LlvmType {
     match *new.types.kind(ty) {
         TypeKind::Array { element, len } if may_be(new, element) => new.types.array(content, len),
         _ if may_be(new, ty) => content,
@@ -110,7 +112,7 @@ fn replaced(new: &mut Module, ty: Type, content: Type) -> Type {
 fn calls(old: &Module, new: &mut Module) {
     for func in new.function_ids() {
         for index in 0..new.function(func).insts.len() {
-            let inst = Inst::new(index);
+            let inst = LlvmInst::new(index);
             let function = new.function(func);
             let Extra::Call(call) = function.inst(inst).extra else {
                 continue;
@@ -132,7 +134,7 @@ fn calls(old: &Module, new: &mut Module) {
 }
 
 /// Puts a constant of an opaque type in the place of a null pointer or a sampler's number.
-fn constant(new: &mut Module, func: Func, at: usize, ty: Type) {
+fn constant(new: &mut Module, func: LlvmFunc, at: usize, ty: LlvmType) {
     let value = new.function(func).value_pool[at];
     let Some(old) = value.as_const() else {
         return;

@@ -1,13 +1,13 @@
 //! Members of aggregates, which are in memory form.
 
-use crate::ir::{Inst, Opcode, Type, Value};
+use crate::ir::{LlvmInst, LlvmType, Opcode, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl Body<'_, '_> {
-    pub(super) fn extract_value(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn extract_value(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let aggregate = self.function.operands(inst)[0];
         let path = self.function.numbers_of(inst);
         if let Some(flag) = self.kept_flag(aggregate) {
@@ -29,7 +29,7 @@ impl Body<'_, '_> {
         self.loaded(member, id)
     }
 
-    pub(super) fn insert_value(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn insert_value(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let whole = self.type_of(operands[0]);
         let path = self.function.numbers_of(inst);
@@ -47,7 +47,7 @@ impl Body<'_, '_> {
 
     /// Keeps the flag of a pair of a value and a flag beside the value, which stands for the pair
     /// then, where all that is done with the pair is to take its members.
-    pub(in crate::translate) fn keep_apart(&mut self, inst: Inst, flag: Id) -> bool {
+    pub(in crate::translate) fn keep_apart(&mut self, inst: LlvmInst, flag: Id) -> bool {
         let local = self.local_of(inst);
         if self.at_lane.is_some() || self.taken_whole()[local] {
             return false;
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         &self.taken_whole
     }
 
-    fn member(&self, aggregate: Type, path: &[u32]) -> Lowered<Type> {
+    fn member(&self, aggregate: LlvmType, path: &[u32]) -> Lowered<LlvmType> {
         path.iter()
             .try_fold(aggregate, |ty, &index| {
                 self.t.module.types.element(ty, u64::from(index))

@@ -1,6 +1,6 @@
 //! Arithmetic and bitwise operations.
 
-use crate::ir::{Flags, Inst, Opcode};
+use crate::ir::{Flags, LlvmInst, Opcode};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -82,7 +82,7 @@ fn finer(flags: Flags) -> FPFastMathMode {
 }
 
 impl Body<'_, '_> {
-    pub(super) fn binary(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn binary(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let opcode = self.function.inst(inst).opcode;
         let operands = self.function.operands(inst);
         let left = self.value(operands[0])?;
@@ -93,7 +93,7 @@ impl Body<'_, '_> {
     /// An operation with the flags and the result type of an instruction.
     pub(in crate::translate) fn binary_of(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         opcode: Opcode,
         [left, right]: [Id; 2],
     ) -> Lowered<Id> {
@@ -119,7 +119,14 @@ impl Body<'_, '_> {
         }
     }
 
-    fn integer(&mut self, inst: Inst, shape: Shape, op: Op, care: Care, operands: [Id; 2]) -> Id {
+    fn integer(
+        &mut self,
+        inst: LlvmInst,
+        shape: Shape,
+        op: Op,
+        care: Care,
+        operands: [Id; 2],
+    ) -> Id {
         let [mut left, mut right] = operands;
         if matches!(care, Care::Signed | Care::SignedLeft) {
             left = self.sign_extended(shape, left);
@@ -154,13 +161,13 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn negate(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn negate(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operand = self.value(self.function.operands(inst)[0])?;
         self.negate_of(inst, operand)
     }
 
     /// A negation with the flags and the result type of an instruction.
-    pub(in crate::translate) fn negate_of(&mut self, inst: Inst, operand: Id) -> Lowered<Id> {
+    pub(in crate::translate) fn negate_of(&mut self, inst: LlvmInst, operand: Id) -> Lowered<Id> {
         let shape = self.result_shape(inst)?;
         let operand = self.widened(shape, operand);
         let ty = self.arithmetic_type(shape);
@@ -170,14 +177,14 @@ impl Body<'_, '_> {
     }
 
     /// As [`Body::fast_math`], for comparisons and negations, which have none before SPIR-V 1.6.
-    pub(super) fn late_fast_math(&mut self, inst: Inst, id: Id) {
+    pub(super) fn late_fast_math(&mut self, inst: LlvmInst, id: Id) {
         if self.t.version >= Version::new(1, 6) || self.t.asked_for("SPV_KHR_float_controls2") {
             self.fast_math(inst, id);
         }
     }
 
     /// Decorates a result with the liberties that the instruction's flags give.
-    pub(in crate::translate) fn fast_math(&mut self, inst: Inst, id: Id) {
+    pub(in crate::translate) fn fast_math(&mut self, inst: LlvmInst, id: Id) {
         let flags = self.function.inst(inst).flags;
         if flags.only(Flags::FAST).is_empty() {
             return;
@@ -200,7 +207,7 @@ impl Body<'_, '_> {
     }
 
     /// Decorates a result that does not wrap.
-    fn no_wrap(&mut self, inst: Inst, op: Op, id: Id) {
+    fn no_wrap(&mut self, inst: LlvmInst, op: Op, id: Id) {
         let flags = self.function.inst(inst).flags;
         let wraps = matches!(op, Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical);
         if !wraps || self.t.version < Version::new(1, 4) {

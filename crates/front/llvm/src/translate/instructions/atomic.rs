@@ -4,7 +4,7 @@
 //! the word around it (`parts_of_words`), and an update without an instruction is computed until nobody came
 //! between (`updates`).
 
-use crate::ir::{Extra, Inst, Ordering, RmwOp, Symbol, Type, Value};
+use crate::ir::{Extra, LlvmInst, LlvmSymbol, LlvmType, Ordering, RmwOp, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -135,7 +135,7 @@ impl AtomicCell {
 
 impl Body<'_, '_> {
     /// How values of a type are accessed; `native` where halves are to be as they are.
-    fn atomic_cell(&self, ty: Type, native: bool) -> Lowered<AtomicCell> {
+    fn atomic_cell(&self, ty: LlvmType, native: bool) -> Lowered<AtomicCell> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let address = Shape::int(self.t.pointer_bits, 1);
             return Ok(AtomicCell {
@@ -179,7 +179,7 @@ impl Body<'_, '_> {
     }
 
     /// A value of a type, in memory form where it is a pointer, by what is held.
-    fn unheld(&mut self, cell: AtomicCell, ty: Type, id: Id) -> Lowered<Id> {
+    fn unheld(&mut self, cell: AtomicCell, ty: LlvmType, id: Id) -> Lowered<Id> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let ty = self.t.memory_type(ty)?;
             return Ok(self.op(Op::ConvertUToPtr, ty, [id]));
@@ -193,7 +193,7 @@ impl Body<'_, '_> {
         cell: AtomicCell,
         pointer: Value,
         orderings: [Ordering; 2],
-        scope: Symbol,
+        scope: LlvmSymbol,
     ) -> Lowered<AtomicSite> {
         let ty = self.t.shape_type(cell.held);
         let pointer = self.pointer(pointer, ty)?;
@@ -205,7 +205,7 @@ impl Body<'_, '_> {
         &mut self,
         pointer: Id,
         orderings: [Ordering; 2],
-        scope: Symbol,
+        scope: LlvmSymbol,
     ) -> Lowered<AtomicSite> {
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
@@ -223,10 +223,10 @@ impl Body<'_, '_> {
 
     pub(super) fn atomic_load(
         &mut self,
-        ty: Type,
+        ty: LlvmType,
         pointer: Value,
         ordering: Ordering,
-        scope: Symbol,
+        scope: LlvmSymbol,
     ) -> Lowered<Id> {
         let cell = self.atomic_cell(ty, false)?;
         let id = match cell.is_part() && !self.t.is_shader() {
@@ -245,7 +245,7 @@ impl Body<'_, '_> {
         value: Value,
         pointer: Value,
         ordering: Ordering,
-        scope: Symbol,
+        scope: LlvmSymbol,
     ) -> Lowered<()> {
         let cell = self.atomic_cell(self.type_of(value), false)?;
         let value = self.held(cell, value)?;
@@ -260,7 +260,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn atomic_update(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn atomic_update(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let data = self.function.inst(inst);
         let Extra::Rmw {
             op,
@@ -315,7 +315,7 @@ impl Body<'_, '_> {
         self.unheld(cell, data.ty, old)
     }
 
-    pub(super) fn compare_exchange(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn compare_exchange(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let data = self.function.inst(inst);
         let Extra::CmpXchg {
             success,
@@ -359,7 +359,7 @@ impl Body<'_, '_> {
     }
 
     /// The old value, and whether it is what was expected.
-    fn exchanged(&mut self, inst: Inst, old: Id, same: Id) -> Lowered<Id> {
+    fn exchanged(&mut self, inst: LlvmInst, old: Id, same: Id) -> Lowered<Id> {
         if self.keep_apart(inst, same) {
             return Ok(old);
         }
@@ -369,7 +369,7 @@ impl Body<'_, '_> {
     }
 
     /// A fence. One for the invocation alone is for the compiler.
-    pub(super) fn fence(&mut self, inst: Inst) -> Lowered<()> {
+    pub(super) fn fence(&mut self, inst: LlvmInst) -> Lowered<()> {
         let Extra::Fence { ordering, scope } = self.function.inst(inst).extra else {
             return Err(refuse("a fence without an ordering"));
         };

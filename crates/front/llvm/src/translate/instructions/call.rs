@@ -1,6 +1,6 @@
 //! Calls.
 
-use crate::ir::{ConstKind, Func, Inst, Type};
+use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
 use crate::translate::body::{Body, Words};
 use crate::translate::builtins::{Call, Callee};
 use crate::translate::refusal::{Lowered, refuse};
@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl Body<'_, '_> {
-    pub(super) fn call(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+    pub(super) fn call(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
         let callee = self
             .function
             .callee(inst)
@@ -50,7 +50,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether an instruction is a call that makes a specialisation constant.
-    pub(super) fn is_special(&mut self, inst: Inst) -> bool {
+    pub(super) fn is_special(&mut self, inst: LlvmInst) -> bool {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
             return false;
@@ -61,7 +61,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn call_assembly(&mut self, inst: Inst, number: u32) -> Lowered<Option<Id>> {
+    fn call_assembly(&mut self, inst: LlvmInst, number: u32) -> Lowered<Option<Id>> {
         let assembly = self.t.assembly(number)?;
         let mut words = vec![assembly.id.word()];
         let arguments = self.function.arguments(inst);
@@ -69,11 +69,11 @@ impl Body<'_, '_> {
             words.push(self.value_as(argument, ty)?.word());
         }
         let id = self.t.b.value(Op::AsmCallINTEL, assembly.result, &words);
-        Ok((self.function.inst(inst).ty != Type::VOID).then_some(id))
+        Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
     /// A call through a pointer: of the extension SPV_INTEL_function_pointers.
-    fn call_pointer(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+    fn call_pointer(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
         let module = self.t.module;
         let called = self.function.call(inst).map(|info| info.function_type);
         let signature = called.and_then(|ty| module.types.signature(ty));
@@ -95,10 +95,10 @@ impl Body<'_, '_> {
             words.push(self.value_as(argument, ty)?.word());
         }
         let id = self.t.b.value(Op::FunctionPointerCallINTEL, result, &words);
-        Ok((self.function.inst(inst).ty != Type::VOID).then_some(id))
+        Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
-    fn call_function(&mut self, inst: Inst, func: Func) -> Lowered<Option<Id>> {
+    fn call_function(&mut self, inst: LlvmInst, func: LlvmFunc) -> Lowered<Option<Id>> {
         let signature = self.t.signature(func)?;
         let arguments = self.function.arguments(inst);
         if arguments.len() != signature.params.len() {
@@ -116,6 +116,6 @@ impl Body<'_, '_> {
             functions.push(func);
         }
         let id = self.t.b.value(Op::FunctionCall, signature.result, &words);
-        Ok((self.function.inst(inst).ty != Type::VOID).then_some(id))
+        Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 }

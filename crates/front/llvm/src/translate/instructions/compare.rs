@@ -1,6 +1,6 @@
 //! Comparisons, `select` and `freeze`.
 
-use crate::ir::{ConstKind, Extra, Inst, Predicate, TypeKind, Value};
+use crate::ir::{ConstKind, Extra, LlvmInst, Predicate, TypeKind, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -36,7 +36,7 @@ const PREDICATES: &[(Predicate, Op)] = &[
 ];
 
 impl Body<'_, '_> {
-    pub(super) fn compare(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn compare(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let Extra::Compare(predicate) = self.function.inst(inst).extra else {
             return Err(refuse("a comparison without a predicate"));
         };
@@ -156,7 +156,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn select_instruction(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn select_instruction(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let [condition, yes, no] = self.function.operands(inst) else {
             return Err(refuse("a select without three operands"));
         };
@@ -167,7 +167,7 @@ impl Body<'_, '_> {
     /// true and where it is not.
     pub(in crate::translate) fn select_of(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         [condition, yes, no]: [Value; 3],
     ) -> Lowered<Id> {
         let condition_shape = self.shape_of(condition)?;
@@ -209,7 +209,7 @@ impl Body<'_, '_> {
     }
 
     /// A frozen value is the value; what has none gets one.
-    pub(super) fn freeze(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn freeze(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operand = self.function.operands(inst)[0];
         if self.is_undefined(operand) {
             let ty = self.result_type(inst)?;

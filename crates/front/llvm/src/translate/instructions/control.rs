@@ -1,6 +1,6 @@
 //! Terminators.
 
-use crate::ir::{ConstKind, Inst, Value};
+use crate::ir::{ConstKind, LlvmInst, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Elem;
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::Op;
 const MAX_WORDS: usize = 65_000;
 
 impl Body<'_, '_> {
-    pub(super) fn return_(&mut self, inst: Inst) -> Lowered<()> {
+    pub(super) fn return_(&mut self, inst: LlvmInst) -> Lowered<()> {
         match self.function.operands(inst).first() {
             Some(&value) => {
                 let ty = self.signature.result;
@@ -26,7 +26,7 @@ impl Body<'_, '_> {
         self.t.b.effect(Op::Unreachable, &[]);
     }
 
-    pub(super) fn branch(&mut self, inst: Inst) -> Lowered<()> {
+    pub(super) fn branch(&mut self, inst: LlvmInst) -> Lowered<()> {
         let targets = self.function.blocks_of(inst);
         match (self.function.operands(inst), targets) {
             (_, [target]) => {
@@ -49,7 +49,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn switch(&mut self, inst: Inst) -> Lowered<()> {
+    pub(super) fn switch(&mut self, inst: LlvmInst) -> Lowered<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let shape = self.shape_of(operands[0])?;
@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         Some(halves.collect())
     }
 
-    fn switch_on_bool(&mut self, inst: Inst) -> Lowered<()> {
+    fn switch_on_bool(&mut self, inst: LlvmInst) -> Lowered<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let target = |body: &Self, wanted: u64| {

@@ -1,6 +1,6 @@
 //! Conversions.
 
-use crate::ir::{Inst, Opcode, TypeKind, Value};
+use crate::ir::{LlvmInst, Opcode, TypeKind, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -8,7 +8,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl Body<'_, '_> {
-    pub(super) fn convert(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn convert(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let opcode = self.function.inst(inst).opcode;
         let value = self.function.operands(inst)[0];
         match opcode {
@@ -49,7 +49,7 @@ impl Body<'_, '_> {
     }
 
     /// The shapes of what an instruction takes and gives: of device addresses, those of numbers.
-    fn shapes(&self, inst: Inst, value: Value) -> (Option<Shape>, Option<Shape>) {
+    fn shapes(&self, inst: LlvmInst, value: Value) -> (Option<Shape>, Option<Shape>) {
         let shape = |ty| self.t.shape(ty);
         (shape(self.type_of(value)), shape(self.inst_type(inst)))
     }
@@ -148,7 +148,7 @@ impl Body<'_, '_> {
         Ok(self.masked(to, id))
     }
 
-    fn integer_to_pointer(&mut self, inst: Inst) -> Lowered<Id> {
+    fn integer_to_pointer(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let value = self.function.operands(inst)[0];
         let from = self.shape_of(value)?;
         let size = Shape::int(self.t.pointer_bits, 1);

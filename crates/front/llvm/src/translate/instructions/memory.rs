@@ -3,7 +3,8 @@
 use super::parts_of_words::WORD;
 use crate::infer::gep_element;
 use crate::ir::{
-    Align, Block, Extra, Flags, Inst, Opcode, Ordering, Symbol, Type, TypeKind, Value,
+    Align, Extra, Flags, LlvmBlock, LlvmInst, LlvmSymbol, LlvmType, Opcode, Ordering, TypeKind,
+    Value,
 };
 use crate::translate::aliasing::Scopes;
 use crate::translate::body::{Body, Words};
@@ -63,7 +64,7 @@ impl Access {
 impl Body<'_, '_> {
     /// Makes the variables of all allocations: at the beginning of the function, where SPIR-V
     /// has them.
-    pub(in crate::translate) fn allocations(&mut self, order: &[Block]) {
+    pub(in crate::translate) fn allocations(&mut self, order: &[LlvmBlock]) {
         let function = self.function;
         let mut made = Vec::new();
         for &block in order {
@@ -105,7 +106,7 @@ impl Body<'_, '_> {
 
     /// A variable as what its allocation gives: cast, where that is a generic pointer. To what it is
     /// taken to point to it is cast where it is used, but here for phis, which have no place for it.
-    fn placed(&mut self, inst: Inst, id: Id, joined: bool) -> Lowered<Id> {
+    fn placed(&mut self, inst: LlvmInst, id: Id, joined: bool) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
         let space = self.t.module.types.address_space(ty).unwrap_or(0);
         let class = self.t.storage_class(space)?;
@@ -117,7 +118,7 @@ impl Body<'_, '_> {
     }
 
     /// The variable of an allocation; none where its size is not known.
-    fn allocation(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+    fn allocation(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
         let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(refuse("an allocation without a type"));
         };
@@ -187,7 +188,7 @@ impl Body<'_, '_> {
     }
 
     /// An allocation of a number of elements that is found out.
-    pub(super) fn allocate(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn allocate(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(refuse("an allocation without a type"));
         };
@@ -204,10 +205,10 @@ impl Body<'_, '_> {
     /// How an instruction accesses a value of a type at a place.
     fn access(
         &mut self,
-        inst: Inst,
-        ty: Type,
+        inst: LlvmInst,
+        ty: LlvmType,
         place: Value,
-    ) -> Lowered<(Access, Ordering, Symbol)> {
+    ) -> Lowered<(Access, Ordering, LlvmSymbol)> {
         let data = self.function.inst(inst);
         let Extra::Access {
             align,
@@ -234,7 +235,7 @@ impl Body<'_, '_> {
         Ok((access, ordering, scope))
     }
 
-    pub(super) fn load(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn load(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
         let pointer = self.function.operands(inst)[0];
         let (access, ordering, scope) = self.access(inst, ty, pointer)?;
@@ -254,7 +255,7 @@ impl Body<'_, '_> {
         self.loaded(ty, id)
     }
 
-    pub(super) fn store(&mut self, inst: Inst) -> Lowered<()> {
+    pub(super) fn store(&mut self, inst: LlvmInst) -> Lowered<()> {
         let [value, pointer] = self.function.operands(inst) else {
             return Err(refuse("a store without two operands"));
         };
@@ -278,11 +279,11 @@ impl Body<'_, '_> {
     }
 
     /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
-    pub(in crate::translate) fn loaded(&mut self, ty: Type, id: Id) -> Lowered<Id> {
+    pub(in crate::translate) fn loaded(&mut self, ty: LlvmType, id: Id) -> Lowered<Id> {
         if self.t.is_shader() {
             return Ok(id);
         }
-        if ty == Type::I1 {
+        if ty == LlvmType::I1 {
             return Ok(self.is_nonzero(Shape::int(8, 1), id));
         }
         match self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
@@ -293,10 +294,10 @@ impl Body<'_, '_> {
 
     /// The type of a value in memory: where pointers got their spaces from what they lead to, one in memory
     /// has none of its own.
-    pub(super) fn stored_type(&self, value: Value) -> Type {
+    pub(super) fn stored_type(&self, value: Value) -> LlvmType {
         let ty = self.type_of(value);
         match self.t.flat.contains(&ty) {
-            true => Type::PTR,
+            true => LlvmType::PTR,
             false => ty,
         }
     }
@@ -308,7 +309,7 @@ impl Body<'_, '_> {
         if self.t.is_shader() {
             return self.value(value);
         }
-        if ty == Type::I1 {
+        if ty == LlvmType::I1 {
             let id = self.value(value)?;
             return Ok(self.truth_as(id, Shape::int(8, 1), false));
         }
@@ -425,7 +426,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn address(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn address(&mut self, inst: LlvmInst) -> Lowered<Id> {
         if self.t.is_shader() {
             return self.shader_address(inst);
         }
@@ -478,7 +479,7 @@ impl Body<'_, '_> {
 
     /// The indices of an address computation without those into vectors of one lane, which are
     /// scalars here.
-    fn steps(&self, source: Type, indices: &[Value]) -> SmallVec<[Value; 8]> {
+    fn steps(&self, source: LlvmType, indices: &[Value]) -> SmallVec<[Value; 8]> {
         let types = &self.t.module.types;
         let mut ty = source;
         let mut steps = SmallVec::new();

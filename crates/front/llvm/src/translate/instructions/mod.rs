@@ -16,12 +16,12 @@ pub(super) use parts_of_words::{WORD, has_small_atomics};
 
 use super::body::Body;
 use super::refusal::{Lowered, refuse};
-use crate::ir::{Inst, Opcode};
+use crate::ir::{LlvmInst, Opcode};
 use spirula_spirv::Id;
 
 impl Body<'_, '_> {
     /// Translates an instruction other than a phi; gives what it results in.
-    pub(super) fn lower(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+    pub(super) fn lower(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
         if let Some(made) = self.lower_parts(inst).or_else(|| self.lower_wide(inst)) {
             return made;
         }

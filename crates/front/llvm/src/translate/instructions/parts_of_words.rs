@@ -4,7 +4,7 @@
 //! multiple of four bytes, as those of devices do. So do variables of modules with such accesses.
 
 use super::atomic::AtomicSite;
-use crate::ir::{Extra, Inst, Module, Opcode, Ordering, Symbol, Value};
+use crate::ir::{Extra, LlvmInst, LlvmSymbol, Module, Opcode, Ordering, Value};
 use crate::translate::body::Body;
 use crate::translate::constants::mask;
 use crate::translate::refusal::Lowered;
@@ -23,7 +23,7 @@ pub(in crate::translate) fn has_small_atomics(module: &Module) -> bool {
         bits.is_some_and(|bits| bits < 8 * WORD)
     };
     module.functions.iter().any(|function| {
-        (0..function.insts.len()).map(Inst::new).any(|inst| {
+        (0..function.insts.len()).map(LlvmInst::new).any(|inst| {
             let data = function.inst(inst);
             let operand = |at: usize| function.type_of(module, function.operands(inst)[at]);
             match (data.opcode, data.extra) {
@@ -74,7 +74,7 @@ impl Body<'_, '_> {
         shape: Shape,
         pointer: Value,
         ordering: Ordering,
-        scope: Symbol,
+        scope: LlvmSymbol,
     ) -> Lowered<Id> {
         let part = self.part_at(shape, pointer, [ordering; 2], scope)?;
         let AtomicSite {
@@ -95,7 +95,7 @@ impl Body<'_, '_> {
         shape: Shape,
         pointer: Value,
         orderings: [Ordering; 2],
-        scope: Symbol,
+        scope: LlvmSymbol,
         new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
     ) -> Lowered<Id> {
         let part = self.part_at(shape, pointer, orderings, scope)?;
@@ -120,7 +120,7 @@ impl Body<'_, '_> {
         shape: Shape,
         pointer: Value,
         orderings: [Ordering; 2],
-        scope: Symbol,
+        scope: LlvmSymbol,
     ) -> Lowered<WordPart> {
         let byte = self.t.byte();
         let pointer = self.pointer(pointer, byte)?;

@@ -1,6 +1,6 @@
 //! Vectors.
 
-use crate::ir::Inst;
+use crate::ir::LlvmInst;
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Shape;
@@ -11,7 +11,7 @@ use spirula_spirv::grammar::Op;
 const ANY: u32 = u32::MAX;
 
 impl Body<'_, '_> {
-    pub(super) fn extract_element(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn extract_element(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
         let vector = self.value(operands[0])?;
@@ -32,7 +32,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn insert_element(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn insert_element(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
         let element = self.value(operands[1])?;
@@ -54,7 +54,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn shuffle(&mut self, inst: Inst) -> Lowered<Id> {
+    pub(super) fn shuffle(&mut self, inst: LlvmInst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let from = self.shape_of(operands[0])?;

@@ -9,7 +9,7 @@ use super::super::builtins::Call;
 use super::super::parts::OF_POINTERS;
 use super::super::refusal::{Lowered, refuse};
 use super::super::types::Shape;
-use crate::ir::{AttrKind, ConstKind, Type, Value};
+use crate::ir::{AttrKind, ConstKind, LlvmType, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -105,7 +105,7 @@ pub(super) fn compress_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 /// What is accessed for a lane.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
-    element: Type,
+    element: LlvmType,
     /// The element in memory form.
     pub(super) memory: Id,
     align: u32,

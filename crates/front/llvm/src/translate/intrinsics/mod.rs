@@ -20,7 +20,7 @@ use super::body::Body;
 use super::builtins::Call;
 use super::refusal::{Lowered, refuse};
 use super::types::Elem;
-use crate::ir::{Flags, Inst, Predicate};
+use crate::ir::{Flags, LlvmInst, Predicate};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -28,7 +28,7 @@ use spirula_spirv::grammar::enumerants::BuiltIn;
 use spirula_spirv::grammar::opencl_std as std_;
 use std::sync::OnceLock;
 
-type Handler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
+type IntrinsicHandler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
 
 /// What an intrinsic becomes.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ pub(super) enum Intrinsic {
     /// A built-in variable, or the component of it that the argument says.
     BuiltIn(BuiltIn),
     /// Whatever this function does.
-    By(Handler),
+    By(IntrinsicHandler),
 }
 
 use Intrinsic::{By, Ext, First, Ignored, Integer};
@@ -354,7 +354,7 @@ impl Body<'_, '_> {
     }
 
     /// The native instruction in the place of a precise one, where an approximation is allowed.
-    fn native(&self, number: u32, shape: super::types::Shape, inst: Inst) -> u32 {
+    fn native(&self, number: u32, shape: super::types::Shape, inst: LlvmInst) -> u32 {
         let flags = self.function.inst(inst).flags;
         let allowed = flags.has(Flags::AFN) && (shape.elem, shape.width) == (Elem::Float, 32);
         let row = NATIVE.iter().find(|row| allowed && row.0 == number);

@@ -1,7 +1,7 @@
 //! Integers of several limbs from and to memory, other integers, floats and pointers.
 
 use super::{LIMB, LIMB_SHAPE, Wide};
-use crate::ir::{Align, Extra, Inst, Opcode, Ordering, Value};
+use crate::ir::{Align, Extra, LlvmInst, Opcode, Ordering, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -26,7 +26,7 @@ fn pieces(bits: u32) -> Vec<(u32, u32)> {
 
 impl Body<'_, '_> {
     /// The alignment and whether volatile, of an access that is not atomic.
-    fn plain_access(&self, inst: Inst) -> Lowered<(Align, bool)> {
+    fn plain_access(&self, inst: LlvmInst) -> Lowered<(Align, bool)> {
         let data = self.function.inst(inst);
         match data.extra {
             Extra::Access {
@@ -64,7 +64,7 @@ impl Body<'_, '_> {
         (pointer, ty, [mask.0, align as u32])
     }
 
-    pub(super) fn load_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<Id> {
+    pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<Id> {
         let access = self.plain_access(inst)?;
         let base = self.value(self.function.operands(inst)[0])?;
         let number = self.t.shape_type(LIMB_SHAPE());
@@ -89,7 +89,7 @@ impl Body<'_, '_> {
         self.composed_limbs(ty, wide, &limbs)
     }
 
-    pub(super) fn store_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<()> {
+    pub(super) fn store_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<()> {
         let access = self.plain_access(inst)?;
         let [value, pointer] = self.function.operands(inst) else {
             return Err(refuse("a store without two operands"));
@@ -113,7 +113,7 @@ impl Body<'_, '_> {
 
     pub(super) fn convert_wide(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         from: Option<Wide>,
         to: Option<Wide>,
     ) -> Lowered<Id> {

@@ -1,7 +1,7 @@
 //! Intrinsics on integers of several limbs.
 
 use super::{LIMB, LIMB_SHAPE, Wide};
-use crate::ir::{Inst, Predicate, Value, ValueKind};
+use crate::ir::{LlvmInst, Predicate, Value, ValueKind};
 use crate::translate::body::Body;
 use crate::translate::builtins::Callee;
 use crate::translate::refusal::{Lowered, refuse};
@@ -21,7 +21,7 @@ impl Body<'_, '_> {
     /// Translates a call of an intrinsic whose first argument has several limbs.
     pub(super) fn wide_call(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         result: Option<Wide>,
     ) -> Option<Lowered<Option<Id>>> {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
@@ -52,7 +52,7 @@ impl Body<'_, '_> {
 
     fn intrinsic_wide(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         wide: Wide,
         stem: &str,
         args: &[Value],
@@ -103,7 +103,7 @@ impl Body<'_, '_> {
     /// All lanes of a vector as one number.
     fn reduce_wide(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         wide: Wide,
         operation: &str,
         vector: Value,
@@ -267,7 +267,7 @@ impl Body<'_, '_> {
     /// A result with whether it is another than that without bounds.
     fn overflow_wide(
         &mut self,
-        inst: Inst,
+        inst: LlvmInst,
         wide: Wide,
         operation: &str,
         args: &[Value],

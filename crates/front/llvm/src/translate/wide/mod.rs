@@ -21,7 +21,9 @@ use super::constants::mask;
 use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::Shape;
-use crate::ir::{Const, ConstKind, Extra, Inst, Opcode, Predicate, Type, TypeKind, Value};
+use crate::ir::{
+    ConstKind, Extra, LlvmConst, LlvmInst, LlvmType, Opcode, Predicate, TypeKind, Value,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -50,7 +52,7 @@ impl Wide {
 
 impl Translator<'_> {
     /// The limbs of a type, where it is an integer that is made of such.
-    pub(super) fn wide(&self, ty: Type) -> Option<Wide> {
+    pub(super) fn wide(&self, ty: LlvmType) -> Option<Wide> {
         match *self.module.types.kind(ty) {
             TypeKind::Int(bits) if bits > LIMB && bits <= MAX_BITS && self.shape(ty).is_none() => {
                 Some(Wide {
@@ -63,7 +65,7 @@ impl Translator<'_> {
     }
 
     /// The composite of an integer's limbs.
-    pub(super) fn wide_type(&mut self, ty: Type, wide: Wide) -> Lowered<Id> {
+    pub(super) fn wide_type(&mut self, ty: LlvmType, wide: Wide) -> Lowered<Id> {
         let limb = self.b.int(LIMB, false);
         let align = self.module.layout.abi_align(&self.module.types, ty);
         let size = u64::from(LIMB / 8) * wide.limbs as u64;
@@ -76,7 +78,7 @@ impl Translator<'_> {
     }
 
     /// A constant of several limbs.
-    pub(super) fn wide_composite(&mut self, constant: Const, wide: Wide) -> Lowered<Id> {
+    pub(super) fn wide_composite(&mut self, constant: LlvmConst, wide: Wide) -> Lowered<Id> {
         let data = self.module.consts.get(constant);
         let ty = self.register_type(data.ty)?;
         let bits = match &data.kind {
@@ -101,7 +103,7 @@ impl Translator<'_> {
 
 impl Body<'_, '_> {
     /// Translates an instruction on integers of several limbs; none where it needs no care.
-    pub(super) fn lower_wide(&mut self, inst: Inst) -> Option<Lowered<Option<Id>>> {
+    pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<Lowered<Option<Id>>> {
         if !self.t.types.wide {
             return None;
         }
@@ -160,7 +162,7 @@ impl Body<'_, '_> {
     }
 
     /// A value from limbs, whose bits above the width are cleared.
-    fn composed_limbs(&mut self, ty: Type, wide: Wide, limbs: &[Id]) -> Lowered<Id> {
+    fn composed_limbs(&mut self, ty: LlvmType, wide: Wide, limbs: &[Id]) -> Lowered<Id> {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
             let number = self.t.shape_type(LIMB_SHAPE());
@@ -187,7 +189,7 @@ impl Body<'_, '_> {
         limbs
     }
 
-    fn binary_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<Id> {
+    fn binary_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<Id> {
         let ty = self.inst_type(inst);
         let [left, right] = self.function.operands(inst) else {
             return Err(refuse("an operation without two operands"));
@@ -217,7 +219,7 @@ impl Body<'_, '_> {
         self.composed_limbs(ty, wide, &limbs)
     }
 
-    fn compare_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<Id> {
+    fn compare_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<Id> {
         let Extra::Compare(predicate) = self.function.inst(inst).extra else {
             return Err(refuse("a comparison without a predicate"));
         };
@@ -258,7 +260,7 @@ impl Body<'_, '_> {
     }
 
     /// A switch: the number of the case first, then a switch on it.
-    fn switch_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<()> {
+    fn switch_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let selector = self.limbs(operands[0])?;

@@ -1,27 +1,29 @@
 //! The `chlo` dialect: functions that are made of StableHLO's operations.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{Form, Operation, checked, counted, functional, row, same};
-use crate::verify::check::Classes;
-use crate::verify::rules::{Rule, chlo, classes, elementwise};
+use crate::dialect::operations::{
+    AssemblyFormat, OpDefinition, checked, counted, functional, row, same,
+};
+use crate::verify::check::ElementClasses;
+use crate::verify::rules::{VerifierRule, chlo, classes, elementwise};
 
-const fn unary(names: &'static [&'static str], classes: Classes) -> Operation {
-    Operation {
+const fn unary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
+    OpDefinition {
         signature: "1 1",
-        rule: Rule::Elementwise(classes),
+        rule: VerifierRule::Elementwise(classes),
         ..row("chlo", names, "", same("%"))
     }
 }
 
-const fn binary(names: &'static [&'static str], classes: Classes) -> Operation {
-    Operation {
+const fn binary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
+    OpDefinition {
         signature: "2 1",
-        rule: Rule::Elementwise(classes),
+        rule: VerifierRule::Elementwise(classes),
         ..row("chlo", names, "", same("%, %"))
     }
 }
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     unary(
         &[
             "acos",
@@ -104,7 +106,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "chlo",
             &["constant"],
             "value:elements",
-            Form::Custom(custom::constant),
+            AssemblyFormat::Custom(custom::constant),
         ),
     ),
     row("chlo", &["constant_like"], "value:any", same("%*")),
@@ -121,7 +123,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["scan"],
             "dimension:i64 is_reverse:bool? is_associative:any? operandSegmentSizes:any? \
          resultSegmentSizes:any?",
-            Form::Custom(custom::scan),
+            AssemblyFormat::Custom(custom::scan),
         ),
     ),
     checked(
@@ -131,7 +133,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "chlo",
             &["ragged_dot"],
             "ragged_dot_dimension_numbers:ragged_dot precision_config:precisions?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     row("chlo", &["dynamic_reshape"], "", functional("%*")),

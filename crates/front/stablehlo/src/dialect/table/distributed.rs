@@ -1,9 +1,9 @@
 //! Operations between devices, and tokens.
 
-use crate::dialect::operations::{Form, Operation, checked, counted, row, same};
+use crate::dialect::operations::{AssemblyFormat, OpDefinition, checked, counted, row, same};
 use crate::verify::rules::window;
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     counted("* 1", row("stablehlo", &["after_all"], "", same("%*"))),
     counted(
         "0 1",
@@ -21,7 +21,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["all_gather"],
             "all_gather_dim:i64 replica_groups:any channel_handle:channel_handle? \
          use_global_device_ids:unit?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
@@ -31,7 +31,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["all_reduce"],
             "replica_groups:any channel_handle:channel_handle? use_global_device_ids:unit?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
@@ -42,7 +42,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["reduce_scatter"],
             "scatter_dimension:i64 replica_groups:any channel_handle:channel_handle? \
          use_global_device_ids:unit?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     counted(
@@ -52,7 +52,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["all_to_all"],
             "split_dimension:i64 concat_dimension:i64 split_count:i64 replica_groups:any \
          channel_handle:channel_handle?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     counted(
@@ -61,31 +61,31 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["collective_permute"],
             "source_target_pairs:elements channel_handle:channel_handle?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     row(
         "stablehlo",
         &["collective_broadcast", "cross-replica-sum"],
         "replica_groups:any channel_handle:channel_handle? has_dynamic_root:bool?",
-        Form::Generic,
+        AssemblyFormat::Generic,
     ),
     row(
         "stablehlo",
         &["infeed"],
         "infeed_config:string? layout:any?",
-        Form::Generic,
+        AssemblyFormat::Generic,
     ),
     row(
         "stablehlo",
         &["outfeed"],
         "outfeed_config:string?",
-        Form::Generic,
+        AssemblyFormat::Generic,
     ),
     row(
         "stablehlo",
         &["send", "recv"],
         "channel_handle:channel_handle is_host_transfer:bool? source_target_pairs:any?",
-        Form::Generic,
+        AssemblyFormat::Generic,
     ),
 ];

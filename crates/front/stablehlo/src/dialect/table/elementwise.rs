@@ -2,11 +2,11 @@
 
 use crate::dialect::custom;
 use crate::dialect::operations::{
-    Form, Operation, Types, checked, elementwise, functional, row, same,
+    AssemblyFormat, OpDefinition, TrailingTypes, checked, elementwise, functional, row, same,
 };
-use crate::verify::rules::{Rule, classes, elementwise};
+use crate::verify::rules::{VerifierRule, classes, elementwise};
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     elementwise("2 1", &["and", "or", "xor"], classes::LOGICAL),
     elementwise("1 1", &["not"], classes::LOGICAL),
     elementwise(
@@ -72,9 +72,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
         elementwise::dequantize,
         row("stablehlo", &["uniform_dequantize"], "", same("%")),
     ),
-    Operation {
+    OpDefinition {
         signature: "1 1",
-        rule: Rule::Elementwise(classes::CONTINUOUS),
+        rule: VerifierRule::Elementwise(classes::CONTINUOUS),
         ..row(
             "stablehlo",
             &[
@@ -102,7 +102,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["complex"],
             "",
-            Form::Format("%*", Types::Complex),
+            AssemblyFormat::Format("%*", TrailingTypes::Complex),
         ),
     ),
     checked(
@@ -112,7 +112,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["select"],
             "",
-            Form::Format("%*", Types::Select),
+            AssemblyFormat::Format("%*", TrailingTypes::Select),
         ),
     ),
     checked(
@@ -135,7 +135,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["reduce_precision"],
             "exponent_bits:i32 mantissa_bits:i32",
-            Form::Custom(custom::reduce_precision),
+            AssemblyFormat::Custom(custom::reduce_precision),
         ),
     ),
 ];

@@ -9,10 +9,10 @@ mod sharding;
 mod structured;
 mod testing;
 
-use super::operations::Operation;
+use super::operations::OpDefinition;
 
 /// The tables.
-pub(super) const TABLES: &[&[Operation]] = &[
+pub(super) const TABLES: &[&[OpDefinition]] = &[
     program::OPERATIONS,
     elementwise::OPERATIONS,
     movement::OPERATIONS,

@@ -1,10 +1,12 @@
 //! Constants, and operations that move elements.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{Form, Operation, Types, checked, counted, functional, row, same};
+use crate::dialect::operations::{
+    AssemblyFormat, OpDefinition, TrailingTypes, checked, counted, functional, row, same,
+};
 use crate::verify::rules::{elementwise, indexing, movement};
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     checked(
         "1 1",
         elementwise::bitcast_convert,
@@ -42,7 +44,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["tuple"],
             "",
-            Form::Format("%*", Types::Tuple),
+            AssemblyFormat::Format("%*", TrailingTypes::Tuple),
         ),
     ),
     checked(
@@ -52,7 +54,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["optimization_barrier"],
             "",
-            Form::Format("%*", Types::Pairwise),
+            AssemblyFormat::Format("%*", TrailingTypes::Pairwise),
         ),
     ),
     checked(
@@ -62,7 +64,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["constant"],
             "value:elements",
-            Form::Custom(custom::constant),
+            AssemblyFormat::Custom(custom::constant),
         ),
     ),
     checked(
@@ -153,7 +155,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["slice"],
             "start_indices:i64s limit_indices:i64s strides:i64s",
-            Form::Custom(custom::slice),
+            AssemblyFormat::Custom(custom::slice),
         ),
     ),
     checked(
@@ -216,7 +218,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["gather"],
             "dimension_numbers:gather slice_sizes:i64s indices_are_sorted:bool?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
@@ -226,7 +228,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["dynamic_gather"],
             "dimension_numbers:gather indices_are_sorted:bool?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
@@ -236,7 +238,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["scatter"],
             "scatter_dimension_numbers:scatter indices_are_sorted:bool? unique_indices:bool?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     counted(
@@ -245,7 +247,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["torch_index_select"],
             "dim:i64 batch_dims:i64",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
 ];

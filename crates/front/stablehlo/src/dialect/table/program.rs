@@ -2,18 +2,18 @@
 
 use crate::dialect::custom;
 use crate::dialect::operations::{
-    Form, Operation, Types, checked, counted, functional, isolated, row,
+    AssemblyFormat, OpDefinition, TrailingTypes, checked, counted, functional, isolated, row,
 };
 use crate::verify::rules::control;
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     counted(
         "0 0 1",
         isolated(row(
             "builtin",
             &["module"],
             "sym_name:string? sym_visibility:string?",
-            Form::Custom(custom::module),
+            AssemblyFormat::Custom(custom::module),
         )),
     ),
     counted(
@@ -23,7 +23,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["func"],
             "sym_name:string function_type:type sym_visibility:string? arg_attrs:any? res_attrs:any? \
          no_inline:unit?",
-            Form::Custom(custom::function),
+            AssemblyFormat::Custom(custom::function),
         )),
     ),
     row(
@@ -32,12 +32,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "callee:symbol arg_attrs:any? res_attrs:any? no_inline:unit?",
         functional("<callee:symbol> (%*)"),
     ),
-    row("func", &["return"], "", Form::Format("%*", Types::Operands)),
+    row(
+        "func",
+        &["return"],
+        "",
+        AssemblyFormat::Format("%*", TrailingTypes::Operands),
+    ),
     row(
         "stablehlo",
         &["return"],
         "",
-        Form::Format("%*", Types::Operands),
+        AssemblyFormat::Format("%*", TrailingTypes::Operands),
     ),
     row(
         "stablehlo",
@@ -60,17 +65,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["while"],
             "",
-            Form::Custom(custom::while_loop),
+            AssemblyFormat::Custom(custom::while_loop),
         ),
     ),
     checked(
         "1 * 1+",
         control::case,
-        row("stablehlo", &["case"], "", Form::Generic),
+        row("stablehlo", &["case"], "", AssemblyFormat::Generic),
     ),
     checked(
         "1 * 2",
         control::if_else,
-        row("stablehlo", &["if"], "", Form::Generic),
+        row("stablehlo", &["if"], "", AssemblyFormat::Generic),
     ),
 ];

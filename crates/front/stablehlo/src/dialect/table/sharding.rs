@@ -1,16 +1,16 @@
 //! Shardy's operations, by which JAX says what is to lie on which device.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{Form, Operation, counted, row};
+use crate::dialect::operations::{AssemblyFormat, OpDefinition, counted, row};
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     counted(
         "0 0",
         row(
             "sdy",
             &["mesh"],
             "sym_name:string mesh:any",
-            Form::Custom(custom::mesh),
+            AssemblyFormat::Custom(custom::mesh),
         ),
     ),
     counted(
@@ -19,7 +19,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "sdy",
             &["sharding_constraint"],
             "sharding:any",
-            Form::Custom(custom::sharding_constraint),
+            AssemblyFormat::Custom(custom::sharding_constraint),
         ),
     ),
     // Artifacts have it where values go between the versioned dialect and others.
@@ -29,7 +29,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "builtin",
             &["unrealized_conversion_cast"],
             "",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
 ];

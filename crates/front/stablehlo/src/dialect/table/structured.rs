@@ -1,7 +1,7 @@
 //! Reductions, products, convolutions, linear algebra, random numbers.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{Form, Operation, checked, functional, row, same};
+use crate::dialect::operations::{AssemblyFormat, OpDefinition, checked, functional, row, same};
 use crate::verify::rules::{contraction, elementwise, linear, window};
 
 /// Attributes that several operations share.
@@ -17,7 +17,7 @@ const DYNAMIC_CONVOLUTION: &str = "window_strides:i64s? lhs_dilation:i64s? rhs_d
     window_reversal:bools? dimension_numbers:conv feature_group_count:i64 batch_group_count:i64 \
     precision_config:precisions?";
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     checked(
         "1 1",
         linear::cholesky,
@@ -35,7 +35,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["triangular_solve"],
             "left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
@@ -65,7 +65,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["dot_general"],
             "dot_dimension_numbers:dot precision_config:precisions? algorithm:any?",
-            Form::Custom(custom::dot_general),
+            AssemblyFormat::Custom(custom::dot_general),
         ),
     ),
     checked(
@@ -75,7 +75,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["convolution"],
             CONVOLUTION,
-            Form::Custom(custom::convolution),
+            AssemblyFormat::Custom(custom::convolution),
         ),
     ),
     checked(
@@ -85,7 +85,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["dynamic_conv"],
             DYNAMIC_CONVOLUTION,
-            Form::Custom(custom::convolution),
+            AssemblyFormat::Custom(custom::convolution),
         ),
     ),
     checked(
@@ -115,13 +115,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["reduce"],
             "dimensions:i64s",
-            Form::Custom(custom::reduce),
+            AssemblyFormat::Custom(custom::reduce),
         ),
     ),
     checked(
         "1+ 1 1",
         elementwise::map,
-        row("stablehlo", &["map"], "dimensions:i64s", Form::Generic),
+        row(
+            "stablehlo",
+            &["map"],
+            "dimensions:i64s",
+            AssemblyFormat::Generic,
+        ),
     ),
     checked(
         "1+ 1+ 1",
@@ -130,13 +135,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["sort"],
             "dimension:i64? is_stable:bool?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
         "2+ 1+ 1",
         window::reduce_window,
-        row("stablehlo", &["reduce_window"], WINDOW, Form::Generic),
+        row(
+            "stablehlo",
+            &["reduce_window"],
+            WINDOW,
+            AssemblyFormat::Generic,
+        ),
     ),
     checked(
         "3 1 2",
@@ -145,14 +155,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["select_and_scatter"],
             "window_dimensions:i64s? window_strides:i64s? padding:elements?",
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     row(
         "stablehlo",
         &["einsum", "unary_einsum"],
         "einsum_config:string",
-        Form::Generic,
+        AssemblyFormat::Generic,
     ),
     checked(
         "5 1",
@@ -161,7 +171,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["batch_norm_inference"],
             BATCH_NORM,
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
@@ -171,12 +181,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "stablehlo",
             &["batch_norm_training"],
             BATCH_NORM,
-            Form::Generic,
+            AssemblyFormat::Generic,
         ),
     ),
     checked(
         "5 3",
         linear::batch_norm,
-        row("stablehlo", &["batch_norm_grad"], BATCH_NORM, Form::Generic),
+        row(
+            "stablehlo",
+            &["batch_norm_grad"],
+            BATCH_NORM,
+            AssemblyFormat::Generic,
+        ),
     ),
 ];

@@ -1,10 +1,12 @@
 //! Operations of StableHLO's own tests.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{Form, Operation, Types, checked, counted, row, same};
+use crate::dialect::operations::{
+    AssemblyFormat, OpDefinition, TrailingTypes, checked, counted, row, same,
+};
 use crate::verify::rules::chlo;
 
-pub(super) const OPERATIONS: &[Operation] = &[
+pub(super) const OPERATIONS: &[OpDefinition] = &[
     checked(
         "1",
         chlo::expect_const,
@@ -12,7 +14,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "check",
             &["expect_eq_const", "expect_almost_eq_const"],
             "value:elements tolerance:float? min_ulp_difference:i64? max_ulp_difference:i64?",
-            Form::Custom(custom::expect_const),
+            AssemblyFormat::Custom(custom::expect_const),
         ),
     ),
     checked(
@@ -22,7 +24,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "check",
             &["expect_eq", "expect_almost_eq"],
             "tolerance:float?",
-            Form::Format("%, % {, tolerance = <tolerance:f64>}", Types::Operands),
+            AssemblyFormat::Format(
+                "%, % {, tolerance = <tolerance:f64>}",
+                TrailingTypes::Operands,
+            ),
         ),
     ),
     checked(
@@ -32,10 +37,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "check",
             &["expect_close"],
             "max_ulp_difference:i64? min_ulp_difference:i64?",
-            Form::Format(
+            AssemblyFormat::Format(
                 "%, % {, max_ulp_difference = <max_ulp_difference:i64>} \
              {, min_ulp_difference = <min_ulp_difference:i64>}",
-                Types::Operands,
+                TrailingTypes::Operands,
             ),
         ),
     ),
@@ -45,9 +50,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "check",
             &["expect_serialized_eq"],
             "probe_id:string iteration:i32?",
-            Form::Format(
+            AssemblyFormat::Format(
                 "%, probe_id = <probe_id:string> {, iter = <iteration:i32>}",
-                Types::Operands,
+                TrailingTypes::Operands,
             ),
         ),
     ),
@@ -55,7 +60,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "interpreter",
         &["run_parallel"],
         "programs:any infeed:any?",
-        Form::Generic,
+        AssemblyFormat::Generic,
     ),
     row(
         "interpreter",
@@ -67,6 +72,6 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "interpreter",
         &["print"],
         "",
-        Form::Format("%", Types::Operands),
+        AssemblyFormat::Format("%", TrailingTypes::Operands),
     ),
 ];

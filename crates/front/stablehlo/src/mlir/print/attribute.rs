@@ -1,19 +1,19 @@
 //! Attributes as text.
 
-use super::Printer;
+use super::MlirPrinter;
 use super::number::show_float;
 use crate::dialect;
 use crate::mlir::elements::pack_bits;
 use crate::mlir::{
-    Affine, AffineOp, Attr, AttributeKind, DialectBody, Elements, Loc, LocationKind, Named,
-    Signedness, Symbol, Type, TypeKind,
+    AffineExpr, AffineOp, AttributeKind, DenseElements, DialectBody, IntegerSignedness,
+    LocationKind, MlirAttr, MlirLoc, MlirSymbol, MlirType, MlirTypeKind, NamedAttribute,
 };
 
 /// Most elements that are printed one by one.
 const MAX_LISTED: usize = 100;
 
-impl Printer<'_> {
-    pub fn write_attribute(&mut self, attr: Attr) {
+impl MlirPrinter<'_> {
+    pub fn write_attribute(&mut self, attr: MlirAttr) {
         let module = self.module;
         match module.attributes.kind(attr) {
             AttributeKind::Unit => self.out.push_str("unit"),
@@ -71,10 +71,10 @@ impl Printer<'_> {
         }
     }
 
-    fn write_integer(&mut self, value: i128, ty: Type) {
-        if let TypeKind::Integer {
+    fn write_integer(&mut self, value: i128, ty: MlirType) {
+        if let MlirTypeKind::Integer {
             width: 1,
-            sign: Signedness::Signless,
+            sign: IntegerSignedness::Signless,
         } = self.module.types.kind(ty)
         {
             self.out.push_str(if value == 0 { "false" } else { "true" });
@@ -97,7 +97,7 @@ impl Printer<'_> {
     }
 
     /// A name, in quotes if it is no word.
-    pub fn write_name(&mut self, name: Symbol) {
+    pub fn write_name(&mut self, name: MlirSymbol) {
         let text = self.module.str(name);
         let is_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
         let is_word = text.bytes().next().is_some_and(is_start)
@@ -111,7 +111,7 @@ impl Printer<'_> {
     }
 
     /// `{name = attribute, unit}`
-    pub fn write_dictionary(&mut self, named: &[Named]) {
+    pub fn write_dictionary(&mut self, named: &[NamedAttribute]) {
         self.out.push('{');
         self.separated(named, |printer, &(name, attr)| {
             printer.write_name(name);
@@ -123,14 +123,14 @@ impl Printer<'_> {
         self.out.push('}');
     }
 
-    fn write_elements(&mut self, elements: &Elements) {
+    fn write_elements(&mut self, elements: &DenseElements) {
         self.out.push_str("dense<");
         self.write_element_data(elements);
         self.out.push_str("> : ");
         self.write_type(elements.ty);
     }
 
-    fn write_element_data(&mut self, elements: &Elements) {
+    fn write_element_data(&mut self, elements: &DenseElements) {
         let types = &self.module.types;
         let element = types.element(elements.ty);
         let (Some(width), Some(shape)) = (
@@ -142,7 +142,7 @@ impl Printer<'_> {
         if elements.splat {
             self.write_scalar(element, &elements.data);
         } else if elements.data.len() / width > MAX_LISTED {
-            let is_bool = matches!(types.kind(element), TypeKind::Integer { width: 1, .. });
+            let is_bool = matches!(types.kind(element), MlirTypeKind::Integer { width: 1, .. });
             match is_bool {
                 true => self.write_hexadecimal(&pack_bits(&elements.data)),
                 false => self.write_hexadecimal(&elements.data),
@@ -162,7 +162,7 @@ impl Printer<'_> {
         self.out.push('"');
     }
 
-    fn write_nested(&mut self, element: Type, shape: &[u64], data: &[u8]) {
+    fn write_nested(&mut self, element: MlirType, shape: &[u64], data: &[u8]) {
         let Some((&count, inner)) = shape.split_first() else {
             return self.write_scalar(element, data);
         };
@@ -175,28 +175,28 @@ impl Printer<'_> {
     }
 
     /// An element without its type.
-    fn write_scalar(&mut self, ty: Type, data: &[u8]) {
+    fn write_scalar(&mut self, ty: MlirType, data: &[u8]) {
         let mut bytes = [0; 8];
         let length = data.len().min(8);
         bytes[..length].copy_from_slice(&data[..length]);
         let bits = u64::from_le_bytes(bytes);
         match *self.module.types.kind(ty) {
-            TypeKind::Integer { width: 1, .. } => {
+            MlirTypeKind::Integer { width: 1, .. } => {
                 self.out
                     .push_str(if bits & 1 == 0 { "false" } else { "true" });
             }
-            TypeKind::Integer {
+            MlirTypeKind::Integer {
                 width,
-                sign: Signedness::Unsigned,
+                sign: IntegerSignedness::Unsigned,
             } if width <= 64 => self.out.push_str(&bits.to_string()),
-            TypeKind::Integer { width, .. } if width <= 64 => {
+            MlirTypeKind::Integer { width, .. } if width <= 64 => {
                 let shift = 64 - width;
                 let value = ((bits << shift) as i64) >> shift;
                 self.out.push_str(&value.to_string());
             }
-            TypeKind::Index => self.out.push_str(&(bits as i64).to_string()),
-            TypeKind::Float(float) => self.out.push_str(&show_float(float, bits)),
-            TypeKind::Complex(part) => {
+            MlirTypeKind::Index => self.out.push_str(&(bits as i64).to_string()),
+            MlirTypeKind::Float(float) => self.out.push_str(&show_float(float, bits)),
+            MlirTypeKind::Complex(part) => {
                 let (real, imaginary) = data.split_at(data.len() / 2);
                 self.out.push('(');
                 self.write_scalar(part, real);
@@ -208,7 +208,7 @@ impl Printer<'_> {
         }
     }
 
-    fn write_dense_array(&mut self, element: Type, data: &[u8]) {
+    fn write_dense_array(&mut self, element: MlirType, data: &[u8]) {
         self.out.push_str("array<");
         self.write_type(element);
         let width = self.module.types.element_bytes(element).unwrap_or(1);
@@ -220,7 +220,7 @@ impl Printer<'_> {
         self.out.push('>');
     }
 
-    fn write_dialect(&mut self, attr: Attr, name: Symbol, body: &DialectBody) {
+    fn write_dialect(&mut self, attr: MlirAttr, name: MlirSymbol, body: &DialectBody) {
         let name = self.module.str(name);
         match body {
             DialectBody::Text(text) => {
@@ -251,7 +251,7 @@ impl Printer<'_> {
     }
 
     /// The value of a field: numbers stand without their types.
-    fn write_field(&mut self, attr: Attr) {
+    fn write_field(&mut self, attr: MlirAttr) {
         let module = self.module;
         match module.attributes.kind(attr) {
             AttributeKind::Integer { value, ty } if module.types.element_bytes(*ty) == Some(8) => {
@@ -269,7 +269,7 @@ impl Printer<'_> {
         }
     }
 
-    pub fn write_affine(&mut self, attr: Attr) {
+    pub fn write_affine(&mut self, attr: MlirAttr) {
         let module = self.module;
         match module.attributes.kind(attr) {
             AttributeKind::AffineMap(map) => {
@@ -308,19 +308,19 @@ impl Printer<'_> {
     }
 
     /// An expression, in parentheses if it is an operand of a stronger operation.
-    fn write_expression(&mut self, expression: &Affine, strong: bool) {
+    fn write_expression(&mut self, expression: &AffineExpr, strong: bool) {
         let (op, left, right) = match expression {
-            Affine::Dim(at) => return self.out.push_str(&format!("d{at}")),
-            Affine::Symbol(at) => return self.out.push_str(&format!("s{at}")),
-            Affine::Constant(value) => return self.out.push_str(&value.to_string()),
-            Affine::Binary(op, left, right) => (*op, left.as_ref(), right.as_ref()),
+            AffineExpr::Dim(at) => return self.out.push_str(&format!("d{at}")),
+            AffineExpr::Symbol(at) => return self.out.push_str(&format!("s{at}")),
+            AffineExpr::Constant(value) => return self.out.push_str(&value.to_string()),
+            AffineExpr::Binary(op, left, right) => (*op, left.as_ref(), right.as_ref()),
         };
         if strong {
             self.out.push('(');
         }
         if op == AffineOp::Add {
             self.write_sum(left, right);
-        } else if let (AffineOp::Mul, Affine::Constant(-1)) = (op, right) {
+        } else if let (AffineOp::Mul, AffineExpr::Constant(-1)) = (op, right) {
             self.out.push('-');
             self.write_expression(left, true);
         } else {
@@ -339,16 +339,16 @@ impl Printer<'_> {
     }
 
     /// A sum: what is added with a negative factor is subtracted.
-    fn write_sum(&mut self, left: &Affine, right: &Affine) {
+    fn write_sum(&mut self, left: &AffineExpr, right: &AffineExpr) {
         self.write_expression(left, false);
         match right {
-            Affine::Constant(value) if *value < 0 => {
+            AffineExpr::Constant(value) if *value < 0 => {
                 self.out.push_str(&format!(" - {}", value.unsigned_abs()));
             }
-            Affine::Binary(AffineOp::Mul, inner, factor) if matches!(**factor, Affine::Constant(value) if value < 0) =>
+            AffineExpr::Binary(AffineOp::Mul, inner, factor) if matches!(**factor, AffineExpr::Constant(value) if value < 0) =>
             {
                 self.out.push_str(" - ");
-                let Affine::Constant(factor) = **factor else {
+                let AffineExpr::Constant(factor) = **factor else {
                     return;
                 };
                 self.write_expression(inner, true);
@@ -363,7 +363,7 @@ impl Printer<'_> {
         }
     }
 
-    fn write_location(&mut self, loc: Loc) {
+    fn write_location(&mut self, loc: MlirLoc) {
         let module = self.module;
         match module.locations.kind(loc) {
             LocationKind::Unknown => self.out.push_str("unknown"),
@@ -382,7 +382,7 @@ impl Printer<'_> {
             }
             LocationKind::Name { name, child } => {
                 self.write_string(module.str(*name).as_bytes());
-                if *child != Loc::UNKNOWN {
+                if *child != MlirLoc::UNKNOWN {
                     self.out.push('(');
                     self.write_location(*child);
                     self.out.push(')');

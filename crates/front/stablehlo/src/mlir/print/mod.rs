@@ -7,11 +7,11 @@ mod number;
 mod operation;
 mod types;
 
-use crate::mlir::{Attr, Module, Op, Type};
+use crate::mlir::{MlirAttr, MlirModule, MlirOp, MlirType};
 
 /// How values of different regions are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Numbering {
+pub enum SsaNumbering {
     /// Regions beside each other use the same numbers: MLIR's default.
     #[default]
     Scoped,
@@ -20,16 +20,16 @@ pub enum Numbering {
 }
 
 /// Text that is made of a module.
-pub(super) struct Printer<'m> {
-    module: &'m Module,
+pub(super) struct MlirPrinter<'m> {
+    module: &'m MlirModule,
     out: String,
     /// Names of affine maps and integer sets, if they have some.
     aliases: Vec<Option<String>>,
 }
 
-impl<'m> Printer<'m> {
-    fn new(module: &'m Module) -> Self {
-        Printer {
+impl<'m> MlirPrinter<'m> {
+    fn new(module: &'m MlirModule) -> Self {
+        MlirPrinter {
             module,
             out: String::new(),
             aliases: Vec::new(),
@@ -37,29 +37,29 @@ impl<'m> Printer<'m> {
     }
 }
 
-impl Module {
+impl MlirModule {
     /// A type as MLIR prints it.
-    pub fn show_type(&self, ty: Type) -> String {
-        let mut printer = Printer::new(self);
+    pub fn show_type(&self, ty: MlirType) -> String {
+        let mut printer = MlirPrinter::new(self);
         printer.write_type(ty);
         printer.out
     }
 
     /// An attribute as MLIR prints it, without aliases.
-    pub fn show_attribute(&self, attr: Attr) -> String {
-        let mut printer = Printer::new(self);
+    pub fn show_attribute(&self, attr: MlirAttr) -> String {
+        let mut printer = MlirPrinter::new(self);
         printer.write_attribute(attr);
         printer.out
     }
 
     /// The whole module in the generic form, a newline at the end.
-    pub fn show(&self, numbering: Numbering) -> String {
+    pub fn show(&self, numbering: SsaNumbering) -> String {
         self.show_op(self.root(), numbering)
     }
 
     /// An operation with its regions in the generic form, a newline at the end.
-    pub fn show_op(&self, op: Op, numbering: Numbering) -> String {
-        let mut printer = Printer::new(self);
+    pub fn show_op(&self, op: MlirOp, numbering: SsaNumbering) -> String {
+        let mut printer = MlirPrinter::new(self);
         printer.file(op, numbering);
         printer.out
     }

@@ -1,13 +1,13 @@
 //! Floats as decimal text.
 
-use crate::mlir::Float;
+use crate::mlir::MlirFloat;
 
 /// A float as MLIR prints it: six digits where they are the number exactly, all digits that
 /// tell it from its neighbours otherwise, hexadecimal bits where it is no number.
-pub(crate) fn show_float(float: Float, bits: u64) -> String {
+pub(crate) fn show_float(float: MlirFloat, bits: u64) -> String {
     let value = float.format().decode(bits);
     if value.is_finite() {
-        let short = scientific(&Digits::new(value, 6), value);
+        let short = scientific(&DecimalDigits::new(value, 6), value);
         let parsed = short
             .parse()
             .map(|parsed: f64| float.format().encode(parsed));
@@ -15,7 +15,7 @@ pub(crate) fn show_float(float: Float, bits: u64) -> String {
             return short;
         }
         let precision = 2 + (float.format().mantissa as usize + 1) * 59 / 196;
-        let long = natural(&Digits::new(value, precision), value, precision);
+        let long = natural(&DecimalDigits::new(value, precision), value, precision);
         if long.contains('.') {
             return long;
         }
@@ -28,16 +28,16 @@ pub(crate) fn show_float(float: Float, bits: u64) -> String {
 /// The exact digits are cut to slightly more than the precision, and then rounded half up; that
 /// cutting may leave nothing to round is how LLVM's `APFloat::toString` works, and what tells
 /// `9.99999974E-6` from `1.000000e-05`.
-struct Digits {
+struct DecimalDigits {
     /// At least one.
     digits: Vec<u8>,
     /// Power of ten of the last digit.
     exponent: i32,
 }
 
-impl Digits {
-    fn new(value: f64, precision: usize) -> Digits {
-        let (number, mut exponent) = Natural::scaled(value.abs());
+impl DecimalDigits {
+    fn new(value: f64, precision: usize) -> DecimalDigits {
+        let (number, mut exponent) = BigNatural::scaled(value.abs());
         let (bits, mut digits) = (number.bits(), number.digits());
         let enough = (precision * 196).div_ceil(59);
         let cut = bits.saturating_sub(enough) * 59 / 196;
@@ -53,7 +53,7 @@ impl Digits {
             }
             exponent += drop_zeros(&mut digits);
         }
-        Digits { digits, exponent }
+        DecimalDigits { digits, exponent }
     }
 
     fn text(&self) -> &str {
@@ -89,11 +89,11 @@ fn increment(digits: &mut Vec<u8>) -> i32 {
 }
 
 /// A natural number, the least significant 32 bits first.
-struct Natural(Vec<u32>);
+struct BigNatural(Vec<u32>);
 
-impl Natural {
+impl BigNatural {
     /// The number and the power of ten whose product a magnitude is, exactly.
-    fn scaled(value: f64) -> (Natural, i32) {
+    fn scaled(value: f64) -> (BigNatural, i32) {
         let stored = (value.to_bits() >> 52) as i32;
         let fraction = value.to_bits() & ((1 << 52) - 1);
         let (significand, exponent) = match stored {
@@ -103,7 +103,7 @@ impl Natural {
         };
         let zeros = significand.trailing_zeros() % 64;
         let (significand, exponent) = (significand >> zeros, exponent + zeros as i32);
-        let mut number = Natural(vec![significand as u32, (significand >> 32) as u32]);
+        let mut number = BigNatural(vec![significand as u32, (significand >> 32) as u32]);
         // 2^-n is 5^n * 10^-n.
         let factor = if exponent < 0 { 5 } else { 2 };
         (0..exponent.unsigned_abs()).for_each(|_| number.multiply(factor));
@@ -158,7 +158,7 @@ fn sign(value: f64) -> &'static str {
 }
 
 /// `1.500000e+00`: one digit in front of the point, six behind it.
-fn scientific(digits: &Digits, value: f64) -> String {
+fn scientific(digits: &DecimalDigits, value: f64) -> String {
     let text = digits.text();
     let exponent = digits.exponent + text.len() as i32 - 1;
     let (first, rest) = text.split_at(1);
@@ -171,7 +171,7 @@ fn scientific(digits: &Digits, value: f64) -> String {
 }
 
 /// `0.125`, `3.1415926535897931`, `9.99999974E-6`
-fn natural(digits: &Digits, value: f64, precision: usize) -> String {
+fn natural(digits: &DecimalDigits, value: f64, precision: usize) -> String {
     let text = digits.text();
     let (count, exponent) = (text.len() as i32, digits.exponent);
     let sign = sign(value);
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn f32_text(value: f32) -> String {
-        show_float(Float::F32, value.to_bits().into())
+        show_float(MlirFloat::F32, value.to_bits().into())
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(f32_text(1.001_953_1), "1.00195313");
         assert_eq!(f32_text(f32::INFINITY), "0x7F800000");
         assert_eq!(
-            show_float(Float::F64, std::f64::consts::PI.to_bits()),
+            show_float(MlirFloat::F64, std::f64::consts::PI.to_bits()),
             "3.1415926535897931"
         );
     }

@@ -1,32 +1,32 @@
 //! Operations, regions and blocks as text.
 
-use super::{Numbering, Printer};
+use super::{MlirPrinter, SsaNumbering};
 use crate::mlir::{
-    Attr, AttributeKind, Block, Definition, DialectBody, Module, Named, Op, Region, Type, TypeKind,
-    Value,
+    AttributeKind, DialectBody, MlirAttr, MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType,
+    MlirTypeKind, MlirValue, NamedAttribute, ValueDefinition,
 };
 
 /// Names of values and blocks.
-struct Names {
+struct SsaNames {
     /// `%3` or `%arg0`, by value; results but the first have none.
     values: Vec<String>,
     /// `^bb1`, by block.
     blocks: Vec<u32>,
 }
 
-impl Names {
+impl SsaNames {
     /// MLIR's numbers: region after region, those of the last operations first.
-    fn new(module: &Module, root: Op, numbering: Numbering) -> Names {
-        let mut names = Names {
+    fn new(module: &MlirModule, root: MlirOp, numbering: SsaNumbering) -> SsaNames {
+        let mut names = SsaNames {
             values: vec![String::new(); module.value_count()],
             blocks: vec![0; module.block_count()],
         };
         let mut next = (0, 0);
         names.number_results(module, root, &mut next.0);
-        let mut open: Vec<(Region, (u32, u32))> =
+        let mut open: Vec<(MlirRegion, (u32, u32))> =
             module.regions(root).map(|region| (region, next)).collect();
         while let Some((region, start)) = open.pop() {
-            if numbering == Numbering::Scoped {
+            if numbering == SsaNumbering::Scoped {
                 next = start;
             }
             names.number_region(module, region, &mut next);
@@ -37,7 +37,7 @@ impl Names {
         names
     }
 
-    fn number_region(&mut self, module: &Module, region: Region, next: &mut (u32, u32)) {
+    fn number_region(&mut self, module: &MlirModule, region: MlirRegion, next: &mut (u32, u32)) {
         for (at, &block) in module.blocks(region).iter().enumerate() {
             self.blocks[block.index()] = at as u32;
             for argument in module.arguments(block) {
@@ -54,7 +54,7 @@ impl Names {
         }
     }
 
-    fn number_results(&mut self, module: &Module, op: Op, next: &mut u32) {
+    fn number_results(&mut self, module: &MlirModule, op: MlirOp, next: &mut u32) {
         if let Some(first) = module.results(op).next() {
             self.values[first.index()] = format!("%{next}");
             *next += 1;
@@ -63,17 +63,17 @@ impl Names {
 }
 
 /// Prints operations; `names` are fixed before.
-struct Body<'p, 'm> {
-    printer: &'p mut Printer<'m>,
-    names: Names,
+struct OperationPrinter<'p, 'm> {
+    printer: &'p mut MlirPrinter<'m>,
+    names: SsaNames,
 }
 
-impl Printer<'_> {
+impl MlirPrinter<'_> {
     /// Aliases, the operation, the resource section.
-    pub fn file(&mut self, op: Op, numbering: Numbering) {
+    pub fn file(&mut self, op: MlirOp, numbering: SsaNumbering) {
         self.name_affine(op);
-        let names = Names::new(self.module, op, numbering);
-        let mut body = Body {
+        let names = SsaNames::new(self.module, op, numbering);
+        let mut body = OperationPrinter {
             printer: self,
             names,
         };
@@ -83,9 +83,9 @@ impl Printer<'_> {
     }
 
     /// Gives affine maps and integer sets names in the order of their uses, and prints them.
-    fn name_affine(&mut self, root: Op) {
+    fn name_affine(&mut self, root: MlirOp) {
         let mut found = Vec::new();
-        let mut seen = Seen::default();
+        let mut seen = VisitedAttributes::default();
         let mut open = vec![root];
         while let Some(op) = open.pop() {
             let named = self.module.properties(op).iter();
@@ -117,7 +117,7 @@ impl Printer<'_> {
         }
     }
 
-    fn name_one(&mut self, attr: Attr, alias: String) {
+    fn name_one(&mut self, attr: MlirAttr, alias: String) {
         self.out.push_str(&alias);
         self.out.push_str(" = ");
         self.write_affine(attr);
@@ -129,7 +129,7 @@ impl Printer<'_> {
     }
 
     /// Affine maps and sets inside an attribute.
-    fn find_affine(&self, attr: Attr, seen: &mut Seen, found: &mut Vec<Attr>) {
+    fn find_affine(&self, attr: MlirAttr, seen: &mut VisitedAttributes, found: &mut Vec<MlirAttr>) {
         if !first_time(&mut seen.attributes, attr.index()) {
             return;
         }
@@ -152,21 +152,26 @@ impl Printer<'_> {
         }
     }
 
-    fn find_affine_in_type(&self, ty: Type, seen: &mut Seen, found: &mut Vec<Attr>) {
+    fn find_affine_in_type(
+        &self,
+        ty: MlirType,
+        seen: &mut VisitedAttributes,
+        found: &mut Vec<MlirAttr>,
+    ) {
         if !first_time(&mut seen.types, ty.index()) {
             return;
         }
-        let mut inner = |ty: Type| self.find_affine_in_type(ty, seen, found);
+        let mut inner = |ty: MlirType| self.find_affine_in_type(ty, seen, found);
         match self.module.types.kind(ty) {
-            TypeKind::Tuple(members) => members.iter().for_each(|&ty| inner(ty)),
-            TypeKind::Function { inputs, results } => {
+            MlirTypeKind::Tuple(members) => members.iter().for_each(|&ty| inner(ty)),
+            MlirTypeKind::Function { inputs, results } => {
                 inputs.iter().chain(results).for_each(|&ty| inner(ty));
             }
-            TypeKind::MemRef { layout, space, .. } => {
+            MlirTypeKind::MemRef { layout, space, .. } => {
                 let attrs = layout.iter().chain(space);
                 attrs.for_each(|&attr| self.find_affine(attr, seen, found));
             }
-            TypeKind::Tensor {
+            MlirTypeKind::Tensor {
                 encoding: Some(attr),
                 ..
             } => self.find_affine(*attr, seen, found),
@@ -213,7 +218,7 @@ impl Printer<'_> {
 
 /// Attributes and types that were looked at.
 #[derive(Default)]
-struct Seen {
+struct VisitedAttributes {
     attributes: Vec<bool>,
     types: Vec<bool>,
 }
@@ -225,8 +230,8 @@ fn first_time(seen: &mut Vec<bool>, at: usize) -> bool {
     !std::mem::replace(&mut seen[at], true)
 }
 
-impl Body<'_, '_> {
-    fn operation(&mut self, op: Op, indent: usize) {
+impl OperationPrinter<'_, '_> {
+    fn operation(&mut self, op: MlirOp, indent: usize) {
         let module = self.printer.module;
         let results = module.results(op);
         if let Some(first) = module.results(op).next() {
@@ -263,16 +268,16 @@ impl Body<'_, '_> {
             self.printer.write_dictionary(module.discardable(op));
         }
         self.printer.out.push_str(" : ");
-        let operands: Vec<Type> = module
+        let operands: Vec<MlirType> = module
             .operands(op)
             .iter()
             .map(|&v| module.type_of(v))
             .collect();
-        let results: Vec<Type> = results.map(|value| module.type_of(value)).collect();
+        let results: Vec<MlirType> = results.map(|value| module.type_of(value)).collect();
         self.printer.write_signature(&operands, &results);
     }
 
-    fn properties(&mut self, named: &[Named]) {
+    fn properties(&mut self, named: &[NamedAttribute]) {
         if !named.is_empty() {
             self.printer.out.push_str(" <");
             self.printer.write_dictionary(named);
@@ -280,14 +285,14 @@ impl Body<'_, '_> {
         }
     }
 
-    fn values(&mut self, values: &[Value]) {
+    fn values(&mut self, values: &[MlirValue]) {
         let names = &self.names;
         self.printer.separated(values, |printer, &value| {
             let module = printer.module;
-            if let Definition::Result(op, number) = module.definition(value) {
+            if let ValueDefinition::Result(op, number) = module.definition(value) {
                 let mut results = module.results(op);
                 if results.len() > 1 {
-                    let first = results.next().map_or(0, Value::index);
+                    let first = results.next().map_or(0, MlirValue::index);
                     let first = &names.values[first];
                     return printer.out.push_str(&format!("{first}#{number}"));
                 }
@@ -296,11 +301,11 @@ impl Body<'_, '_> {
         });
     }
 
-    fn label(&self, block: Block) -> String {
+    fn label(&self, block: MlirBlock) -> String {
         format!("^bb{}", self.names.blocks[block.index()])
     }
 
-    fn region(&mut self, region: Region, indent: usize) {
+    fn region(&mut self, region: MlirRegion, indent: usize) {
         let module = self.printer.module;
         self.printer.out.push_str("{\n");
         let blocks = module.blocks(region);
@@ -325,12 +330,12 @@ impl Body<'_, '_> {
     }
 
     /// `^bb0(%arg0: type):`, with the blocks that go there.
-    fn header(&mut self, block: Block, comment: &str, indent: usize) {
+    fn header(&mut self, block: MlirBlock, comment: &str, indent: usize) {
         let module = self.printer.module;
         self.printer.out.push_str(&" ".repeat(indent));
         let label = self.label(block);
         self.printer.out.push_str(&label);
-        let arguments: Vec<Value> = module.arguments(block).collect();
+        let arguments: Vec<MlirValue> = module.arguments(block).collect();
         if !arguments.is_empty() {
             self.printer.out.push('(');
             let names = &self.names;
@@ -347,7 +352,7 @@ impl Body<'_, '_> {
     }
 
     /// For each block of a region, the numbers of those that go there.
-    fn predecessors(&self, region: Region) -> Vec<Vec<u32>> {
+    fn predecessors(&self, region: MlirRegion) -> Vec<Vec<u32>> {
         let module = self.printer.module;
         let blocks = module.blocks(region);
         let mut from = vec![Vec::new(); blocks.len()];

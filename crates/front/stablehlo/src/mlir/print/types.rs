@@ -1,31 +1,34 @@
 //! Types as text.
 
-use super::Printer;
+use super::MlirPrinter;
 use super::number::show_float;
-use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind};
+use crate::mlir::{
+    DimSize, IntegerSignedness, MlirFloat, MlirType, MlirTypeKind, QuantizationGranularity,
+    QuantizedType,
+};
 
-impl Printer<'_> {
-    pub(crate) fn write_type(&mut self, ty: Type) {
+impl MlirPrinter<'_> {
+    pub(crate) fn write_type(&mut self, ty: MlirType) {
         match self.module.types.kind(ty) {
-            TypeKind::Integer { width, sign } => {
+            MlirTypeKind::Integer { width, sign } => {
                 self.out.push_str(match sign {
-                    Signedness::Signless => "i",
-                    Signedness::Signed => "si",
-                    Signedness::Unsigned => "ui",
+                    IntegerSignedness::Signless => "i",
+                    IntegerSignedness::Signed => "si",
+                    IntegerSignedness::Unsigned => "ui",
                 });
                 self.out.push_str(&width.to_string());
             }
-            TypeKind::Index => self.out.push_str("index"),
-            TypeKind::Float(float) => self.out.push_str(float.name()),
-            TypeKind::None => self.out.push_str("none"),
-            TypeKind::Complex(part) => self.write_in_brackets("complex", *part),
-            TypeKind::Tuple(members) => {
+            MlirTypeKind::Index => self.out.push_str("index"),
+            MlirTypeKind::Float(float) => self.out.push_str(float.name()),
+            MlirTypeKind::None => self.out.push_str("none"),
+            MlirTypeKind::Complex(part) => self.write_in_brackets("complex", *part),
+            MlirTypeKind::Tuple(members) => {
                 self.out.push_str("tuple<");
                 self.write_types(members);
                 self.out.push('>');
             }
-            TypeKind::Function { inputs, results } => self.write_signature(inputs, results),
-            TypeKind::Tensor {
+            MlirTypeKind::Function { inputs, results } => self.write_signature(inputs, results),
+            MlirTypeKind::Tensor {
                 shape,
                 element,
                 encoding,
@@ -39,21 +42,21 @@ impl Printer<'_> {
                 }
                 self.out.push('>');
             }
-            TypeKind::UnrankedTensor(element) => {
+            MlirTypeKind::UnrankedTensor(element) => {
                 self.out.push_str("tensor<*x");
                 self.write_type(*element);
                 self.out.push('>');
             }
-            TypeKind::Vector {
+            MlirTypeKind::Vector {
                 shape,
                 scalable,
                 element,
             } => self.write_vector(shape, scalable, *element),
-            TypeKind::MemRef { .. } | TypeKind::UnrankedMemRef { .. } => {
+            MlirTypeKind::MemRef { .. } | MlirTypeKind::UnrankedMemRef { .. } => {
                 self.write_memref(ty);
             }
-            TypeKind::Quantized(quantized) => self.write_quantized(quantized),
-            TypeKind::Dialect { name, body } => {
+            MlirTypeKind::Quantized(quantized) => self.write_quantized(quantized),
+            MlirTypeKind::Dialect { name, body } => {
                 self.out.push('!');
                 self.out.push_str(self.module.str(*name));
                 self.out.push_str(self.module.str(*body));
@@ -61,7 +64,7 @@ impl Printer<'_> {
         }
     }
 
-    fn write_in_brackets(&mut self, word: &str, inner: Type) {
+    fn write_in_brackets(&mut self, word: &str, inner: MlirType) {
         self.out.push_str(word);
         self.out.push('<');
         self.write_type(inner);
@@ -69,7 +72,7 @@ impl Printer<'_> {
     }
 
     /// Types with commas between.
-    pub(crate) fn write_types(&mut self, types: &[Type]) {
+    pub(crate) fn write_types(&mut self, types: &[MlirType]) {
         for (at, &ty) in types.iter().enumerate() {
             if at > 0 {
                 self.out.push_str(", ");
@@ -79,12 +82,15 @@ impl Printer<'_> {
     }
 
     /// `(inputs) -> results`; a single result that is no function stands without parentheses.
-    pub(crate) fn write_signature(&mut self, inputs: &[Type], results: &[Type]) {
+    pub(crate) fn write_signature(&mut self, inputs: &[MlirType], results: &[MlirType]) {
         self.out.push('(');
         self.write_types(inputs);
         self.out.push_str(") -> ");
         let bare = match results {
-            &[result] => !matches!(self.module.types.kind(result), TypeKind::Function { .. }),
+            &[result] => !matches!(
+                self.module.types.kind(result),
+                MlirTypeKind::Function { .. }
+            ),
             _ => false,
         };
         if !bare {
@@ -96,7 +102,7 @@ impl Printer<'_> {
         }
     }
 
-    fn write_vector(&mut self, shape: &[u64], scalable: &[bool], element: Type) {
+    fn write_vector(&mut self, shape: &[u64], scalable: &[bool], element: MlirType) {
         self.out.push_str("vector<");
         for (size, scalable) in shape.iter().zip(scalable) {
             match scalable {
@@ -108,10 +114,10 @@ impl Printer<'_> {
         self.out.push('>');
     }
 
-    fn write_memref(&mut self, ty: Type) {
+    fn write_memref(&mut self, ty: MlirType) {
         self.out.push_str("memref<");
         let (element, attributes) = match self.module.types.kind(ty) {
-            TypeKind::MemRef {
+            MlirTypeKind::MemRef {
                 shape,
                 element,
                 layout,
@@ -120,7 +126,7 @@ impl Printer<'_> {
                 write_shape(shape, &mut self.out);
                 (*element, [*layout, *space])
             }
-            TypeKind::UnrankedMemRef { element, space } => {
+            MlirTypeKind::UnrankedMemRef { element, space } => {
                 self.out.push_str("*x");
                 (*element, [None, *space])
             }
@@ -134,16 +140,16 @@ impl Printer<'_> {
         self.out.push('>');
     }
 
-    fn write_quantized(&mut self, quantized: &Quantized) {
+    fn write_quantized(&mut self, quantized: &QuantizedType) {
         self.out.push_str("!quant.uniform<");
-        if let TypeKind::Integer { width, sign } = *self.module.types.kind(quantized.storage) {
+        if let MlirTypeKind::Integer { width, sign } = *self.module.types.kind(quantized.storage) {
             let letter = match sign {
-                Signedness::Unsigned => 'u',
+                IntegerSignedness::Unsigned => 'u',
                 _ => 'i',
             };
             self.out.push_str(&format!("{letter}{width}"));
             let whole = match sign {
-                Signedness::Unsigned => (0, (1i64 << width) - 1),
+                IntegerSignedness::Unsigned => (0, (1i64 << width) - 1),
                 _ => (-1i64 << (width - 1), (1i64 << (width - 1)) - 1),
             };
             if whole != (quantized.min, quantized.max) {
@@ -154,14 +160,14 @@ impl Printer<'_> {
         self.out.push(':');
         self.write_type(quantized.expressed);
         match &quantized.axis {
-            Granularity::Tensor => {
+            QuantizationGranularity::Tensor => {
                 self.out.push_str(", ");
                 quantized
                     .parameters
                     .iter()
                     .for_each(|&p| write_scale(p, &mut self.out));
             }
-            Granularity::Axis(axis) => {
+            QuantizationGranularity::Axis(axis) => {
                 self.out.push_str(&format!(":{axis}, "));
                 write_scales(
                     &quantized.parameters,
@@ -169,7 +175,7 @@ impl Printer<'_> {
                     &mut self.out,
                 );
             }
-            Granularity::Blocks { sizes, shape } => {
+            QuantizationGranularity::Blocks { sizes, shape } => {
                 let sizes = sizes.iter().map(|(dim, size)| format!("{dim}:{size}"));
                 let sizes: Vec<String> = sizes.collect();
                 self.out.push_str(&format!(":{{{}}}, ", sizes.join(", ")));
@@ -180,7 +186,7 @@ impl Printer<'_> {
     }
 }
 
-fn write_shape(shape: &[Dim], out: &mut String) {
+fn write_shape(shape: &[DimSize], out: &mut String) {
     for size in shape {
         match size {
             Some(size) => out.push_str(&format!("{size}x")),
@@ -190,7 +196,7 @@ fn write_shape(shape: &[Dim], out: &mut String) {
 }
 
 fn write_scale((scale, zero): (u64, i64), out: &mut String) {
-    out.push_str(&show_float(Float::F64, scale));
+    out.push_str(&show_float(MlirFloat::F64, scale));
     if zero != 0 {
         out.push_str(&format!(":{zero}"));
     }

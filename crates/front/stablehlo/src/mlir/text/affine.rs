@@ -1,22 +1,22 @@
 //! Affine maps and integer sets.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use crate::mlir::{Affine, AffineMap, AffineOp, AttributeKind, IntegerSet};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use crate::mlir::{AffineExpr, AffineMap, AffineOp, AttributeKind, IntegerSet};
 
 /// Most nodes of the expressions of one map, so that no expression is deep.
 const MAX_NODES: u32 = 2000;
 
 /// Names of dimensions and symbols in their order.
-struct Names<'a> {
+struct AffineNames<'a> {
     dims: Vec<&'a str>,
     symbols: Vec<&'a str>,
     nodes: u32,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// What stands behind `affine_map`.
-    pub fn affine_map(&mut self) -> Result<AttributeKind> {
+    pub fn affine_map(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect("<")?;
         let mut names = self.affine_names()?;
         self.cursor.expect("->")?;
@@ -31,7 +31,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What stands behind `affine_set`.
-    pub fn integer_set(&mut self) -> Result<AttributeKind> {
+    pub fn integer_set(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect("<")?;
         let mut names = self.affine_names()?;
         self.cursor.expect(":")?;
@@ -45,21 +45,21 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    fn affine_names(&mut self) -> Result<Names<'a>> {
+    fn affine_names(&mut self) -> MlirParseResult<AffineNames<'a>> {
         self.cursor.expect("(")?;
         let dims = self.list(")", Self::affine_name)?;
         let symbols = match self.cursor.eat("[") {
             true => self.list("]", Self::affine_name)?,
             false => Vec::new(),
         };
-        Ok(Names {
+        Ok(AffineNames {
             dims,
             symbols,
             nodes: 0,
         })
     }
 
-    fn affine_name(&mut self) -> Result<&'a str> {
+    fn affine_name(&mut self) -> MlirParseResult<&'a str> {
         match self.cursor.word() {
             "" => self.cursor.expected("the name of a dimension"),
             name => Ok(name),
@@ -67,7 +67,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `a >= b`, `a <= b` or `a == b`
-    fn constraint(&mut self, names: &mut Names<'a>) -> Result<(Affine, bool)> {
+    fn constraint(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<(AffineExpr, bool)> {
         let left = self.affine_sum(names)?;
         let (equal, swap) = match () {
             () if self.cursor.eat(">=") => (false, false),
@@ -77,11 +77,16 @@ impl<'a> Parser<'a> {
         };
         let right = self.affine_sum(names)?;
         let (left, right) = if swap { (right, left) } else { (left, right) };
-        let negative = self.affine_combine(right, AffineOp::Mul, Affine::Constant(-1))?;
+        let negative = self.affine_combine(right, AffineOp::Mul, AffineExpr::Constant(-1))?;
         Ok((self.affine_combine(left, AffineOp::Add, negative)?, equal))
     }
 
-    fn affine_combine(&mut self, left: Affine, op: AffineOp, right: Affine) -> Result<Affine> {
+    fn affine_combine(
+        &mut self,
+        left: AffineExpr,
+        op: AffineOp,
+        right: AffineExpr,
+    ) -> MlirParseResult<AffineExpr> {
         let linear = match op {
             AffineOp::Add => true,
             AffineOp::Mul => left.is_symbolic() || right.is_symbolic(),
@@ -94,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn affine_sum(&mut self, names: &mut Names<'a>) -> Result<Affine> {
+    fn affine_sum(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<AffineExpr> {
         self.cursor.enter()?;
         let mut sum = self.affine_product(names)?;
         loop {
@@ -106,7 +111,7 @@ impl<'a> Parser<'a> {
             self.cursor.pos += usize::from(minus);
             let mut term = self.affine_product(names)?;
             if minus {
-                term = self.affine_combine(term, AffineOp::Mul, Affine::Constant(-1))?;
+                term = self.affine_combine(term, AffineOp::Mul, AffineExpr::Constant(-1))?;
             }
             sum = self.affine_combine(sum, AffineOp::Add, term)?;
         }
@@ -114,7 +119,7 @@ impl<'a> Parser<'a> {
         Ok(sum)
     }
 
-    fn affine_product(&mut self, names: &mut Names<'a>) -> Result<Affine> {
+    fn affine_product(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<AffineExpr> {
         let mut product = self.affine_operand(names)?;
         loop {
             let op = match self.cursor.peek_word() {
@@ -134,7 +139,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn affine_operand(&mut self, names: &mut Names<'a>) -> Result<Affine> {
+    fn affine_operand(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<AffineExpr> {
         names.nodes += 1;
         if names.nodes > MAX_NODES {
             return self.cursor.error("the map has too many expressions");
@@ -150,17 +155,17 @@ impl<'a> Parser<'a> {
                 self.cursor.enter()?;
                 self.cursor.pos += 1;
                 let inner = self.affine_operand(names)?;
-                let negated = self.affine_combine(inner, AffineOp::Mul, Affine::Constant(-1));
+                let negated = self.affine_combine(inner, AffineOp::Mul, AffineExpr::Constant(-1));
                 self.cursor.leave();
                 negated
             }
-            b'0'..=b'9' => Ok(Affine::Constant(self.cursor.signed()?)),
+            b'0'..=b'9' => Ok(AffineExpr::Constant(self.cursor.signed()?)),
             _ => {
                 let name = self.affine_name()?;
                 let find = |all: &[&str]| all.iter().position(|&other| other == name);
                 match (find(&names.dims), find(&names.symbols)) {
-                    (Some(at), _) => Ok(Affine::Dim(at as u32)),
-                    (_, Some(at)) => Ok(Affine::Symbol(at as u32)),
+                    (Some(at), _) => Ok(AffineExpr::Dim(at as u32)),
+                    (_, Some(at)) => Ok(AffineExpr::Symbol(at as u32)),
                     _ => self
                         .cursor
                         .error(format!("`{name}` is no dimension and no symbol of the map")),

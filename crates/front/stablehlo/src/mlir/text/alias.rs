@@ -5,23 +5,23 @@
 //! makes an index of all lines that begin like one, and the definition is read where it is. A
 //! cycle ends at the limit of nesting.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use crate::mlir::{Attr, Type};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use crate::mlir::{MlirAttr, MlirType};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// What an alias stands for.
 #[derive(Clone, Copy, Debug)]
-enum Meaning {
-    Attribute(Attr),
-    Type(Type),
+enum AliasTarget {
+    Attribute(MlirAttr),
+    Type(MlirType),
 }
 
 /// Aliases that were read, and where definitions are; both by the name with its `#` or `!`.
 #[derive(Debug, Default)]
-pub(crate) struct Aliases<'a> {
-    known: FxHashMap<&'a [u8], Meaning>,
+pub(crate) struct MlirAliases<'a> {
+    known: FxHashMap<&'a [u8], AliasTarget>,
     definitions: Option<FxHashMap<&'a [u8], usize>>,
 }
 
@@ -46,9 +46,9 @@ fn index(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
     found
 }
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// `#name = attribute` or `!name = type`
-    pub fn alias_definition(&mut self) -> Result<()> {
+    pub fn alias_definition(&mut self) -> MlirParseResult<()> {
         let start = self.cursor.start();
         let sigil = self.cursor.byte();
         self.cursor.pos += 1;
@@ -75,15 +75,15 @@ impl<'a> Parser<'a> {
         self.alias_value(key).map(|_| ())
     }
 
-    fn alias_value(&mut self, key: &'a [u8]) -> Result<Meaning> {
+    fn alias_value(&mut self, key: &'a [u8]) -> MlirParseResult<AliasTarget> {
         let meaning = match key[0] {
-            b'#' => Meaning::Attribute(self.parse_attribute()?),
+            b'#' => AliasTarget::Attribute(self.parse_attribute()?),
             _ => {
                 // The word `type` stood here in older texts.
                 if self.cursor.peek_word() == "type" {
                     self.cursor.word();
                 }
-                Meaning::Type(self.parse_type()?)
+                AliasTarget::Type(self.parse_type()?)
             }
         };
         self.aliases.known.insert(key, meaning);
@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The meaning of an alias, read where it is defined if it was not read yet.
-    fn alias(&mut self, start: usize) -> Result<Meaning> {
+    fn alias(&mut self, start: usize) -> MlirParseResult<AliasTarget> {
         let key = &self.cursor.bytes[start..self.cursor.pos];
         if let Some(&meaning) = self.aliases.known.get(key) {
             return Ok(meaning);
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         let definitions = self.aliases.definitions.get_or_insert_with(|| index(bytes));
         let Some(&definition) = definitions.get(key) else {
             let name = String::from_utf8_lossy(key).into_owned();
-            let place = Place::text(start, self.cursor.pos);
+            let place = SourceLocation::text(start, self.cursor.pos);
             return self
                 .cursor
                 .error_at(place, format!("the alias `{name}` is not defined"));
@@ -114,18 +114,20 @@ impl<'a> Parser<'a> {
     }
 
     /// The attribute that `#name`, which begins at `start` and was read, stands for.
-    pub fn attribute_alias(&mut self, start: usize) -> Result<Attr> {
+    pub fn attribute_alias(&mut self, start: usize) -> MlirParseResult<MlirAttr> {
         match self.alias(start)? {
-            Meaning::Attribute(attr) => Ok(attr),
-            Meaning::Type(_) => self.cursor.error("a type stands where an attribute should"),
+            AliasTarget::Attribute(attr) => Ok(attr),
+            AliasTarget::Type(_) => self.cursor.error("a type stands where an attribute should"),
         }
     }
 
     /// The type that `!name`, which begins at `start` and was read, stands for.
-    pub fn type_alias(&mut self, start: usize) -> Result<Type> {
+    pub fn type_alias(&mut self, start: usize) -> MlirParseResult<MlirType> {
         match self.alias(start)? {
-            Meaning::Type(ty) => Ok(ty),
-            Meaning::Attribute(_) => self.cursor.error("an attribute stands where a type should"),
+            AliasTarget::Type(ty) => Ok(ty),
+            AliasTarget::Attribute(_) => {
+                self.cursor.error("an attribute stands where a type should")
+            }
         }
     }
 }

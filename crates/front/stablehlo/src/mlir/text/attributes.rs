@@ -1,16 +1,17 @@
 //! Attributes.
 
-use super::cursor::Result;
-use super::number::{Scalar, Written};
-use super::parser::Parser;
+use super::cursor::MlirParseResult;
+use super::number::{MlirLiteralValue, NumberStorage};
+use super::parser::MlirParser;
 use crate::dialect;
 use crate::mlir::{
-    Affine, Attr, AttributeKind, DialectBody, Float, Named, Signedness, Type, TypeKind,
+    AffineExpr, AttributeKind, DialectBody, IntegerSignedness, MlirAttr, MlirFloat, MlirType,
+    MlirTypeKind, NamedAttribute,
 };
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// An attribute.
-    pub fn parse_attribute(&mut self) -> Result<Attr> {
+    pub fn parse_attribute(&mut self) -> MlirParseResult<MlirAttr> {
         self.cursor.enter()?;
         let kind = match self.cursor.peek() {
             b'#' => {
@@ -31,7 +32,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A string; a type behind it says nothing that the bytes do not.
-    fn typed_string(&mut self) -> Result<AttributeKind> {
+    fn typed_string(&mut self) -> MlirParseResult<AttributeKind> {
         let kind = self.string_attribute()?;
         if self.cursor.eat(":") {
             self.parse_type()?;
@@ -39,14 +40,14 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    fn array(&mut self) -> Result<AttributeKind> {
+    fn array(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect("[")?;
         let list = self.list("]", Self::parse_attribute)?;
         Ok(AttributeKind::Array(list.into()))
     }
 
     /// `{name = attribute, unit, "name" = attribute}`, ordered by name.
-    pub fn dictionary(&mut self) -> Result<Vec<Named>> {
+    pub fn dictionary(&mut self) -> MlirParseResult<Vec<NamedAttribute>> {
         self.cursor.expect("{")?;
         let mut named = self.list("}", Self::named_attribute)?;
         let twice = self.sort_and_find_twice(&mut named);
@@ -59,13 +60,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Orders by name; the first name that stands twice.
-    pub fn sort_and_find_twice(&mut self, named: &mut [Named]) -> Option<String> {
+    pub fn sort_and_find_twice(&mut self, named: &mut [NamedAttribute]) -> Option<String> {
         self.module.sort_named(named);
         let twice = named.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
         Some(self.module.str(twice[0].0).to_owned())
     }
 
-    fn named_attribute(&mut self) -> Result<Named> {
+    fn named_attribute(&mut self) -> MlirParseResult<NamedAttribute> {
         let name = self.word_or_string()?;
         let attr = match self.cursor.eat("=") {
             true => self.parse_attribute()?,
@@ -75,22 +76,22 @@ impl<'a> Parser<'a> {
     }
 
     /// The unit attribute.
-    pub fn unit(&mut self) -> Attr {
+    pub fn unit(&mut self) -> MlirAttr {
         self.module.attributes.intern(AttributeKind::Unit)
     }
 
     /// An integer attribute.
-    pub fn integer_attribute(&mut self, value: i64, width: u32) -> Attr {
+    pub fn integer_attribute(&mut self, value: i64, width: u32) -> MlirAttr {
         self.module.integer_attribute(value, width)
     }
 
     /// `array<i64: …>`
-    pub fn integers_attribute(&mut self, values: &[i64]) -> Attr {
+    pub fn integers_attribute(&mut self, values: &[i64]) -> MlirAttr {
         self.module.integers_attribute(values)
     }
 
     /// `#dialect<name WORD>`
-    pub fn keyword_attribute(&mut self, name: &str, word: &str) -> Attr {
+    pub fn keyword_attribute(&mut self, name: &str, word: &str) -> MlirAttr {
         let (name, word) = (self.module.intern(name), self.module.intern(word));
         self.module.attributes.intern(AttributeKind::Dialect {
             name,
@@ -98,7 +99,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn symbol_ref(&mut self) -> Result<AttributeKind> {
+    fn symbol_ref(&mut self) -> MlirParseResult<AttributeKind> {
         let mut path = vec![self.symbol_name()?];
         while self.cursor.eat("::") {
             path.push(self.symbol_name()?);
@@ -106,11 +107,11 @@ impl<'a> Parser<'a> {
         Ok(AttributeKind::SymbolRef(path.into()))
     }
 
-    fn number_attribute(&mut self) -> Result<AttributeKind> {
+    fn number_attribute(&mut self) -> MlirParseResult<AttributeKind> {
         let literal = self.literal()?;
         let ty = match (self.cursor.eat(":"), literal.value) {
             (true, _) => self.parse_type()?,
-            (false, Written::Float(_)) => self.module.types.float(Float::F64),
+            (false, MlirLiteralValue::Float(_)) => self.module.types.float(MlirFloat::F64),
             (false, _) => self.module.types.integer(64),
         };
         let Some(scalar) = self.scalar_of(ty) else {
@@ -120,17 +121,17 @@ impl<'a> Parser<'a> {
         };
         let bits = self.literal_bits(literal, scalar)?;
         Ok(match scalar {
-            Scalar::Float(_) => AttributeKind::Float { bits, ty },
-            Scalar::Integer { width, sign } => {
+            NumberStorage::Float(_) => AttributeKind::Float { bits, ty },
+            NumberStorage::Integer { width, sign } => {
                 let negative =
-                    sign != Signedness::Unsigned && width > 1 && bits >> (width - 1) == 1;
+                    sign != IntegerSignedness::Unsigned && width > 1 && bits >> (width - 1) == 1;
                 let value = i128::from(bits) - if negative { 1 << width } else { 0 };
                 AttributeKind::Integer { value, ty }
             }
         })
     }
 
-    fn word_attribute(&mut self) -> Result<AttributeKind> {
+    fn word_attribute(&mut self) -> MlirParseResult<AttributeKind> {
         let word = self.cursor.peek_word();
         match word {
             "true" | "false" => {
@@ -184,7 +185,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `array<i64: 1, 2>` or `array<i64>`
-    fn dense_array(&mut self) -> Result<AttributeKind> {
+    fn dense_array(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect("<")?;
         let element = self.parse_type()?;
         let Some(scalar) = self.scalar_of(element) else {
@@ -206,7 +207,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `#alias`, `#dialect.name<…>` or `#dialect<name …>`
-    fn sharp_attribute(&mut self) -> Result<Attr> {
+    fn sharp_attribute(&mut self) -> MlirParseResult<MlirAttr> {
         let start = self.cursor.start();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;
@@ -216,9 +217,9 @@ impl<'a> Parser<'a> {
         let full = self.full_name(name)?;
         let full = dialect::shared_name(&full);
         let body = match dialect::structure(&full) {
-            Some(dialect::Structure::Keyword) => self.keyword_body()?,
-            Some(dialect::Structure::Fields(fields)) => self.fields_body(fields)?,
-            Some(dialect::Structure::Convolution) => {
+            Some(dialect::AttributeSyntax::Keyword) => self.keyword_body()?,
+            Some(dialect::AttributeSyntax::Fields(fields)) => self.fields_body(fields)?,
+            Some(dialect::AttributeSyntax::Convolution) => {
                 self.cursor.expect("<")?;
                 let body = self.dimension_numbers()?;
                 self.cursor.expect(">")?;
@@ -235,7 +236,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `<WORD>`, or ` WORD>` where the bracket was read with the name.
-    fn keyword_body(&mut self) -> Result<DialectBody> {
+    fn keyword_body(&mut self) -> MlirParseResult<DialectBody> {
         self.cursor.eat("<");
         let word = self.word_or_string()?;
         self.cursor.expect(">")?;
@@ -243,9 +244,9 @@ impl<'a> Parser<'a> {
     }
 
     /// `<name = value, …>` of an attribute whose name is not written.
-    pub fn fields_attribute(&mut self, name: &str) -> Result<Attr> {
+    pub fn fields_attribute(&mut self, name: &str) -> MlirParseResult<MlirAttr> {
         let body = match dialect::structure(name) {
-            Some(dialect::Structure::Fields(fields)) => self.fields_body(fields)?,
+            Some(dialect::AttributeSyntax::Fields(fields)) => self.fields_body(fields)?,
             _ => return self.cursor.expected("an attribute"),
         };
         let name = self.module.intern(name);
@@ -254,9 +255,9 @@ impl<'a> Parser<'a> {
     }
 
     /// `<name = value, …>`; the order of the text does not matter.
-    fn fields_body(&mut self, fields: &[dialect::Field]) -> Result<DialectBody> {
+    fn fields_body(&mut self, fields: &[dialect::AttributeField]) -> MlirParseResult<DialectBody> {
         self.cursor.eat("<");
-        let mut given: Vec<Option<Attr>> = vec![None; fields.len()];
+        let mut given: Vec<Option<MlirAttr>> = vec![None; fields.len()];
         self.list(">", |parser| {
             let start = parser.cursor.start();
             let name = parser.cursor.word();
@@ -279,7 +280,7 @@ impl<'a> Parser<'a> {
         Ok(DialectBody::Fields(named.into()))
     }
 
-    fn field_value(&mut self, kind: dialect::FieldKind) -> Result<Attr> {
+    fn field_value(&mut self, kind: dialect::FieldKind) -> MlirParseResult<MlirAttr> {
         match kind {
             dialect::FieldKind::Integer => {
                 let value = self.cursor.signed()?;
@@ -294,7 +295,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether a field says what its absence says too.
-    fn is_default(&self, attr: Attr) -> bool {
+    fn is_default(&self, attr: MlirAttr) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::DenseArray { data, .. } => data.is_empty(),
             AttributeKind::Integer { value, .. } => *value == 0,
@@ -303,7 +304,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `[1, -2]`
-    pub fn integer_list(&mut self) -> Result<Vec<i64>> {
+    pub fn integer_list(&mut self) -> MlirParseResult<Vec<i64>> {
         self.cursor.expect("[")?;
         self.list("]", |parser| match parser.cursor.eat("?") {
             true => Ok(i64::MIN),
@@ -312,7 +313,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether an attribute behind a buffer's element type is its layout.
-    pub fn is_layout(&self, attr: Attr) -> bool {
+    pub fn is_layout(&self, attr: MlirAttr) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::AffineMap(_) => true,
             AttributeKind::Dialect { name, .. } => self.module.str(*name) == "strided",
@@ -321,10 +322,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether a layout is the identity on so many dimensions.
-    pub fn is_identity(&self, attr: Attr, rank: usize) -> bool {
+    pub fn is_identity(&self, attr: MlirAttr, rank: usize) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::AffineMap(map) => {
-                let same = |(at, result): (usize, &Affine)| *result == Affine::Dim(at as u32);
+                let same =
+                    |(at, result): (usize, &AffineExpr)| *result == AffineExpr::Dim(at as u32);
                 map.results.len() == rank
                     && map.dims as usize == rank
                     && map.results.iter().enumerate().all(same)
@@ -334,10 +336,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Type of the elements and how they are stored, or an error.
-    pub fn stored(&self, ty: Type) -> Result<(Scalar, usize)> {
+    pub fn stored(&self, ty: MlirType) -> MlirParseResult<(NumberStorage, usize)> {
         let element = self.module.types.element(ty);
         let (part, parts) = match *self.module.types.kind(element) {
-            TypeKind::Complex(part) => (part, 2),
+            MlirTypeKind::Complex(part) => (part, 2),
             _ => (element, 1),
         };
         match self.scalar_of(part) {

@@ -4,17 +4,17 @@
 //! dialect's attribute), so that the parsers work on bytes; white space and comments are skipped
 //! before everything but where the name of a function says otherwise.
 
-use spirula_diagnostics::{Diagnostic, Place};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Results of parsers.
-pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+pub(crate) type MlirParseResult<T> = Result<T, Box<SourceDiagnostic>>;
 
 /// Levels of regions, types, attributes and locations inside each other.
 const MAX_DEPTH: u32 = 100;
 
 /// A position in a text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct MlirCursor<'a> {
     pub bytes: &'a [u8],
     pub pos: usize,
     depth: u32,
@@ -32,9 +32,9 @@ fn is_suffix(byte: u8) -> bool {
     is_name(byte) || byte == b'-'
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> MlirCursor<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Cursor {
+        MlirCursor {
             bytes,
             pos: 0,
             depth: 0,
@@ -88,22 +88,26 @@ impl<'a> Cursor<'a> {
     }
 
     /// From a position up to here.
-    pub fn since(&self, start: usize) -> Place {
-        Place::text(start, self.pos.max(start))
+    pub fn since(&self, start: usize) -> SourceLocation {
+        SourceLocation::text(start, self.pos.max(start))
     }
 
     /// An error about what stands at the position.
-    pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
+    pub fn error<T>(&self, message: impl Into<String>) -> MlirParseResult<T> {
         let end = (self.pos + 1).min(self.bytes.len());
-        self.error_at(Place::text(self.pos, end), message)
+        self.error_at(SourceLocation::text(self.pos, end), message)
     }
 
-    pub fn error_at<T>(&self, place: Place, message: impl Into<String>) -> Result<T> {
-        Err(Box::new(Diagnostic::error(place, message)))
+    pub fn error_at<T>(
+        &self,
+        place: SourceLocation,
+        message: impl Into<String>,
+    ) -> MlirParseResult<T> {
+        Err(Box::new(SourceDiagnostic::error(place, message)))
     }
 
     /// An error that names what should have been there and what is.
-    pub fn expected<T>(&mut self, what: &str) -> Result<T> {
+    pub fn expected<T>(&mut self, what: &str) -> MlirParseResult<T> {
         self.skip();
         let start = self.pos;
         let mut end = self.clone_end();
@@ -111,7 +115,7 @@ impl<'a> Cursor<'a> {
             end += 1;
         }
         let found = String::from_utf8_lossy(&self.bytes[start..end]).into_owned();
-        let place = Place::text(start, end);
+        let place = SourceLocation::text(start, end);
         match found.is_empty() {
             true => self.error_at(
                 place,
@@ -142,7 +146,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// This punctuation, or an error.
-    pub fn expect(&mut self, punctuation: &str) -> Result<()> {
+    pub fn expect(&mut self, punctuation: &str) -> MlirParseResult<()> {
         match self.eat(punctuation) {
             true => Ok(()),
             false => self.expected(&format!("`{punctuation}`")),
@@ -177,7 +181,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// This word, or an error.
-    pub fn expect_word(&mut self, word: &str) -> Result<()> {
+    pub fn expect_word(&mut self, word: &str) -> MlirParseResult<()> {
         match self.eat_word(word) {
             true => Ok(()),
             false => self.expected(&format!("`{word}`")),
@@ -199,7 +203,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Decimal digits at the position itself as a number.
-    pub fn digits(&mut self) -> Result<u64> {
+    pub fn digits(&mut self) -> MlirParseResult<u64> {
         let start = self.pos;
         let mut value = Some(0u64);
         while self.byte().is_ascii_digit() {
@@ -215,13 +219,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// A decimal number behind white space.
-    pub fn number(&mut self) -> Result<u64> {
+    pub fn number(&mut self) -> MlirParseResult<u64> {
         self.skip();
         self.digits()
     }
 
     /// A decimal number, maybe negative.
-    pub fn signed(&mut self) -> Result<i64> {
+    pub fn signed(&mut self) -> MlirParseResult<i64> {
         self.skip();
         let start = self.pos;
         let negative = self.eat("-");
@@ -234,7 +238,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string with its escapes resolved.
-    pub fn string(&mut self) -> Result<Vec<u8>> {
+    pub fn string(&mut self) -> MlirParseResult<Vec<u8>> {
         let raw = self.raw_string()?;
         if !raw.contains(&b'\\') {
             return Ok(raw.to_vec());
@@ -250,7 +254,7 @@ impl<'a> Cursor<'a> {
                 Some(byte) => out.push(byte),
                 None => {
                     let start = self.pos - 1 - raw.len() + at;
-                    let place = Place::text(start, start + 2);
+                    let place = SourceLocation::text(start, start + 2);
                     return self.error_at(place, "unknown escape in a string");
                 }
             }
@@ -260,7 +264,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What stands between the quotes of a string.
-    pub fn raw_string(&mut self) -> Result<&'a [u8]> {
+    pub fn raw_string(&mut self) -> MlirParseResult<&'a [u8]> {
         let start = self.pos;
         if !self.eat("\"") {
             return self.expected("a string");
@@ -272,7 +276,7 @@ impl<'a> Cursor<'a> {
                 Some(b'\\') => self.pos += 2,
                 Some(b'\n') | None => {
                     self.pos = self.pos.min(self.bytes.len());
-                    let place = Place::text(start, first);
+                    let place = SourceLocation::text(start, first);
                     return self.error_at(place, "the string has no end");
                 }
                 Some(_) => self.pos += 1,
@@ -283,7 +287,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// One level deeper; an error if there are too many.
-    pub fn enter(&mut self) -> Result<()> {
+    pub fn enter(&mut self) -> MlirParseResult<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
             true => self.error(format!("nested more than {MAX_DEPTH} levels deep")),
@@ -291,7 +295,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The reverse of [`Cursor::enter`].
+    /// The reverse of [`MlirCursor::enter`].
     pub fn leave(&mut self) {
         self.depth -= 1;
     }

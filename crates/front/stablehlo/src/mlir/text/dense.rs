@@ -4,22 +4,22 @@
 //! read, and then the elements straight into the bytes that are kept. Cost: two passes over the
 //! text; memory in proportion to it, whatever number of elements the type claims.
 
-use super::cursor::Result;
-use super::number::{Scalar, Written};
-use super::parser::Parser;
-use crate::mlir::{AttributeKind, Elements, Type, TypeKind};
+use super::cursor::MlirParseResult;
+use super::number::{MlirLiteralValue, NumberStorage};
+use super::parser::MlirParser;
+use crate::mlir::{AttributeKind, DenseElements, MlirType, MlirTypeKind};
 
 /// What the elements of one tensor have in common.
-struct Layout {
-    scalar: Scalar,
+struct DenseLayout {
+    scalar: NumberStorage,
     /// 2 for complex numbers.
     parts: usize,
     shape: Vec<u64>,
 }
 
-impl Parser<'_> {
+impl MlirParser<'_> {
     /// What stands behind `dense`, with its type.
-    pub fn dense(&mut self) -> Result<AttributeKind> {
+    pub fn dense(&mut self) -> MlirParseResult<AttributeKind> {
         let body = self.skip_dense_body()?;
         self.cursor.expect(":")?;
         let ty = self.parse_type()?;
@@ -27,7 +27,7 @@ impl Parser<'_> {
     }
 
     /// Skips `<…>` and returns where the elements begin.
-    pub fn skip_dense_body(&mut self) -> Result<usize> {
+    pub fn skip_dense_body(&mut self) -> MlirParseResult<usize> {
         self.cursor.expect("<")?;
         let body = self.cursor.pos;
         loop {
@@ -45,7 +45,7 @@ impl Parser<'_> {
     }
 
     /// Elements of a type, whose text begins at `body`.
-    pub fn dense_of(&mut self, body: usize, ty: Type) -> Result<AttributeKind> {
+    pub fn dense_of(&mut self, body: usize, ty: MlirType) -> MlirParseResult<AttributeKind> {
         let back = std::mem::replace(&mut self.cursor.pos, body);
         let Some(shape) = self.module.types.static_shape(ty) else {
             let shown = self.module.show_type(ty);
@@ -53,7 +53,7 @@ impl Parser<'_> {
             return self.cursor.error(message);
         };
         let (scalar, parts) = self.stored(ty)?;
-        let layout = Layout {
+        let layout = DenseLayout {
             scalar,
             parts,
             shape,
@@ -64,7 +64,11 @@ impl Parser<'_> {
         Ok(AttributeKind::Elements(elements))
     }
 
-    fn dense_elements(&mut self, ty: Type, layout: &Layout) -> Result<Elements> {
+    fn dense_elements(
+        &mut self,
+        ty: MlirType,
+        layout: &DenseLayout,
+    ) -> MlirParseResult<DenseElements> {
         let width = layout.scalar.bytes() * layout.parts;
         let mut data = Vec::new();
         match self.cursor.peek() {
@@ -78,16 +82,21 @@ impl Parser<'_> {
             _ => {
                 self.dense_element(layout, &mut data)?;
                 if !layout.shape.contains(&0) {
-                    return Ok(Elements::splat(ty, &data));
+                    return Ok(DenseElements::splat(ty, &data));
                 }
                 data.clear();
             }
         }
-        Ok(Elements::new(ty, width, data))
+        Ok(DenseElements::new(ty, width, data))
     }
 
     /// `[…]`, whose length is that of the dimension.
-    fn nested_elements(&mut self, layout: &Layout, level: usize, data: &mut Vec<u8>) -> Result<()> {
+    fn nested_elements(
+        &mut self,
+        layout: &DenseLayout,
+        level: usize,
+        data: &mut Vec<u8>,
+    ) -> MlirParseResult<()> {
         self.cursor.enter()?;
         let start = self.cursor.start();
         let Some(&size) = layout.shape.get(level) else {
@@ -117,7 +126,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn dense_element(&mut self, layout: &Layout, data: &mut Vec<u8>) -> Result<()> {
+    fn dense_element(&mut self, layout: &DenseLayout, data: &mut Vec<u8>) -> MlirParseResult<()> {
         if layout.parts == 1 {
             return self.scalar_element(layout.scalar, data);
         }
@@ -128,13 +137,15 @@ impl Parser<'_> {
         self.cursor.expect(")")
     }
 
-    fn scalar_element(&mut self, scalar: Scalar, data: &mut Vec<u8>) -> Result<()> {
+    fn scalar_element(&mut self, scalar: NumberStorage, data: &mut Vec<u8>) -> MlirParseResult<()> {
         let mut literal = self.literal()?;
         // `dense<1>` and `dense<0>` are truth values too.
-        if let (Scalar::Integer { width: 1, .. }, Written::Integer(value @ (0 | 1))) =
-            (scalar, literal.value)
+        if let (
+            NumberStorage::Integer { width: 1, .. },
+            MlirLiteralValue::Integer(value @ (0 | 1)),
+        ) = (scalar, literal.value)
         {
-            literal.value = Written::Bool(value == 1);
+            literal.value = MlirLiteralValue::Bool(value == 1);
         }
         let bits = self.literal_bits(literal, scalar)?;
         data.extend_from_slice(&bits.to_le_bytes()[..scalar.bytes()]);
@@ -142,7 +153,7 @@ impl Parser<'_> {
     }
 
     /// `"0x…"`: the elements' bytes, or those of one element that stands for all.
-    fn hexadecimal_elements(&mut self, ty: Type) -> Result<Elements> {
+    fn hexadecimal_elements(&mut self, ty: MlirType) -> MlirParseResult<DenseElements> {
         let start = self.cursor.start();
         let bytes = self.hexadecimal_string()?;
         let place = self.cursor.since(start);
@@ -153,7 +164,7 @@ impl Parser<'_> {
     }
 
     /// The bytes of a string `"0x…"`.
-    pub fn hexadecimal_string(&mut self) -> Result<Vec<u8>> {
+    pub fn hexadecimal_string(&mut self) -> MlirParseResult<Vec<u8>> {
         let start = self.cursor.start();
         let text = self.cursor.raw_string()?;
         let digit = |byte: u8| (byte as char).to_digit(16);
@@ -173,14 +184,14 @@ impl Parser<'_> {
     }
 
     /// What stands behind `dense_resource`.
-    pub fn resource(&mut self) -> Result<AttributeKind> {
+    pub fn resource(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect("<")?;
         let key = self.word_or_string()?;
         self.cursor.expect(">")?;
         self.cursor.expect(":")?;
         let ty = self.parse_type()?;
         match self.module.types.kind(ty) {
-            TypeKind::Tensor { .. } | TypeKind::Vector { .. } => {
+            MlirTypeKind::Tensor { .. } | MlirTypeKind::Vector { .. } => {
                 Ok(AttributeKind::Resource { key, ty })
             }
             _ => self.cursor.error("elements have the type of a tensor"),

@@ -1,9 +1,9 @@
 //! Whole texts.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use crate::mlir::{Module, Resource};
-use spirula_diagnostics::{Diagnostic, Place};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use crate::mlir::{MlirModule, ResourceBlob};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
 
 /// Reads a module. Operations that stand in no module are put into one.
@@ -13,12 +13,12 @@ use std::ops::Range;
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn parse(bytes: &[u8]) -> std::result::Result<Module, Diagnostic> {
+pub fn parse(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
     if u32::try_from(bytes.len()).is_err() {
         let message = "the text is larger than 4 GiB";
-        return Err(Diagnostic::error(Place::Unknown, message));
+        return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     }
-    let mut parser = Parser::new(bytes);
+    let mut parser = MlirParser::new(bytes);
     match parser.file() {
         Ok(()) => Ok(parser.module),
         Err(error) => Err(*error),
@@ -40,8 +40,8 @@ pub fn sections(bytes: &[u8]) -> Vec<Range<usize>> {
     all
 }
 
-impl Parser<'_> {
-    fn file(&mut self) -> Result<()> {
+impl MlirParser<'_> {
+    fn file(&mut self) -> MlirParseResult<()> {
         let mark = self.enter_scope(true);
         let mut ops = Vec::new();
         loop {
@@ -61,7 +61,7 @@ impl Parser<'_> {
 
     /// `{-# dialect_resources: {…}, external_resources: {…} #-}`, the beginning of which was
     /// read.
-    fn metadata(&mut self) -> Result<()> {
+    fn metadata(&mut self) -> MlirParseResult<()> {
         self.list("#-}", |parser| {
             let section = parser.cursor.word();
             parser.cursor.expect(":")?;
@@ -74,7 +74,7 @@ impl Parser<'_> {
     }
 
     /// `builtin: {key: "0x…", …}`
-    fn metadata_group(&mut self, is_blobs: bool) -> Result<()> {
+    fn metadata_group(&mut self, is_blobs: bool) -> MlirParseResult<()> {
         let dialect = self.word_or_string()?;
         self.cursor.expect(":")?;
         self.cursor.expect("{")?;
@@ -94,7 +94,7 @@ impl Parser<'_> {
             }
             let rest = data.split_off(4);
             let alignment = u32::from_le_bytes([data[0], data[1], data[2], data[3]]);
-            parser.module.resources.push(Resource {
+            parser.module.resources.push(ResourceBlob {
                 dialect,
                 key,
                 alignment,

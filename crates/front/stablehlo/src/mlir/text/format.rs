@@ -2,20 +2,20 @@
 //!
 //! A format is read from left to right. In it
 //! - `%` is an operand, `%*` operands with commas between, maybe none;
-//! - `<name:kind>` is an attribute of the operation, in the way of its kind ([`Kind`]);
+//! - `<name:kind>` is an attribute of the operation, in the way of its kind ([`AttributeConstraint`]);
 //! - `{…}` is a part that may be missing: it is there if its first word or sign is;
 //! - every other word and sign stands for itself.
 //!
-//! Behind the format come the dictionary of other attributes and the types ([`Types`]).
+//! Behind the format come the dictionary of other attributes and the types ([`TrailingTypes`]).
 
-use super::cursor::Result;
-use super::operation::Draft;
-use super::parser::Parser;
-use crate::dialect::Types;
-use crate::mlir::{AttributeKind, Float, Type, TypeKind};
+use super::cursor::MlirParseResult;
+use super::operation::OperationState;
+use super::parser::MlirParser;
+use crate::dialect::TrailingTypes;
+use crate::mlir::{AttributeKind, MlirFloat, MlirType, MlirTypeKind};
 
 /// What stands in a format.
-enum Item<'f> {
+enum AssemblyFormatItem<'f> {
     Operand,
     Operands,
     Attribute(&'f str, &'f str),
@@ -25,36 +25,41 @@ enum Item<'f> {
 }
 
 /// The first item of a format and the rest; `None` at its end.
-fn next_item(format: &str) -> Option<(Item<'_>, &str)> {
+fn next_item(format: &str) -> Option<(AssemblyFormatItem<'_>, &str)> {
     let format = format.trim_start();
     let first = format.as_bytes().first()?;
     Some(match first {
-        b'%' if format.starts_with("%*") => (Item::Operands, &format[2..]),
-        b'%' => (Item::Operand, &format[1..]),
+        b'%' if format.starts_with("%*") => (AssemblyFormatItem::Operands, &format[2..]),
+        b'%' => (AssemblyFormatItem::Operand, &format[1..]),
         b'<' => {
             let (inside, rest) = format[1..].split_once('>')?;
             let (name, kind) = inside.split_once(':')?;
-            (Item::Attribute(name, kind), rest)
+            (AssemblyFormatItem::Attribute(name, kind), rest)
         }
         b'{' => {
             let (inside, rest) = format[1..].split_once('}')?;
-            (Item::Optional(inside), rest)
+            (AssemblyFormatItem::Optional(inside), rest)
         }
         byte if byte.is_ascii_alphabetic() => {
             let end = format.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             let (word, rest) = format.split_at(end.unwrap_or(format.len()));
-            (Item::Word(word), rest)
+            (AssemblyFormatItem::Word(word), rest)
         }
         _ => {
             let (sign, rest) = format.split_at(1);
-            (Item::Sign(sign), rest)
+            (AssemblyFormatItem::Sign(sign), rest)
         }
     })
 }
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// An operation by its format, the types behind it included.
-    pub fn formatted(&mut self, draft: &mut Draft<'a>, format: &str, types: Types) -> Result<()> {
+    pub fn formatted(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        format: &str,
+        types: TrailingTypes,
+    ) -> MlirParseResult<()> {
         self.format(draft, format)?;
         if self.cursor.peek() == b'{' {
             draft.attributes = self.dictionary()?;
@@ -63,20 +68,22 @@ impl<'a> Parser<'a> {
     }
 
     /// What a format says, without types.
-    pub fn format(&mut self, draft: &mut Draft<'a>, format: &str) -> Result<()> {
+    pub fn format(&mut self, draft: &mut OperationState<'a>, format: &str) -> MlirParseResult<()> {
         let mut rest = format;
         while let Some((item, behind)) = next_item(rest) {
             rest = behind;
             match item {
-                Item::Operand => {
+                AssemblyFormatItem::Operand => {
                     let operand = self.operand()?;
                     draft.operands.push(operand);
                 }
-                Item::Operands => self.operands(draft)?,
-                Item::Word(word) => self.cursor.expect_word(word)?,
-                Item::Sign(sign) => self.cursor.expect(sign)?,
-                Item::Attribute(name, kind) => self.format_attribute(draft, name, kind)?,
-                Item::Optional(inside) => {
+                AssemblyFormatItem::Operands => self.operands(draft)?,
+                AssemblyFormatItem::Word(word) => self.cursor.expect_word(word)?,
+                AssemblyFormatItem::Sign(sign) => self.cursor.expect(sign)?,
+                AssemblyFormatItem::Attribute(name, kind) => {
+                    self.format_attribute(draft, name, kind)?
+                }
+                AssemblyFormatItem::Optional(inside) => {
                     if self.stands_here(inside) {
                         self.format(draft, inside)?;
                     }
@@ -93,8 +100,8 @@ impl<'a> Parser<'a> {
         let mut found = true;
         while let Some((item, behind)) = next_item(rest) {
             found = match item {
-                Item::Word(word) => self.cursor.eat_word(word),
-                Item::Sign(sign) => self.cursor.eat(sign),
+                AssemblyFormatItem::Word(word) => self.cursor.eat_word(word),
+                AssemblyFormatItem::Sign(sign) => self.cursor.eat(sign),
                 _ => break,
             };
             if !found {
@@ -107,7 +114,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Operands with commas between; a comma behind which no operand stands is left.
-    fn operands(&mut self, draft: &mut Draft<'a>) -> Result<()> {
+    fn operands(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
         if self.cursor.peek() != b'%' {
             return Ok(());
         }
@@ -122,7 +129,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn format_attribute(&mut self, draft: &mut Draft<'a>, name: &str, kind: &str) -> Result<()> {
+    fn format_attribute(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        name: &str,
+        kind: &str,
+    ) -> MlirParseResult<()> {
         let attr = match kind {
             "i64s" => {
                 let values = self.integer_list()?;
@@ -138,7 +150,7 @@ impl<'a> Parser<'a> {
             }
             "f64" => {
                 let value = self.float_literal()?;
-                let ty = self.module.types.float(Float::F64);
+                let ty = self.module.types.float(MlirFloat::F64);
                 let bits = value.to_bits();
                 let kind = AttributeKind::Float { bits, ty };
                 self.module.attributes.intern(kind)
@@ -166,8 +178,15 @@ impl<'a> Parser<'a> {
     }
 
     /// The types behind an operation.
-    pub fn format_types(&mut self, draft: &mut Draft<'a>, types: Types) -> Result<()> {
-        if types == Types::Operands && draft.operands.is_empty() && self.cursor.peek() != b':' {
+    pub fn format_types(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        types: TrailingTypes,
+    ) -> MlirParseResult<()> {
+        if types == TrailingTypes::Operands
+            && draft.operands.is_empty()
+            && self.cursor.peek() != b':'
+        {
             return Ok(());
         }
         self.cursor.expect(":")?;
@@ -185,17 +204,22 @@ impl<'a> Parser<'a> {
     }
 
     /// Types that are written once although operands and results have them.
-    fn short_types(&mut self, draft: &mut Draft<'a>, types: Types, written: &[Type]) -> Result<()> {
+    fn short_types(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        types: TrailingTypes,
+        written: &[MlirType],
+    ) -> MlirParseResult<()> {
         let count = draft.operands.len();
         let (operands, results) = match (types, written) {
-            (Types::Same, &[ty]) => (vec![ty; count], vec![ty]),
-            (Types::Pairwise, all) => (all.to_vec(), all.to_vec()),
-            (Types::Operands, &[ty]) => (vec![ty; count], Vec::new()),
-            (Types::Operands, all) => (all.to_vec(), Vec::new()),
-            (Types::Select, &[condition, ty]) => (vec![condition, ty, ty], vec![ty]),
-            (Types::Complex, &[ty]) => (vec![self.real_type(ty); count], vec![ty]),
-            (Types::Tuple, &[ty]) => match self.module.types.kind(ty) {
-                TypeKind::Tuple(members) => (members.to_vec(), vec![ty]),
+            (TrailingTypes::Same, &[ty]) => (vec![ty; count], vec![ty]),
+            (TrailingTypes::Pairwise, all) => (all.to_vec(), all.to_vec()),
+            (TrailingTypes::Operands, &[ty]) => (vec![ty; count], Vec::new()),
+            (TrailingTypes::Operands, all) => (all.to_vec(), Vec::new()),
+            (TrailingTypes::Select, &[condition, ty]) => (vec![condition, ty, ty], vec![ty]),
+            (TrailingTypes::Complex, &[ty]) => (vec![self.real_type(ty); count], vec![ty]),
+            (TrailingTypes::Tuple, &[ty]) => match self.module.types.kind(ty) {
+                MlirTypeKind::Tuple(members) => (members.to_vec(), vec![ty]),
                 _ => return self.cursor.error("expected the type of a tuple"),
             },
             _ => return self.cursor.expected("`->`"),
@@ -206,16 +230,16 @@ impl<'a> Parser<'a> {
     }
 
     /// The type with the real numbers of a type of complex numbers.
-    fn real_type(&mut self, ty: Type) -> Type {
+    fn real_type(&mut self, ty: MlirType) -> MlirType {
         let element = self.module.types.element(ty);
         let part = match *self.module.types.kind(element) {
-            TypeKind::Complex(part) => part,
+            MlirTypeKind::Complex(part) => part,
             _ => element,
         };
         match self.module.types.kind(ty).clone() {
-            TypeKind::Tensor {
+            MlirTypeKind::Tensor {
                 shape, encoding, ..
-            } => self.module.types.intern(TypeKind::Tensor {
+            } => self.module.types.intern(MlirTypeKind::Tensor {
                 shape,
                 element: part,
                 encoding,

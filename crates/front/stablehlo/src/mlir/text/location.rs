@@ -1,20 +1,20 @@
 //! Locations.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use crate::mlir::{AttributeKind, Loc, LocationKind};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use crate::mlir::{AttributeKind, LocationKind, MlirLoc};
 
-impl Parser<'_> {
+impl MlirParser<'_> {
     /// `loc(…)`, if it stands next.
-    pub fn optional_location(&mut self) -> Result<Loc> {
+    pub fn optional_location(&mut self) -> MlirParseResult<MlirLoc> {
         match self.cursor.peek_word() == "loc" {
             true => self.location(),
-            false => Ok(Loc::UNKNOWN),
+            false => Ok(MlirLoc::UNKNOWN),
         }
     }
 
     /// `loc(…)`
-    pub fn location(&mut self) -> Result<Loc> {
+    pub fn location(&mut self) -> MlirParseResult<MlirLoc> {
         self.cursor.expect_word("loc")?;
         self.cursor.expect("(")?;
         let loc = self.location_body()?;
@@ -22,7 +22,7 @@ impl Parser<'_> {
         Ok(loc)
     }
 
-    fn location_body(&mut self) -> Result<Loc> {
+    fn location_body(&mut self) -> MlirParseResult<MlirLoc> {
         self.cursor.enter()?;
         let kind = match self.cursor.peek() {
             b'#' => {
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(self.module.locations.intern(kind))
     }
 
-    fn location_alias(&mut self) -> Result<Loc> {
+    fn location_alias(&mut self) -> MlirParseResult<MlirLoc> {
         let attr = self.parse_attribute()?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::Location(loc) => Ok(loc),
@@ -67,7 +67,7 @@ impl Parser<'_> {
     }
 
     /// `"file":1:2`, `"file":1:2 to 3:4`, `"name"` or `"name"(child)`
-    fn named_location(&mut self) -> Result<LocationKind> {
+    fn named_location(&mut self) -> MlirParseResult<LocationKind> {
         let bytes = self.cursor.string()?;
         let name = self.module.intern(&String::from_utf8_lossy(&bytes));
         if self.cursor.eat(":") {
@@ -85,7 +85,7 @@ impl Parser<'_> {
                 end,
             });
         }
-        let mut child = Loc::UNKNOWN;
+        let mut child = MlirLoc::UNKNOWN;
         if self.cursor.eat("(") {
             child = self.location_body()?;
             self.cursor.expect(")")?;
@@ -93,13 +93,13 @@ impl Parser<'_> {
         Ok(LocationKind::Name { name, child })
     }
 
-    fn line_and_column(&mut self) -> Result<(u32, u32)> {
+    fn line_and_column(&mut self) -> MlirParseResult<(u32, u32)> {
         let line = self.small_number()?;
         self.cursor.expect(":")?;
         Ok((line, self.small_number()?))
     }
 
-    fn small_number(&mut self) -> Result<u32> {
+    fn small_number(&mut self) -> MlirParseResult<u32> {
         let number = self.cursor.number()?;
         Ok(u32::try_from(number).unwrap_or(u32::MAX))
     }

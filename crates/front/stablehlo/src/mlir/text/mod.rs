@@ -14,7 +14,7 @@ mod parser;
 mod scope;
 mod types;
 
-pub(crate) use cursor::Result;
+pub(crate) use cursor::MlirParseResult;
 pub use file::{parse, sections};
-pub(crate) use operation::{Argument, Draft};
-pub(crate) use parser::Parser;
+pub(crate) use operation::{BlockArgument, OperationState};
+pub(crate) use parser::MlirParser;

@@ -1,19 +1,19 @@
 //! Numbers as they are written, and as elements of a type.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use crate::mlir::{Float, Signedness, Type, TypeKind};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use crate::mlir::{IntegerSignedness, MlirFloat, MlirType, MlirTypeKind};
 
 /// A number as it is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Literal {
-    pub value: Written,
+pub(crate) struct MlirLiteral {
+    pub value: MlirLiteralValue,
     start: usize,
 }
 
 /// What is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Written {
+pub(crate) enum MlirLiteralValue {
     /// `true` or `false`
     Bool(bool),
     /// `-12`
@@ -26,48 +26,48 @@ pub(crate) enum Written {
 
 /// How a number of a type is stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Scalar {
-    Integer { width: u32, sign: Signedness },
-    Float(Float),
+pub(crate) enum NumberStorage {
+    Integer { width: u32, sign: IntegerSignedness },
+    Float(MlirFloat),
 }
 
-impl Scalar {
+impl NumberStorage {
     /// Whole bytes.
     pub fn bytes(self) -> usize {
         match self {
-            Scalar::Integer { width, .. } => width.div_ceil(8) as usize,
-            Scalar::Float(float) => float.width().div_ceil(8) as usize,
+            NumberStorage::Integer { width, .. } => width.div_ceil(8) as usize,
+            NumberStorage::Float(float) => float.width().div_ceil(8) as usize,
         }
     }
 }
 
-impl Parser<'_> {
+impl MlirParser<'_> {
     /// How numbers of a type are stored: integers of at most 64 bits, `index`, floats.
-    pub fn scalar_of(&self, ty: Type) -> Option<Scalar> {
+    pub fn scalar_of(&self, ty: MlirType) -> Option<NumberStorage> {
         match *self.module.types.kind(ty) {
-            TypeKind::Integer { width, sign } if width <= 64 => {
-                Some(Scalar::Integer { width, sign })
+            MlirTypeKind::Integer { width, sign } if width <= 64 => {
+                Some(NumberStorage::Integer { width, sign })
             }
-            TypeKind::Index => Some(Scalar::Integer {
+            MlirTypeKind::Index => Some(NumberStorage::Integer {
                 width: 64,
-                sign: Signedness::Signless,
+                sign: IntegerSignedness::Signless,
             }),
-            TypeKind::Float(float) => Some(Scalar::Float(float)),
+            MlirTypeKind::Float(float) => Some(NumberStorage::Float(float)),
             _ => None,
         }
     }
 
     /// A number or a truth value.
-    pub fn literal(&mut self) -> Result<Literal> {
+    pub fn literal(&mut self) -> MlirParseResult<MlirLiteral> {
         let start = self.cursor.start();
         if self.cursor.byte().is_ascii_alphabetic() {
             let value = match self.cursor.peek_word() {
-                "true" => Written::Bool(true),
-                "false" => Written::Bool(false),
+                "true" => MlirLiteralValue::Bool(true),
+                "false" => MlirLiteralValue::Bool(false),
                 _ => return self.cursor.expected("a number"),
             };
             self.cursor.word();
-            return Ok(Literal { value, start });
+            return Ok(MlirLiteral { value, start });
         }
         let negative = self.cursor.byte() == b'-';
         self.cursor.pos += usize::from(negative);
@@ -79,10 +79,10 @@ impl Parser<'_> {
             true => self.hexadecimal(negative)?,
             false => self.decimal(negative)?,
         };
-        Ok(Literal { value, start })
+        Ok(MlirLiteral { value, start })
     }
 
-    fn hexadecimal(&mut self, negative: bool) -> Result<Written> {
+    fn hexadecimal(&mut self, negative: bool) -> MlirParseResult<MlirLiteralValue> {
         let start = self.cursor.start();
         self.cursor.pos += 2;
         let mut bits = Some(0u64);
@@ -92,7 +92,7 @@ impl Parser<'_> {
             self.cursor.pos += 1;
         }
         match bits {
-            Some(bits) if self.cursor.pos > first => Ok(Written::Hex { bits, negative }),
+            Some(bits) if self.cursor.pos > first => Ok(MlirLiteralValue::Hex { bits, negative }),
             _ => {
                 let place = self.cursor.since(start);
                 self.cursor
@@ -101,7 +101,7 @@ impl Parser<'_> {
         }
     }
 
-    fn decimal(&mut self, negative: bool) -> Result<Written> {
+    fn decimal(&mut self, negative: bool) -> MlirParseResult<MlirLiteralValue> {
         let start = self.cursor.start();
         let mut magnitude = Some(0u128);
         while self.cursor.byte().is_ascii_digit() {
@@ -112,7 +112,11 @@ impl Parser<'_> {
         if self.cursor.byte() != b'.' {
             let value = magnitude.and_then(|m| i128::try_from(m).ok());
             return match value {
-                Some(value) => Ok(Written::Integer(if negative { -value } else { value })),
+                Some(value) => Ok(MlirLiteralValue::Integer(if negative {
+                    -value
+                } else {
+                    value
+                })),
                 None => {
                     let place = self.cursor.since(start);
                     self.cursor
@@ -131,7 +135,11 @@ impl Parser<'_> {
         }
         let text = std::str::from_utf8(&self.cursor.bytes[start..self.cursor.pos]);
         let value: f64 = text.unwrap_or_default().parse().unwrap_or(f64::NAN);
-        Ok(Written::Float(if negative { -value } else { value }))
+        Ok(MlirLiteralValue::Float(if negative {
+            -value
+        } else {
+            value
+        }))
     }
 
     fn skip_digits(&mut self) {
@@ -141,11 +149,11 @@ impl Parser<'_> {
     }
 
     /// A number with a point, as the scales of quantised types are.
-    pub fn float_literal(&mut self) -> Result<f64> {
+    pub fn float_literal(&mut self) -> MlirParseResult<f64> {
         let literal = self.literal()?;
         match literal.value {
-            Written::Float(value) => Ok(value),
-            Written::Integer(value) => Ok(value as f64),
+            MlirLiteralValue::Float(value) => Ok(value),
+            MlirLiteralValue::Integer(value) => Ok(value as f64),
             _ => {
                 let place = self.cursor.since(literal.start);
                 self.cursor
@@ -155,18 +163,24 @@ impl Parser<'_> {
     }
 
     /// The bits of a number in a type, the bits above those of the type zero.
-    pub fn literal_bits(&self, literal: Literal, scalar: Scalar) -> Result<u64> {
+    pub fn literal_bits(
+        &self,
+        literal: MlirLiteral,
+        scalar: NumberStorage,
+    ) -> MlirParseResult<u64> {
         let fault = match (scalar, literal.value) {
-            (Scalar::Integer { width: 1, .. }, Written::Bool(value)) => return Ok(value.into()),
-            (_, Written::Bool(_)) => "only `i1` has true and false",
-            (Scalar::Integer { width, sign }, Written::Integer(value)) => {
+            (NumberStorage::Integer { width: 1, .. }, MlirLiteralValue::Bool(value)) => {
+                return Ok(value.into());
+            }
+            (_, MlirLiteralValue::Bool(_)) => "only `i1` has true and false",
+            (NumberStorage::Integer { width, sign }, MlirLiteralValue::Integer(value)) => {
                 let mask = u64::MAX >> (64 - width);
                 if fits(value, width, sign) {
                     return Ok(value as u64 & mask);
                 }
                 "the number does not fit into its type"
             }
-            (Scalar::Integer { width, sign }, Written::Hex { bits, negative }) => {
+            (NumberStorage::Integer { width, sign }, MlirLiteralValue::Hex { bits, negative }) => {
                 let mask = u64::MAX >> (64 - width);
                 let value = i128::from(bits);
                 let value = if negative { -value } else { value };
@@ -176,18 +190,20 @@ impl Parser<'_> {
                 }
                 "the number does not fit into its type"
             }
-            (Scalar::Integer { .. }, Written::Float(_)) => "an integer has no point",
-            (Scalar::Float(float), Written::Float(value)) => {
+            (NumberStorage::Integer { .. }, MlirLiteralValue::Float(_)) => {
+                "an integer has no point"
+            }
+            (NumberStorage::Float(float), MlirLiteralValue::Float(value)) => {
                 return Ok(float.format().encode(value));
             }
-            (Scalar::Float(float), Written::Hex { bits, negative }) => {
+            (NumberStorage::Float(float), MlirLiteralValue::Hex { bits, negative }) => {
                 let mask = u64::MAX >> (64 - float.width());
                 if bits <= mask && !negative {
                     return Ok(bits);
                 }
                 "the bits do not fit into their type"
             }
-            (Scalar::Float(_), Written::Integer(_)) => {
+            (NumberStorage::Float(_), MlirLiteralValue::Integer(_)) => {
                 "an integer stands where a float should; add a point to make it one"
             }
         };
@@ -197,11 +213,11 @@ impl Parser<'_> {
 }
 
 /// Whether a type has a number. Signless types have those of both signs.
-fn fits(value: i128, width: u32, sign: Signedness) -> bool {
+fn fits(value: i128, width: u32, sign: IntegerSignedness) -> bool {
     let (least, most) = (-(1i128 << (width - 1)), (1i128 << width) - 1);
     match sign {
-        Signedness::Unsigned => (0..=most).contains(&value),
-        Signedness::Signless => (least..=most).contains(&value),
-        Signedness::Signed => (least..=-least - 1).contains(&value),
+        IntegerSignedness::Unsigned => (0..=most).contains(&value),
+        IntegerSignedness::Signless => (least..=most).contains(&value),
+        IntegerSignedness::Signed => (least..=-least - 1).contains(&value),
     }
 }

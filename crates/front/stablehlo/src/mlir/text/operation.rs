@@ -1,25 +1,28 @@
 //! Operations, regions and blocks.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use super::scope::Use;
-use crate::dialect::{self, Form, Operation};
-use crate::mlir::{Attr, Block, Loc, Named, Op, Region, Symbol, Type, Value};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use super::scope::UnresolvedOperand;
+use crate::dialect::{self, AssemblyFormat, OpDefinition};
+use crate::mlir::{
+    MlirAttr, MlirBlock, MlirLoc, MlirOp, MlirRegion, MlirSymbol, MlirType, MlirValue,
+    NamedAttribute,
+};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// An operation while it is read.
-pub(crate) struct Draft<'a> {
-    pub op: Op,
-    pub place: Place,
-    pub operands: Vec<Use<'a>>,
-    pub operand_types: Vec<Type>,
-    pub result_types: Vec<Type>,
-    pub properties: Vec<Named>,
-    pub attributes: Vec<Named>,
-    pub successors: Vec<Block>,
+pub(crate) struct OperationState<'a> {
+    pub op: MlirOp,
+    pub place: SourceLocation,
+    pub operands: Vec<UnresolvedOperand<'a>>,
+    pub operand_types: Vec<MlirType>,
+    pub result_types: Vec<MlirType>,
+    pub properties: Vec<NamedAttribute>,
+    pub attributes: Vec<NamedAttribute>,
+    pub successors: Vec<MlirBlock>,
     /// Blocks of each region.
-    pub regions: Vec<Vec<Block>>,
+    pub regions: Vec<Vec<MlirBlock>>,
     /// How many results have names; `None` where none does.
     pub named_results: Option<usize>,
 }
@@ -28,27 +31,27 @@ pub(crate) struct Draft<'a> {
 struct ResultName<'a> {
     name: &'a [u8],
     count: usize,
-    place: Place,
+    place: SourceLocation,
 }
 
 /// An argument of a block with its name.
-pub(crate) struct Argument<'a> {
+pub(crate) struct BlockArgument<'a> {
     pub name: &'a [u8],
-    pub place: Place,
-    pub ty: Type,
+    pub place: SourceLocation,
+    pub ty: MlirType,
 }
 
 /// Labels of the blocks of the region that is read.
 #[derive(Default)]
-pub(crate) struct Labels<'a> {
+pub(crate) struct RegionLabels<'a> {
     /// The block of a label, and whether it was defined.
-    all: FxHashMap<&'a [u8], (Block, bool)>,
-    uses: Vec<(&'a [u8], Place)>,
+    all: FxHashMap<&'a [u8], (MlirBlock, bool)>,
+    uses: Vec<(&'a [u8], SourceLocation)>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// Operations up to the end of the region or block, into the block.
-    fn operations(&mut self, block: Block) -> Result<()> {
+    fn operations(&mut self, block: MlirBlock) -> MlirParseResult<()> {
         let mut ops = Vec::new();
         while !matches!(self.cursor.peek(), b'}' | b'^') {
             if self.cursor.at_end() {
@@ -61,7 +64,7 @@ impl<'a> Parser<'a> {
     }
 
     /// An operation with the names of its results and its location.
-    pub fn operation(&mut self) -> Result<Op> {
+    pub fn operation(&mut self) -> MlirParseResult<MlirOp> {
         self.cursor.enter()?;
         let names = self.result_names()?;
         let quoted = self.cursor.peek() == b'"';
@@ -72,7 +75,7 @@ impl<'a> Parser<'a> {
         };
         let place = self.cursor.since(start);
         let known = dialect::operation(self.module.str(name));
-        let mut draft = Draft {
+        let mut draft = OperationState {
             op: self.module.reserve_op(name, place),
             place,
             operands: Vec::new(),
@@ -96,7 +99,7 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    fn unknown_form<T>(&self, name: Symbol, place: Place) -> Result<T> {
+    fn unknown_form<T>(&self, name: MlirSymbol, place: SourceLocation) -> MlirParseResult<T> {
         let name = self.module.str(name);
         let message = format!("the operation `{name}` is not known");
         let mut error = self.cursor.error_at(place, message);
@@ -110,7 +113,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `%a, %b:2 =`
-    fn result_names(&mut self) -> Result<Vec<ResultName<'a>>> {
+    fn result_names(&mut self) -> MlirParseResult<Vec<ResultName<'a>>> {
         let mut names = Vec::new();
         if self.cursor.peek() != b'%' {
             return Ok(names);
@@ -144,7 +147,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The name of an operation in its generic form.
-    fn quoted_name(&mut self) -> Result<Symbol> {
+    fn quoted_name(&mut self) -> MlirParseResult<MlirSymbol> {
         let name = self.text()?;
         let text = self.module.str(name);
         if !text.starts_with("mhlo.") {
@@ -156,7 +159,7 @@ impl<'a> Parser<'a> {
 
     /// The name of an operation in its custom form; the dialect may be left out where only one
     /// has such an operation.
-    fn custom_name(&mut self) -> Result<Symbol> {
+    fn custom_name(&mut self) -> MlirParseResult<MlirSymbol> {
         let name = match self.cursor.word() {
             "" => return self.cursor.expected("an operation"),
             word => dialect::full_operation_name(word),
@@ -165,7 +168,11 @@ impl<'a> Parser<'a> {
     }
 
     /// `(operands) [successors] <{properties}> ({regions}) {attributes} : type`
-    fn generic_form(&mut self, draft: &mut Draft<'a>, known: Option<&Operation>) -> Result<()> {
+    fn generic_form(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        known: Option<&OpDefinition>,
+    ) -> MlirParseResult<()> {
         self.cursor.expect("(")?;
         draft.operands = self.list(")", Self::operand)?;
         if self.cursor.eat("[") {
@@ -187,11 +194,15 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn custom_form(&mut self, draft: &mut Draft<'a>, known: &Operation) -> Result<()> {
+    fn custom_form(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        known: &OpDefinition,
+    ) -> MlirParseResult<()> {
         match known.form {
-            Form::Format(format, types) => self.formatted(draft, format, types),
-            Form::Custom(parse) => parse(self, draft),
-            Form::Generic => {
+            AssemblyFormat::Format(format, types) => self.formatted(draft, format, types),
+            AssemblyFormat::Custom(parse) => parse(self, draft),
+            AssemblyFormat::Generic => {
                 let message = format!("`{}` has no form but the generic one", known.shown());
                 self.cursor.error_at(draft.place, message)
             }
@@ -201,10 +212,10 @@ impl<'a> Parser<'a> {
     /// Puts the parts of an operation into the module.
     fn finish_operation(
         &mut self,
-        mut draft: Draft<'a>,
-        known: Option<&Operation>,
-        loc: Loc,
-    ) -> Result<Op> {
+        mut draft: OperationState<'a>,
+        known: Option<&OpDefinition>,
+        loc: MlirLoc,
+    ) -> MlirParseResult<MlirOp> {
         let (operands, types) = (draft.operands.len(), draft.operand_types.len());
         if operands != types {
             let message = format!("{operands} operands have {types} types");
@@ -227,7 +238,7 @@ impl<'a> Parser<'a> {
         self.module.set_operands(op, &values);
         let regions = self.module.reserve_regions(op, draft.regions.len());
         for (at, blocks) in regions.range().zip(&draft.regions) {
-            self.module.set_blocks(Region::new(at), blocks);
+            self.module.set_blocks(MlirRegion::new(at), blocks);
         }
         if let Some(known) = known {
             self.sort_out_properties(&mut draft, known);
@@ -247,7 +258,7 @@ impl<'a> Parser<'a> {
 
     /// Attributes that belong to the operation by its definition become properties, wherever
     /// they were written, in the kind that the definition says.
-    fn sort_out_properties(&mut self, draft: &mut Draft<'a>, known: &Operation) {
+    fn sort_out_properties(&mut self, draft: &mut OperationState<'a>, known: &OpDefinition) {
         let mut at = 0;
         while at < draft.attributes.len() {
             match known.attribute(self.module.str(draft.attributes[at].0)) {
@@ -262,10 +273,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn define_results(&mut self, op: Op, names: &[ResultName<'a>]) -> Result<()> {
-        let mut first = self.module.results(op).next().map_or(0, Value::index);
+    fn define_results(&mut self, op: MlirOp, names: &[ResultName<'a>]) -> MlirParseResult<()> {
+        let mut first = self.module.results(op).next().map_or(0, MlirValue::index);
         for name in names {
-            self.define(name.name, Value::new(first), name.count, name.place)?;
+            self.define(name.name, MlirValue::new(first), name.count, name.place)?;
             first += name.count;
         }
         Ok(())
@@ -274,9 +285,9 @@ impl<'a> Parser<'a> {
     /// `{…}`; `arguments` are those of an entry block whose names stood before it.
     pub fn region(
         &mut self,
-        arguments: Option<&[Argument<'a>]>,
+        arguments: Option<&[BlockArgument<'a>]>,
         isolated: bool,
-    ) -> Result<Vec<Block>> {
+    ) -> MlirParseResult<Vec<MlirBlock>> {
         self.cursor.enter()?;
         let mark = self.enter_scope(isolated);
         let outer = std::mem::take(&mut self.labels);
@@ -289,7 +300,7 @@ impl<'a> Parser<'a> {
                     .cursor
                     .error("the entry block has its arguments already");
             }
-            let block = self.module.reserve_block(Region::new(0));
+            let block = self.module.reserve_block(MlirRegion::new(0));
             blocks.push(block);
             self.block_arguments(block, arguments.unwrap_or_default())?;
             self.operations(block)?;
@@ -305,7 +316,7 @@ impl<'a> Parser<'a> {
         Ok(blocks)
     }
 
-    fn labelled_block(&mut self, blocks: &mut Vec<Block>) -> Result<()> {
+    fn labelled_block(&mut self, blocks: &mut Vec<MlirBlock>) -> MlirParseResult<()> {
         let start = self.cursor.start();
         let label = self.label()?;
         let place = self.cursor.since(start);
@@ -326,7 +337,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `^name`, without the sign.
-    fn label(&mut self) -> Result<&'a [u8]> {
+    fn label(&mut self) -> MlirParseResult<&'a [u8]> {
         self.cursor.expect("^")?;
         match self.cursor.suffix() {
             [] => self.cursor.expected("the name of a block"),
@@ -334,16 +345,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn labelled(&mut self, label: &'a [u8]) -> Block {
+    fn labelled(&mut self, label: &'a [u8]) -> MlirBlock {
         if let Some(&(block, _)) = self.labels.all.get(label) {
             return block;
         }
-        let block = self.module.reserve_block(Region::new(0));
+        let block = self.module.reserve_block(MlirRegion::new(0));
         self.labels.all.insert(label, (block, false));
         block
     }
 
-    fn successor(&mut self) -> Result<Block> {
+    fn successor(&mut self) -> MlirParseResult<MlirBlock> {
         let start = self.cursor.start();
         let label = self.label()?;
         self.labels.uses.push((label, self.cursor.since(start)));
@@ -351,8 +362,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Every block that is gone to has to be there.
-    fn check_labels(&self) -> Result<()> {
-        let missing = |(label, _): &&(&[u8], Place)| !self.labels.all[label].1;
+    fn check_labels(&self) -> MlirParseResult<()> {
+        let missing = |(label, _): &&(&[u8], SourceLocation)| !self.labels.all[label].1;
         match self.labels.uses.iter().find(missing) {
             Some(&(label, place)) => {
                 let label = String::from_utf8_lossy(label);
@@ -363,26 +374,30 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn block_argument(&mut self) -> Result<Argument<'a>> {
+    fn block_argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
         let argument = self.argument()?;
         self.optional_location()?;
         Ok(argument)
     }
 
     /// `%name: type`
-    pub fn argument(&mut self) -> Result<Argument<'a>> {
+    pub fn argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
         let start = self.cursor.start();
         let name = self.value_name()?;
         let place = self.cursor.since(start);
         self.cursor.expect(":")?;
         let ty = self.parse_type()?;
-        Ok(Argument { name, place, ty })
+        Ok(BlockArgument { name, place, ty })
     }
 
-    fn block_arguments(&mut self, block: Block, arguments: &[Argument<'a>]) -> Result<()> {
-        let types: Vec<Type> = arguments.iter().map(|argument| argument.ty).collect();
+    fn block_arguments(
+        &mut self,
+        block: MlirBlock,
+        arguments: &[BlockArgument<'a>],
+    ) -> MlirParseResult<()> {
+        let types: Vec<MlirType> = arguments.iter().map(|argument| argument.ty).collect();
         self.module.set_arguments(block, &types);
-        let values: Vec<Value> = self.module.arguments(block).collect();
+        let values: Vec<MlirValue> = self.module.arguments(block).collect();
         for (argument, value) in arguments.iter().zip(values) {
             self.define(argument.name, value, 1, argument.place)?;
         }
@@ -391,16 +406,21 @@ impl<'a> Parser<'a> {
 }
 
 /// What forms that say less than the generic one need.
-impl Parser<'_> {
+impl MlirParser<'_> {
     /// A block `^bb(%a: ty, %b: ty): %c = name %a, %b : ty; stablehlo.return %c`.
-    pub fn applied_block(&mut self, name: Symbol, place: Place, ty: Type) -> Result<Block> {
-        let block = self.module.reserve_block(Region::new(0));
+    pub fn applied_block(
+        &mut self,
+        name: MlirSymbol,
+        place: SourceLocation,
+        ty: MlirType,
+    ) -> MlirParseResult<MlirBlock> {
+        let block = self.module.reserve_block(MlirRegion::new(0));
         self.module.set_arguments(block, &[ty, ty]);
-        let arguments: Vec<Value> = self.module.arguments(block).collect();
+        let arguments: Vec<MlirValue> = self.module.arguments(block).collect();
         let op = self.module.reserve_op(name, place);
         self.module.set_operands(op, &arguments);
         self.module.set_results(op, &[ty]);
-        let results: Vec<Value> = self.module.results(op).collect();
+        let results: Vec<MlirValue> = self.module.results(op).collect();
         let name = self.module.intern("stablehlo.return");
         let end = self.module.reserve_op(name, place);
         self.module.set_operands(end, &results);
@@ -409,9 +429,9 @@ impl Parser<'_> {
     }
 }
 
-impl Draft<'_> {
+impl OperationState<'_> {
     /// Adds an attribute that belongs to the operation.
-    pub fn property(&mut self, name: Symbol, attr: Attr) {
+    pub fn property(&mut self, name: MlirSymbol, attr: MlirAttr) {
         self.properties.push((name, attr));
     }
 }

@@ -1,30 +1,30 @@
 //! The state of reading a text, and what the parsers of types, attributes and operations share.
 
-use super::alias::Aliases;
-use super::cursor::{Cursor, Result};
-use super::operation::Labels;
-use super::scope::Scope;
+use super::alias::MlirAliases;
+use super::cursor::{MlirCursor, MlirParseResult};
+use super::operation::RegionLabels;
+use super::scope::MlirScope;
 use crate::dialect;
-use crate::mlir::{AttributeKind, Module, Symbol};
+use crate::mlir::{AttributeKind, MlirModule, MlirSymbol};
 use std::borrow::Cow;
 
 /// Reads one text into a module.
-pub(crate) struct Parser<'a> {
-    pub cursor: Cursor<'a>,
-    pub module: Module,
-    pub aliases: Aliases<'a>,
-    pub scope: Scope<'a>,
-    pub labels: Labels<'a>,
+pub(crate) struct MlirParser<'a> {
+    pub cursor: MlirCursor<'a>,
+    pub module: MlirModule,
+    pub aliases: MlirAliases<'a>,
+    pub scope: MlirScope<'a>,
+    pub labels: RegionLabels<'a>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Parser {
-            cursor: Cursor::new(bytes),
-            module: Module::new("builtin.module"),
-            aliases: Aliases::default(),
-            scope: Scope::default(),
-            labels: Labels::default(),
+        MlirParser {
+            cursor: MlirCursor::new(bytes),
+            module: MlirModule::new("builtin.module"),
+            aliases: MlirAliases::default(),
+            scope: MlirScope::default(),
+            labels: RegionLabels::default(),
         }
     }
 
@@ -32,8 +32,8 @@ impl<'a> Parser<'a> {
     pub fn list<T>(
         &mut self,
         close: &str,
-        mut item: impl FnMut(&mut Self) -> Result<T>,
-    ) -> Result<Vec<T>> {
+        mut item: impl FnMut(&mut Self) -> MlirParseResult<T>,
+    ) -> MlirParseResult<Vec<T>> {
         let mut all = Vec::new();
         if self.cursor.eat(close) {
             return Ok(all);
@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A string that has to be text, as the name of something has.
-    pub fn text(&mut self) -> Result<Symbol> {
+    pub fn text(&mut self) -> MlirParseResult<MlirSymbol> {
         let start = self.cursor.start();
         let bytes = self.cursor.string()?;
         match std::str::from_utf8(&bytes) {
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A string as an attribute.
-    pub fn string_attribute(&mut self) -> Result<AttributeKind> {
+    pub fn string_attribute(&mut self) -> MlirParseResult<AttributeKind> {
         let bytes = self.cursor.string()?;
         Ok(match std::str::from_utf8(&bytes) {
             Ok(text) => AttributeKind::String(self.module.intern(text)),
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A word or a string.
-    pub fn word_or_string(&mut self) -> Result<Symbol> {
+    pub fn word_or_string(&mut self) -> MlirParseResult<MlirSymbol> {
         if self.cursor.peek() == b'"' {
             return self.text();
         }
@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `@name` or `@"name"`
-    pub fn symbol_name(&mut self) -> Result<Symbol> {
+    pub fn symbol_name(&mut self) -> MlirParseResult<MlirSymbol> {
         self.cursor.expect("@")?;
         if self.cursor.byte() == b'"' {
             return self.text();
@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The name behind `@`, `#` or `!`.
-    pub fn symbol_suffix(&mut self) -> Result<&'a str> {
+    pub fn symbol_suffix(&mut self) -> MlirParseResult<&'a str> {
         match std::str::from_utf8(self.cursor.suffix()) {
             Ok(name) if !name.is_empty() => Ok(name),
             _ => self.cursor.expected("a name"),
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
 
     /// `name` if it has a dialect, otherwise the dialect `name` and the word behind `<`, which
     /// is left as if the text were `#dialect.word<`.
-    pub fn full_name(&mut self, name: &'a str) -> Result<Cow<'a, str>> {
+    pub fn full_name(&mut self, name: &'a str) -> MlirParseResult<Cow<'a, str>> {
         if name.contains('.') {
             return Ok(name.into());
         }
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Text in angle brackets at the position itself, with them; empty if none stands there.
-    pub fn balanced_body(&mut self) -> Result<&'a str> {
+    pub fn balanced_body(&mut self) -> MlirParseResult<&'a str> {
         let start = self.cursor.pos;
         if self.cursor.byte() != b'<' {
             return Ok("");

@@ -4,58 +4,58 @@
 //! unless their operation is isolated from above. A use before the definition stands for a
 //! placeholder until the region is read; placeholders are replaced when everything is read.
 
-use super::cursor::Result;
-use super::parser::Parser;
-use crate::mlir::{Block, Definition, Type, Value};
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
+use crate::mlir::{MlirBlock, MlirType, MlirValue, ValueDefinition};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Place;
+use spirula_diagnostics::SourceLocation;
 
 /// An operand as it is written: `%name` or `%name#1`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Use<'a> {
+pub(crate) struct UnresolvedOperand<'a> {
     pub name: &'a [u8],
     pub number: u32,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Values of one name.
 #[derive(Clone, Copy, Debug)]
-struct Binding {
-    first: Value,
+struct NamedValues {
+    first: MlirValue,
     count: u32,
 }
 
 /// A use before its definition.
 #[derive(Clone, Copy, Debug)]
-struct Pending<'a> {
-    written: Use<'a>,
-    placeholder: Value,
+struct ForwardOperand<'a> {
+    written: UnresolvedOperand<'a>,
+    placeholder: MlirValue,
 }
 
 /// All names that are known at some place.
 #[derive(Debug, Default)]
-pub(crate) struct Scope<'a> {
-    names: FxHashMap<&'a [u8], Binding>,
+pub(crate) struct MlirScope<'a> {
+    names: FxHashMap<&'a [u8], NamedValues>,
     defined: Vec<&'a [u8]>,
-    pending: Vec<Pending<'a>>,
+    pending: Vec<ForwardOperand<'a>>,
     /// Placeholders and what they stand for.
-    replaced: Vec<(Value, Value)>,
+    replaced: Vec<(MlirValue, MlirValue)>,
 }
 
-/// What [`Parser::leave_scope`] has to restore.
-pub(crate) struct Mark<'a> {
+/// What [`MlirParser::leave_scope`] has to restore.
+pub(crate) struct MlirScopeMark<'a> {
     defined: usize,
     pending: usize,
-    outer: Option<FxHashMap<&'a [u8], Binding>>,
+    outer: Option<FxHashMap<&'a [u8], NamedValues>>,
 }
 
 fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(name)
 }
 
-impl<'a> Parser<'a> {
+impl<'a> MlirParser<'a> {
     /// `%name` or `%name#1`
-    pub fn operand(&mut self) -> Result<Use<'a>> {
+    pub fn operand(&mut self) -> MlirParseResult<UnresolvedOperand<'a>> {
         if self.cursor.peek() != b'%' {
             return self.cursor.expected("an operand (`%name`)");
         }
@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
             number = u32::try_from(written).unwrap_or(u32::MAX);
         }
         let place = self.cursor.since(start);
-        Ok(Use {
+        Ok(UnresolvedOperand {
             name,
             number,
             place,
@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `%name`, without the sign.
-    pub fn value_name(&mut self) -> Result<&'a [u8]> {
+    pub fn value_name(&mut self) -> MlirParseResult<&'a [u8]> {
         self.cursor.expect("%")?;
         match self.cursor.suffix() {
             [] => self.cursor.expected("the name of a value"),
@@ -88,15 +88,15 @@ impl<'a> Parser<'a> {
     pub fn define(
         &mut self,
         name: &'a [u8],
-        first: Value,
+        first: MlirValue,
         count: usize,
-        place: Place,
-    ) -> Result<()> {
+        place: SourceLocation,
+    ) -> MlirParseResult<()> {
         let count = count as u32;
         if self
             .scope
             .names
-            .insert(name, Binding { first, count })
+            .insert(name, NamedValues { first, count })
             .is_some()
         {
             return self
@@ -108,27 +108,36 @@ impl<'a> Parser<'a> {
     }
 
     /// The value of an operand that has to have a type.
-    pub fn resolve(&mut self, written: Use<'a>, ty: Type) -> Result<Value> {
+    pub fn resolve(
+        &mut self,
+        written: UnresolvedOperand<'a>,
+        ty: MlirType,
+    ) -> MlirParseResult<MlirValue> {
         if let Some(&binding) = self.scope.names.get(written.name) {
             return self.bound(binding, written, ty);
         }
         // Nobody sees the definition: an unresolved placeholder is an error.
-        let definition = Definition::Argument(Block::new(0), 0);
+        let definition = ValueDefinition::Argument(MlirBlock::new(0), 0);
         let placeholder = self.module.reserve_value(ty, definition);
-        self.scope.pending.push(Pending {
+        self.scope.pending.push(ForwardOperand {
             written,
             placeholder,
         });
         Ok(placeholder)
     }
 
-    fn bound(&mut self, binding: Binding, written: Use<'a>, ty: Type) -> Result<Value> {
+    fn bound(
+        &mut self,
+        binding: NamedValues,
+        written: UnresolvedOperand<'a>,
+        ty: MlirType,
+    ) -> MlirParseResult<MlirValue> {
         let name = shown(written.name);
         if written.number >= binding.count {
             let message = format!("`%{name}` has {} results", binding.count);
             return self.cursor.error_at(written.place, message);
         }
-        let value = Value::new(binding.first.index() + written.number as usize);
+        let value = MlirValue::new(binding.first.index() + written.number as usize);
         let found = self.module.type_of(value);
         if found != ty {
             let message = format!(
@@ -142,8 +151,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Begins a region. Names from outside are not seen if its operation is isolated from above.
-    pub fn enter_scope(&mut self, isolated: bool) -> Mark<'a> {
-        Mark {
+    pub fn enter_scope(&mut self, isolated: bool) -> MlirScopeMark<'a> {
+        MlirScopeMark {
             defined: self.scope.defined.len(),
             pending: self.scope.pending.len(),
             outer: isolated.then(|| std::mem::take(&mut self.scope.names)),
@@ -151,7 +160,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Ends a region: uses before definitions are looked up, its names forgotten.
-    pub fn leave_scope(&mut self, mark: Mark<'a>) -> Result<()> {
+    pub fn leave_scope(&mut self, mark: MlirScopeMark<'a>) -> MlirParseResult<()> {
         let mut kept = mark.pending;
         for at in mark.pending..self.scope.pending.len() {
             let pending = self.scope.pending[at];

@@ -1,16 +1,19 @@
 //! Types.
 
-use super::cursor::Result;
-use super::parser::Parser;
+use super::cursor::MlirParseResult;
+use super::parser::MlirParser;
 use crate::dialect;
-use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind, quantized};
+use crate::mlir::{
+    DimSize, IntegerSignedness, MlirFloat, MlirType, MlirTypeKind, QuantizationGranularity,
+    QuantizedType, quantized,
+};
 
 /// Widest integer that MLIR has.
 const MAX_WIDTH: u64 = (1 << 24) - 1;
 
-impl Parser<'_> {
+impl MlirParser<'_> {
     /// A type, functions in parentheses included.
-    pub fn parse_type(&mut self) -> Result<Type> {
+    pub fn parse_type(&mut self) -> MlirParseResult<MlirType> {
         self.cursor.enter()?;
         let ty = match self.cursor.peek() {
             b'(' => self.function_type(),
@@ -21,16 +24,16 @@ impl Parser<'_> {
         ty
     }
 
-    fn function_type(&mut self) -> Result<Type> {
+    fn function_type(&mut self) -> MlirParseResult<MlirType> {
         let (inputs, results) = self.signature()?;
-        Ok(self.module.types.intern(TypeKind::Function {
+        Ok(self.module.types.intern(MlirTypeKind::Function {
             inputs: inputs.into(),
             results: results.into(),
         }))
     }
 
     /// `(types) -> type` or `(types) -> (types)`
-    pub fn signature(&mut self) -> Result<(Vec<Type>, Vec<Type>)> {
+    pub fn signature(&mut self) -> MlirParseResult<(Vec<MlirType>, Vec<MlirType>)> {
         let inputs = self.types_in_parentheses()?;
         self.cursor.expect("->")?;
         let results = self.result_types()?;
@@ -38,20 +41,20 @@ impl Parser<'_> {
     }
 
     /// One type, or any number in parentheses.
-    pub fn result_types(&mut self) -> Result<Vec<Type>> {
+    pub fn result_types(&mut self) -> MlirParseResult<Vec<MlirType>> {
         if self.cursor.peek() == b'(' {
             return self.types_in_parentheses();
         }
         Ok(vec![self.parse_type()?])
     }
 
-    pub fn types_in_parentheses(&mut self) -> Result<Vec<Type>> {
+    pub fn types_in_parentheses(&mut self) -> MlirParseResult<Vec<MlirType>> {
         self.cursor.expect("(")?;
-        self.list(")", Parser::parse_type)
+        self.list(")", MlirParser::parse_type)
     }
 
     /// Types with commas between.
-    pub fn type_list(&mut self) -> Result<Vec<Type>> {
+    pub fn type_list(&mut self) -> MlirParseResult<Vec<MlirType>> {
         let mut all = vec![self.parse_type()?];
         while self.cursor.eat(",") {
             all.push(self.parse_type()?);
@@ -59,7 +62,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    fn word_type(&mut self) -> Result<Type> {
+    fn word_type(&mut self) -> MlirParseResult<MlirType> {
         let start = self.cursor.start();
         let word = self.cursor.word();
         match word {
@@ -69,11 +72,14 @@ impl Parser<'_> {
             "complex" => self.complex(),
             "tuple" => {
                 self.cursor.expect("<")?;
-                let members = self.list(">", Parser::parse_type)?;
-                Ok(self.module.types.intern(TypeKind::Tuple(members.into())))
+                let members = self.list(">", MlirParser::parse_type)?;
+                Ok(self
+                    .module
+                    .types
+                    .intern(MlirTypeKind::Tuple(members.into())))
             }
-            "index" => Ok(self.module.types.intern(TypeKind::Index)),
-            "none" => Ok(self.module.types.intern(TypeKind::None)),
+            "index" => Ok(self.module.types.intern(MlirTypeKind::Index)),
+            "none" => Ok(self.module.types.intern(MlirTypeKind::None)),
             _ => match self.scalar(word) {
                 Some(ty) => Ok(ty),
                 None => {
@@ -84,44 +90,44 @@ impl Parser<'_> {
         }
     }
 
-    fn scalar(&mut self, word: &str) -> Option<Type> {
-        if let Some(float) = Float::named(word) {
+    fn scalar(&mut self, word: &str) -> Option<MlirType> {
+        if let Some(float) = MlirFloat::named(word) {
             return Some(self.module.types.float(float));
         }
         let (sign, digits) = [
-            (Signedness::Signed, "si"),
-            (Signedness::Unsigned, "ui"),
-            (Signedness::Signless, "i"),
+            (IntegerSignedness::Signed, "si"),
+            (IntegerSignedness::Unsigned, "ui"),
+            (IntegerSignedness::Signless, "i"),
         ]
         .into_iter()
         .find_map(|(sign, prefix)| Some((sign, word.strip_prefix(prefix)?)))?;
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let width = digits.parse::<u64>().ok().filter(|_| is_number)?;
         (1..=MAX_WIDTH).contains(&width).then(|| {
-            self.module.types.intern(TypeKind::Integer {
+            self.module.types.intern(MlirTypeKind::Integer {
                 width: width as u32,
                 sign,
             })
         })
     }
 
-    fn complex(&mut self) -> Result<Type> {
+    fn complex(&mut self) -> MlirParseResult<MlirType> {
         self.cursor.expect("<")?;
         let part = self.parse_type()?;
         self.cursor.expect(">")?;
         match self.module.types.kind(part) {
-            TypeKind::Float(_) | TypeKind::Integer { .. } => {}
+            MlirTypeKind::Float(_) | MlirTypeKind::Integer { .. } => {}
             _ => {
                 return self
                     .cursor
                     .error("a complex number has parts of a number's type");
             }
         }
-        Ok(self.module.types.intern(TypeKind::Complex(part)))
+        Ok(self.module.types.intern(MlirTypeKind::Complex(part)))
     }
 
     /// `2x?x3x`: sizes with an `x` behind each.
-    fn dimensions(&mut self) -> Result<Vec<Dim>> {
+    fn dimensions(&mut self) -> MlirParseResult<Vec<DimSize>> {
         let mut shape = Vec::new();
         loop {
             let size = match self.cursor.peek() {
@@ -137,7 +143,7 @@ impl Parser<'_> {
         }
     }
 
-    fn size(&mut self) -> Result<u64> {
+    fn size(&mut self) -> MlirParseResult<u64> {
         // `0x3` is a dimension of zero, not a number in hexadecimal.
         let start = self.cursor.start();
         let size = self.cursor.digits()?;
@@ -151,13 +157,16 @@ impl Parser<'_> {
         }
     }
 
-    fn tensor(&mut self) -> Result<Type> {
+    fn tensor(&mut self) -> MlirParseResult<MlirType> {
         self.cursor.expect("<")?;
         if self.cursor.eat("*") {
             self.cursor.expect("x")?;
             let element = self.parse_type()?;
             self.cursor.expect(">")?;
-            return Ok(self.module.types.intern(TypeKind::UnrankedTensor(element)));
+            return Ok(self
+                .module
+                .types
+                .intern(MlirTypeKind::UnrankedTensor(element)));
         }
         let shape = self.dimensions()?;
         let start = self.cursor.start();
@@ -170,14 +179,14 @@ impl Parser<'_> {
             false => None,
         };
         self.cursor.expect(">")?;
-        Ok(self.module.types.intern(TypeKind::Tensor {
+        Ok(self.module.types.intern(MlirTypeKind::Tensor {
             shape: shape.into(),
             element,
             encoding,
         }))
     }
 
-    fn vector(&mut self) -> Result<Type> {
+    fn vector(&mut self) -> MlirParseResult<MlirType> {
         self.cursor.expect("<")?;
         let (mut shape, mut scalable) = (Vec::new(), Vec::new());
         loop {
@@ -195,17 +204,17 @@ impl Parser<'_> {
         }
         let element = self.parse_type()?;
         self.cursor.expect(">")?;
-        Ok(self.module.types.intern(TypeKind::Vector {
+        Ok(self.module.types.intern(MlirTypeKind::Vector {
             shape: shape.into(),
             scalable: scalable.into(),
             element,
         }))
     }
 
-    fn memref(&mut self) -> Result<Type> {
+    fn memref(&mut self) -> MlirParseResult<MlirType> {
         self.cursor.expect("<")?;
         let unranked = self.cursor.eat("*");
-        let shape: Box<[Dim]> = match unranked {
+        let shape: Box<[DimSize]> = match unranked {
             true => {
                 self.cursor.expect("x")?;
                 Box::default()
@@ -224,8 +233,8 @@ impl Parser<'_> {
         }
         self.cursor.expect(">")?;
         let kind = match unranked {
-            true => TypeKind::UnrankedMemRef { element, space },
-            false => TypeKind::MemRef {
+            true => MlirTypeKind::UnrankedMemRef { element, space },
+            false => MlirTypeKind::MemRef {
                 shape,
                 element,
                 layout,
@@ -236,7 +245,7 @@ impl Parser<'_> {
     }
 
     /// `!name` for an alias, `!dialect.name<…>` for a type of a dialect.
-    fn dialect_type(&mut self) -> Result<Type> {
+    fn dialect_type(&mut self) -> MlirParseResult<MlirType> {
         let start = self.cursor.start();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;
@@ -251,11 +260,14 @@ impl Parser<'_> {
         let name = dialect::shared_name(&name);
         let name = self.module.intern(&name);
         let body = self.module.intern(body);
-        Ok(self.module.types.intern(TypeKind::Dialect { name, body }))
+        Ok(self
+            .module
+            .types
+            .intern(MlirTypeKind::Dialect { name, body }))
     }
 
     /// What stands behind `!quant.uniform`, which begins at a position.
-    fn quantized(&mut self, start: usize) -> Result<Type> {
+    fn quantized(&mut self, start: usize) -> MlirParseResult<MlirType> {
         self.cursor.expect("<")?;
         let storage = self.storage_type()?;
         let Some((mut min, mut max)) = quantized::storage_range(&self.module.types, storage) else {
@@ -271,17 +283,17 @@ impl Parser<'_> {
         }
         self.cursor.expect(":")?;
         let expressed = self.parse_type()?;
-        let mut axis = Granularity::Tensor;
+        let mut axis = QuantizationGranularity::Tensor;
         let mut parameters = Vec::new();
         if self.cursor.eat(":") {
             axis = match self.cursor.peek() {
                 b'{' => self.block_sizes()?,
-                _ => Granularity::Axis(self.cursor.number()?),
+                _ => QuantizationGranularity::Axis(self.cursor.number()?),
             };
             self.cursor.expect(",")?;
             let mut shape = Vec::new();
             self.scales(&mut parameters, &mut shape, 0)?;
-            if let Granularity::Blocks { shape: blocks, .. } = &mut axis {
+            if let QuantizationGranularity::Blocks { shape: blocks, .. } = &mut axis {
                 *blocks = shape.into();
             }
         } else {
@@ -289,7 +301,7 @@ impl Parser<'_> {
             parameters.push(self.scale()?);
         }
         self.cursor.expect(">")?;
-        let quantized = Quantized {
+        let quantized = QuantizedType {
             storage,
             min,
             max,
@@ -300,12 +312,12 @@ impl Parser<'_> {
         if let Some(why) = quantized::fault(&self.module.types, &quantized) {
             return self.cursor.error_at(self.cursor.since(start), why);
         }
-        let kind = TypeKind::Quantized(Box::new(quantized));
+        let kind = MlirTypeKind::Quantized(Box::new(quantized));
         Ok(self.module.types.intern(kind))
     }
 
     /// `i8` or `u8`, the latter for `ui8`.
-    fn storage_type(&mut self) -> Result<Type> {
+    fn storage_type(&mut self) -> MlirParseResult<MlirType> {
         let word = self.cursor.peek_word();
         let unsigned = word.strip_prefix('u').map(|digits| format!("ui{digits}"));
         match unsigned.and_then(|name| self.scalar(&name)) {
@@ -318,14 +330,14 @@ impl Parser<'_> {
     }
 
     /// `{dimension:size, …}`
-    fn block_sizes(&mut self) -> Result<Granularity> {
+    fn block_sizes(&mut self) -> MlirParseResult<QuantizationGranularity> {
         self.cursor.expect("{")?;
         let sizes = self.list("}", |parser| {
             let dimension = parser.cursor.number()?;
             parser.cursor.expect(":")?;
             Ok((dimension, parser.cursor.number()?))
         })?;
-        Ok(Granularity::Blocks {
+        Ok(QuantizationGranularity::Blocks {
             sizes: sizes.into(),
             shape: Box::default(),
         })
@@ -337,7 +349,7 @@ impl Parser<'_> {
         out: &mut Vec<(u64, i64)>,
         shape: &mut Vec<u64>,
         level: usize,
-    ) -> Result<()> {
+    ) -> MlirParseResult<()> {
         self.cursor.enter()?;
         self.cursor.expect("{")?;
         let mut count = 0;
@@ -360,7 +372,7 @@ impl Parser<'_> {
     }
 
     /// `scale` or `scale:zero point`
-    fn scale(&mut self) -> Result<(u64, i64)> {
+    fn scale(&mut self) -> MlirParseResult<(u64, i64)> {
         let scale = self.float_literal()?;
         let zero = match self.cursor.eat(":") {
             true => self.cursor.signed()?,

@@ -4,47 +4,52 @@
 //! which one player stays and the others move on (R. P. Brent, F. T. Luk, 1985). In round r the
 //! partner of i is the one with i + partner = 2r modulo the number of those that move.
 
-use crate::translate::element::Element;
-use crate::translate::scalar::{Calc, Val};
+use crate::translate::element::TensorElement;
+use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use spirula_program::Op as Scalar;
-use spirula_tensor::ir::{Dim, Node};
+use spirula_tensor::ir::{DimExtent, ScalarNode};
 
 /// Indices that are paired.
 #[derive(Clone, Copy)]
-pub(super) struct Pairs {
+pub(super) struct JacobiPairing {
     pub count: u64,
 }
 
 /// Two indices that are paired.
-pub(super) struct Pair {
+pub(super) struct JacobiPair {
     /// The lower one.
-    pub first: Node,
-    pub second: Node,
+    pub first: ScalarNode,
+    pub second: ScalarNode,
     /// Whether it is the lower one whose pair was asked for.
-    pub is_first: Node,
+    pub is_first: ScalarNode,
     /// Whether there are two.
-    pub exists: Node,
+    pub exists: ScalarNode,
 }
 
-impl Pairs {
+impl JacobiPairing {
     /// Players that move: an odd number.
     fn moving(self) -> i64 {
         (self.count.max(2).next_multiple_of(2) - 1) as i64
     }
 
     /// Rounds until nothing is left to turn, in the type's precision.
-    pub fn rounds(self, element: Element) -> Dim {
+    pub fn rounds(self, element: TensorElement) -> DimExtent {
         let levels = 64 - u64::from(self.count.max(1).leading_zeros());
         let sweeps = match element.storage().width() {
             64 => levels + 7,
             _ => levels + 4,
         };
         let rounds = sweeps * self.moving() as u64;
-        Dim::Static(if self.count < 2 { 0 } else { rounds })
+        DimExtent::Static(if self.count < 2 { 0 } else { rounds })
     }
 
     /// The partner of an index in a round, and whether there is one; without, the index itself.
-    pub fn partner(self, c: &mut Calc<'_>, index: Node, round: Node) -> (Node, Node) {
+    pub fn partner(
+        self,
+        c: &mut ScalarBuilder<'_>,
+        index: ScalarNode,
+        round: ScalarNode,
+    ) -> (ScalarNode, ScalarNode) {
         let moving = c.body.i64(self.moving());
         let round = c.op2(Scalar::SMod, round, moving);
         let twice = c.add(round, round);
@@ -60,10 +65,15 @@ impl Pairs {
     }
 
     /// An index and its partner in a round, in order.
-    pub fn pair(self, c: &mut Calc<'_>, index: Node, round: Node) -> Pair {
+    pub fn pair(
+        self,
+        c: &mut ScalarBuilder<'_>,
+        index: ScalarNode,
+        round: ScalarNode,
+    ) -> JacobiPair {
         let (partner, exists) = self.partner(c, index, round);
         let is_first = c.lt(index, partner);
-        Pair {
+        JacobiPair {
             first: c.cond(is_first, index, partner),
             second: c.cond(is_first, partner, index),
             is_first,
@@ -76,11 +86,11 @@ impl Pairs {
 /// that in the partner's row. They make `between`, the element of a Hermitian matrix of which
 /// `first` and `second` are those on the diagonal, zero.
 pub(super) fn rotation(
-    c: &mut Calc<'_>,
-    (first, second): (Node, Node),
-    between: &Val,
-    is_first: Node,
-) -> (Node, Val) {
+    c: &mut ScalarBuilder<'_>,
+    (first, second): (ScalarNode, ScalarNode),
+    between: &ElementValue,
+    is_first: ScalarNode,
+) -> (ScalarNode, ElementValue) {
     let element = between.element;
     let size = match between.nodes[..] {
         [re, im] => c.op2(Scalar::Hypot, re, im),

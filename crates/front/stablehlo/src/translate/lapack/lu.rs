@@ -1,20 +1,25 @@
 //! `getrf`: LU factorisation with rows exchanged, one column a round.
 
-use super::{Call, Matrices, and, first_failure, number};
-use crate::translate::element::Element;
-use crate::translate::error::Result;
+use super::{LapackCall, MatrixBatch, and, first_failure, number};
+use crate::translate::element::TensorElement;
+use crate::translate::error::TranslateResult;
 use crate::translate::linear::{at, split};
-use crate::translate::scalar::{Calc, Val};
-use crate::translate::translator::{Tensor, Translator};
-use spirula_program::Scalar as Ty;
-use spirula_tensor::ir::{AxisKind, Body, Combiner, Dim, Reduction, Structured, Value};
+use crate::translate::scalar::{ElementValue, ScalarBuilder};
+use crate::translate::translator::{StablehloTranslator, TypedTensor};
+use spirula_program::ScalarType as Ty;
+use spirula_tensor::ir::{
+    AxisKind, DimExtent, NodeGraph, ScalarCombiner, StructuredOp, TensorReduction, TensorValue,
+};
 
 /// The factors in one matrix, the rows that were exchanged (from 1), and the first pivot that is 0.
-pub(super) fn getrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
+pub(super) fn getrf(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
     let (a, shape) = call.matrices(t, 0)?;
     let count = shape.least();
-    let pivots = t.zeros(Element::I32, &shape.with(&[count]));
-    let mut results = t.rounds(&[a, pivots], Dim::Static(count), |t, state, round| {
+    let pivots = t.zeros(TensorElement::I32, &shape.with(&[count]));
+    let mut results = t.rounds(&[a, pivots], DimExtent::Static(count), |t, state, round| {
         let (a, pivots) = (&state[0], &state[1]);
         let found = pivot_row(t, a, &shape, round);
         let noted = t.map(&shape.with(&[count]), |t, s, point| {
@@ -22,9 +27,9 @@ pub(super) fn getrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
             let old = t.read(s, pivots, point);
             let row = t.read(s, &found, &point[..point.len() - 1]);
             let j = number(s, round);
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let row = c.plus(row.node(), 1.0);
-            let new = Val::new(Element::I32, c.resize(Ty::I32, true, row));
+            let new = ElementValue::new(TensorElement::I32, c.resize(Ty::I32, true, row));
             let is_now = c.eq(at, j);
             Ok(c.choice(is_now, &new, &old))
         })?;
@@ -40,13 +45,18 @@ pub(super) fn getrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
 }
 
 /// The first row, from the round's on, whose element in the round's column is largest.
-fn pivot_row(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices, round: Value) -> Tensor {
-    let mut s = Structured::parallel(&shape.batch);
+fn pivot_row(
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    shape: &MatrixBatch,
+    round: TensorValue,
+) -> TypedTensor {
+    let mut s = StructuredOp::parallel(&shape.batch);
     let outer = s.point();
-    let i = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
+    let i = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
     let j = number(&mut s, round);
     let element = t.read(&mut s, a, &at(&outer, i, j));
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let sizes: Vec<_> = element.nodes.iter().map(|part| c.abs(*part)).collect();
     let size = sizes.into_iter().reduce(|a, b| c.add(a, b)).unwrap_or(i);
     let least = c.like(size, -1.0);
@@ -54,44 +64,44 @@ fn pivot_row(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices, round: Value)
     let size = c.cond(is_above, least, size);
     let beyond = c.body.i64(shape.rows as i64);
     let ty = c.ty(size);
-    let found = s.fold(Reduction {
+    let found = s.fold(TensorReduction {
         initial: vec![least, beyond],
         values: vec![size, i],
         combiner: largest(ty),
     })[1];
     // Where all are NaN none is largest.
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let is_row = c.lt(found, beyond);
     let row = c.cond(is_row, found, j);
-    t.finish(s, &Val::new(Element::I64, row))
+    t.finish(s, &ElementValue::new(TensorElement::I64, row))
 }
 
 /// The larger of two sizes with its index, the first of equal ones.
-fn largest(ty: Ty) -> Combiner {
-    let mut body = Body::default();
+fn largest(ty: Ty) -> ScalarCombiner {
+    let mut body = NodeGraph::default();
     let types = [ty, Ty::I64, ty, Ty::I64];
     let [size, at, other, other_at] = [0, 1, 2, 3].map(|n| body.argument(n, types[n as usize]));
-    let mut c = Calc::new(&mut body);
+    let mut c = ScalarBuilder::new(&mut body);
     let (greater, equal) = (c.lt(size, other), c.eq(size, other));
     let earlier = c.lt(other_at, at);
     let first = c.and(equal, earlier);
     let takes = c.or(greater, first);
     let results = vec![c.cond(takes, other, size), c.cond(takes, other_at, at)];
-    Combiner { body, results }
+    ScalarCombiner { body, results }
 }
 
 /// The matrix with two rows exchanged, and what is below and right of the pivot made anew.
 fn eliminated(
-    t: &mut Translator<'_>,
-    a: &Tensor,
-    (found, shape): (&Tensor, &Matrices),
-    round: Value,
-) -> Result<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    (found, shape): (&TypedTensor, &MatrixBatch),
+    round: TensorValue,
+) -> TranslateResult<TypedTensor> {
     t.map(&shape.whole(), |t, s, point| {
         let (outer, row, column) = split(point);
         let j = number(s, round);
         let pivot_row = t.read(s, found, outer).node();
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let (is_first, is_second) = (c.eq(row, j), c.eq(row, pivot_row));
         let from = c.cond(is_second, j, row);
         let from = c.cond(is_first, pivot_row, from);
@@ -99,7 +109,7 @@ fn eliminated(
         let left = t.read(s, a, &at(outer, from, j));
         let pivot = t.read(s, a, &at(outer, pivot_row, j));
         let above = t.read(s, a, &at(outer, pivot_row, column));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let size = c.square_size(&pivot);
         let zero = c.like(size, 0.0);
         let is_zero = c.eq(size, zero);

@@ -13,19 +13,23 @@ mod lu;
 mod qr;
 mod svd;
 
-use super::element::Element;
-use super::error::Result;
-use super::linear::{Triangular, at, matrices, split};
-use super::scalar::{Calc, Val};
-use super::translator::{Tensor, Translator};
-use crate::mlir::{Float, Op};
-use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{AxisKind, Combiner, Dim, Node, Reduction, Shape, Structured, Value};
+use super::element::TensorElement;
+use super::error::TranslateResult;
+use super::linear::{TriangularAttributes, at, matrices, split};
+use super::scalar::{ElementValue, ScalarBuilder};
+use super::translator::{StablehloTranslator, TypedTensor};
+use crate::mlir::{MlirFloat, MlirOp};
+use spirula_program::{Op as Scalar, ScalarLiteral, ScalarType as Ty};
+use spirula_tensor::ir::{
+    AxisKind, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape,
+    TensorValue,
+};
 
-type Routine = fn(&mut Translator<'_>, &Call<'_>) -> Result<Vec<Tensor>>;
+type LapackRoutine =
+    fn(&mut StablehloTranslator<'_>, &LapackCall<'_>) -> TranslateResult<Vec<TypedTensor>>;
 
 /// Routines by their names without the letter of the type.
-const ROUTINES: &[(&str, Routine)] = &[
+const ROUTINES: &[(&str, LapackRoutine)] = &[
     ("potrf", potrf),
     ("trsm", trsm),
     ("getrf", lu::getrf),
@@ -39,22 +43,22 @@ const ROUTINES: &[(&str, Routine)] = &[
 ];
 
 /// Letters and the types that they stand for.
-const LETTERS: &[(char, Element)] = &[
-    ('s', Element::Float(Float::F32)),
-    ('d', Element::Float(Float::F64)),
-    ('c', Element::Complex(Float::F32)),
-    ('z', Element::Complex(Float::F64)),
+const LETTERS: &[(char, TensorElement)] = &[
+    ('s', TensorElement::Float(MlirFloat::F32)),
+    ('d', TensorElement::Float(MlirFloat::F64)),
+    ('c', TensorElement::Complex(MlirFloat::F32)),
+    ('z', TensorElement::Complex(MlirFloat::F64)),
 ];
 
 /// A call of a routine.
-struct Call<'a> {
-    op: Op,
-    operands: &'a [Tensor],
+struct LapackCall<'a> {
+    op: MlirOp,
+    operands: &'a [TypedTensor],
 }
 
-impl Call<'_> {
+impl LapackCall<'_> {
     /// A letter that an attribute is, such as `uplo`.
-    fn letter(&self, t: &Translator<'_>, name: &str) -> Result<char> {
+    fn letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
         let configurations = ["mhlo.backend_config", "backend_config"];
         let mut fields = configurations.iter().filter_map(|of| {
             let attr = t.module.attribute(self.op, of)?;
@@ -66,12 +70,16 @@ impl Call<'_> {
     }
 
     /// The matrices of an operand.
-    fn matrices(&self, t: &Translator<'_>, at: usize) -> Result<(Tensor, Matrices)> {
+    fn matrices(
+        &self,
+        t: &StablehloTranslator<'_>,
+        at: usize,
+    ) -> TranslateResult<(TypedTensor, MatrixBatch)> {
         let operand = &self.operands[at];
         let (batch, rows, columns) = matrices(t, self.op, operand)?;
         let known = rows.known().zip(columns.known());
         let (rows, columns) = known.ok_or_else(|| t.dynamic(self.op))?;
-        let shape = Matrices {
+        let shape = MatrixBatch {
             batch,
             rows,
             columns,
@@ -80,7 +88,7 @@ impl Call<'_> {
     }
 
     /// The same for one that has to be square.
-    fn square(&self, t: &Translator<'_>) -> Result<(Tensor, Matrices)> {
+    fn square(&self, t: &StablehloTranslator<'_>) -> TranslateResult<(TypedTensor, MatrixBatch)> {
         let (operand, shape) = self.matrices(t, 0)?;
         let is_square = shape.rows == shape.columns;
         t.ensure(self.op, is_square, "has matrices that are not square")?;
@@ -90,22 +98,22 @@ impl Call<'_> {
 
 /// The shape of a batch of matrices.
 #[derive(Clone)]
-struct Matrices {
-    batch: Shape,
+struct MatrixBatch {
+    batch: TensorShape,
     rows: u64,
     columns: u64,
 }
 
-impl Matrices {
+impl MatrixBatch {
     /// The batch with more dimensions.
-    fn with(&self, sizes: &[u64]) -> Shape {
+    fn with(&self, sizes: &[u64]) -> TensorShape {
         let mut shape = self.batch.clone();
-        shape.extend(sizes.iter().map(|size| Dim::Static(*size)));
+        shape.extend(sizes.iter().map(|size| DimExtent::Static(*size)));
         shape
     }
 
     /// The whole shape.
-    fn whole(&self) -> Shape {
+    fn whole(&self) -> TensorShape {
         self.with(&[self.rows, self.columns])
     }
 
@@ -115,12 +123,16 @@ impl Matrices {
 }
 
 /// Translates a call by the name of its target; none if LAPACK has no such routine here.
-pub(super) fn call(t: &mut Translator<'_>, op: Op, target: &str) -> Option<Result<()>> {
+pub(super) fn call(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    target: &str,
+) -> Option<TranslateResult<()>> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     let (letter, routine) = name.split_at_checked(1)?;
     let (_, element) = LETTERS.iter().find(|(of, _)| letter.starts_with(*of))?;
     let (_, routine) = ROUTINES.iter().find(|(of, _)| *of == routine)?;
-    let translate = |t: &mut Translator<'_>| {
+    let translate = |t: &mut StablehloTranslator<'_>| {
         let operands = t.operands(op)?;
         let count = match name {
             _ if name.ends_with("trsm") || name.ends_with("gqr") => 2,
@@ -128,7 +140,7 @@ pub(super) fn call(t: &mut Translator<'_>, op: Op, target: &str) -> Option<Resul
         };
         let fits = operands.len() == count && operands.iter().all(|o| o.element == *element);
         t.ensure(op, fits, "has wrong operands for a routine of LAPACK")?;
-        let call = Call {
+        let call = LapackCall {
             op,
             operands: &operands,
         };
@@ -139,22 +151,26 @@ pub(super) fn call(t: &mut Translator<'_>, op: Op, target: &str) -> Option<Resul
 }
 
 /// A position with another index behind it.
-fn and(outer: &[Node], index: Node) -> Vec<Node> {
+fn and(outer: &[ScalarNode], index: ScalarNode) -> Vec<ScalarNode> {
     let mut position = outer.to_vec();
     position.push(index);
     position
 }
 
 /// The number of the round.
-fn number(s: &mut Structured, round: Value) -> Node {
+fn number(s: &mut StructuredOp, round: TensorValue) -> ScalarNode {
     s.body.element(round, Ty::I64, &[])
 }
 
 /// Ones on the diagonal, zeros elsewhere.
-fn identity(t: &mut Translator<'_>, element: Element, shape: &Matrices) -> Result<Tensor> {
+fn identity(
+    t: &mut StablehloTranslator<'_>,
+    element: TensorElement,
+    shape: &MatrixBatch,
+) -> TranslateResult<TypedTensor> {
     t.map(&shape.whole(), |_, s, point| {
         let (_, row, column) = split(point);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let (one, zero) = (c.known(element, 1.0), c.known(element, 0.0));
         let is_diagonal = c.eq(row, column);
         Ok(c.choice(is_diagonal, &one, &zero))
@@ -162,26 +178,30 @@ fn identity(t: &mut Translator<'_>, element: Element, shape: &Matrices) -> Resul
 }
 
 /// Several results of one structured operation.
-fn finish_all(t: &mut Translator<'_>, mut s: Structured, values: &[Val]) -> Vec<Tensor> {
+fn finish_all(
+    t: &mut StablehloTranslator<'_>,
+    mut s: StructuredOp,
+    values: &[ElementValue],
+) -> Vec<TypedTensor> {
     for node in values.iter().flat_map(|val| &val.nodes) {
         s.give(*node);
     }
     let mut parts = t.builder.structured(s).into_iter();
     let tensors = values.iter().map(|val| {
-        let own: Vec<Value> = parts.by_ref().take(val.nodes.len()).collect();
-        Tensor::of(val.element, &own)
+        let own: Vec<TensorValue> = parts.by_ref().take(val.nodes.len()).collect();
+        TypedTensor::of(val.element, &own)
     });
     tensors.collect()
 }
 
 /// The sum of a real value over the reduced axes.
-fn sum(s: &mut Structured, value: Node) -> Node {
+fn sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
     let ty = s.body.ty(value);
-    let zero = s.body.literal(Literal::new(ty, 0));
-    let sums = s.fold(Reduction {
+    let zero = s.body.literal(ScalarLiteral::new(ty, 0));
+    let sums = s.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: Combiner::of(Scalar::FAdd, ty),
+        combiner: ScalarCombiner::of(Scalar::FAdd, ty),
     });
     sums[0]
 }
@@ -189,40 +209,43 @@ fn sum(s: &mut Structured, value: Node) -> Node {
 /// `info` for each matrix: the number, from 1, of the first element of the diagonal that a test
 /// takes for a failure; 0 if there is none.
 fn first_failure(
-    t: &mut Translator<'_>,
-    factor: &Tensor,
-    shape: &Matrices,
-    is_failure: impl FnOnce(&mut Calc<'_>, &Val) -> Node,
-) -> Tensor {
-    let mut s = Structured::parallel(&shape.batch);
+    t: &mut StablehloTranslator<'_>,
+    factor: &TypedTensor,
+    shape: &MatrixBatch,
+    is_failure: impl FnOnce(&mut ScalarBuilder<'_>, &ElementValue) -> ScalarNode,
+) -> TypedTensor {
+    let mut s = StructuredOp::parallel(&shape.batch);
     let outer = s.point();
-    let i = s.axis(Dim::Static(shape.least()), AxisKind::Reduction);
+    let i = s.axis(DimExtent::Static(shape.least()), AxisKind::Reduction);
     let pivot = t.read(&mut s, factor, &at(&outer, i, i));
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let failed = is_failure(&mut c, &pivot);
     let none = c.bits(Ty::I64, i64::MAX as u64);
     let number = c.plus(i, 1.0);
     let number = c.cond(failed, number, none);
-    let found = s.fold(Reduction {
+    let found = s.fold(TensorReduction {
         initial: vec![none],
         values: vec![number],
-        combiner: Combiner::of(Scalar::SMin, Ty::I64),
+        combiner: ScalarCombiner::of(Scalar::SMin, Ty::I64),
     })[0];
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let is_none = c.eq(found, none);
     let zero = c.bits(Ty::I64, 0);
     let info = c.cond(is_none, zero, found);
     let info = c.resize(Ty::I32, true, info);
-    t.finish(s, &Val::new(Element::I32, info))
+    t.finish(s, &ElementValue::new(TensorElement::I32, info))
 }
 
 /// `info` of a routine that does not fail.
-fn success(t: &mut Translator<'_>, shape: &Matrices) -> Tensor {
-    t.zeros(Element::I32, &shape.batch)
+fn success(t: &mut StablehloTranslator<'_>, shape: &MatrixBatch) -> TypedTensor {
+    t.zeros(TensorElement::I32, &shape.batch)
 }
 
 /// `potrf`: the triangle that is not asked for stays as it was.
-fn potrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
+fn potrf(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
     let (a, shape) = call.square(t)?;
     let lower = call.letter(t, "uplo")? == 'L';
     let factor = t.cholesky(call.op, &a, lower)?;
@@ -234,7 +257,7 @@ fn potrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
     let result = t.map(&shape.whole(), |t, s, point| {
         let (_, row, column) = split(point);
         let (new, old) = (t.read(s, &factor, point), t.read(s, &a, point));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let is_old = match lower {
             true => c.lt(row, column),
             false => c.lt(column, row),
@@ -245,8 +268,11 @@ fn potrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
 }
 
 /// `trsm`: a triangular system.
-fn trsm(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
-    let triangular = Triangular {
+fn trsm(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
+    let triangular = TriangularAttributes {
         left: call.letter(t, "side")? == 'L',
         lower: call.letter(t, "uplo")? == 'L',
         unit: call.letter(t, "diag")? == 'U',

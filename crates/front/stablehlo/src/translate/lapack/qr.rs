@@ -3,31 +3,34 @@
 //! A reflection is 1 − τ v vᴴ, where v has zeros before its column, 1 there, and is stored below the
 //! diagonal otherwise.
 
-use super::{Call, Matrices, and, finish_all, identity, number, sum};
-use crate::mlir::Op;
-use crate::translate::error::Result;
+use super::{LapackCall, MatrixBatch, and, finish_all, identity, number, sum};
+use crate::mlir::MlirOp;
+use crate::translate::error::TranslateResult;
 use crate::translate::linear::{at, split};
-use crate::translate::scalar::Calc;
-use crate::translate::translator::{Tensor, Translator};
+use crate::translate::scalar::ScalarBuilder;
+use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::Op as Scalar;
-use spirula_tensor::ir::{AxisKind, Dim, Structured, Value};
+use spirula_tensor::ir::{AxisKind, DimExtent, StructuredOp, TensorValue};
 
 /// R with the reflections below it, and each one's τ.
-pub(super) fn geqrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
+pub(super) fn geqrf(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
     let (a, shape) = call.matrices(t, 0)?;
     factored(t, call.op, a, &shape)
 }
 
 /// The same of a tensor.
 pub(super) fn factored(
-    t: &mut Translator<'_>,
-    op: Op,
-    a: Tensor,
-    shape: &Matrices,
-) -> Result<Vec<Tensor>> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    a: TypedTensor,
+    shape: &MatrixBatch,
+) -> TranslateResult<Vec<TypedTensor>> {
     let count = shape.least();
     let taus = t.zeros(a.element, &shape.with(&[count]));
-    t.rounds(&[a, taus], Dim::Static(count), |t, state, round| {
+    t.rounds(&[a, taus], DimExtent::Static(count), |t, state, round| {
         let (a, taus) = (&state[0], &state[1]);
         let reflection = reflection(t, a, shape, round);
         let products = products(t, op, a, (&reflection, shape), round)?;
@@ -36,7 +39,7 @@ pub(super) fn factored(
             let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
             let (old, tau) = (t.read(s, taus, point), t.read(s, &reflection.tau, outer));
             let j = number(s, round);
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let is_now = c.eq(at, j);
             Ok(c.choice(is_now, &tau, &old))
         })?;
@@ -46,27 +49,32 @@ pub(super) fn factored(
 
 /// What a column's reflection is made of: the element of R, τ, and what the column below the
 /// diagonal is multiplied by to be v.
-struct Reflection {
-    corner: Tensor,
-    tau: Tensor,
-    scale: Tensor,
+struct HouseholderReflector {
+    corner: TypedTensor,
+    tau: TypedTensor,
+    scale: TypedTensor,
 }
 
-fn reflection(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices, round: Value) -> Reflection {
+fn reflection(
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    shape: &MatrixBatch,
+    round: TensorValue,
+) -> HouseholderReflector {
     let element = a.element;
-    let mut s = Structured::parallel(&shape.batch);
+    let mut s = StructuredOp::parallel(&shape.batch);
     let outer = s.point();
-    let i = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
+    let i = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
     let j = number(&mut s, round);
     let own = t.read(&mut s, a, &at(&outer, i, j));
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let square = c.square_size(&own);
     let zero = c.like(square, 0.0);
     let is_below = c.lt(j, i);
     let square = c.cond(is_below, square, zero);
     let below = sum(&mut s, square);
     let first = t.read(&mut s, a, &at(&outer, j, j));
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let square = c.square_size(&first);
     let square = c.add(square, below);
     let norm = c.op1(Scalar::Sqrt, square);
@@ -92,7 +100,7 @@ fn reflection(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices, round: Value
     ];
     let mut tensors = finish_all(t, s, &values).into_iter();
     let mut next = || tensors.next().unwrap_or_else(|| a.clone());
-    Reflection {
+    HouseholderReflector {
         corner: next(),
         tau: next(),
         scale: next(),
@@ -101,28 +109,28 @@ fn reflection(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices, round: Value
 
 /// conj(τ) vᴴ A, a row for each matrix.
 fn products(
-    t: &mut Translator<'_>,
-    op: Op,
-    a: &Tensor,
-    (reflection, shape): (&Reflection, &Matrices),
-    round: Value,
-) -> Result<Tensor> {
-    let mut s = Structured::parallel(&shape.batch);
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    a: &TypedTensor,
+    (reflection, shape): (&HouseholderReflector, &MatrixBatch),
+    round: TensorValue,
+) -> TranslateResult<TypedTensor> {
+    let mut s = StructuredOp::parallel(&shape.batch);
     let outer = s.point();
-    let column = s.axis(Dim::Static(shape.columns), AxisKind::Parallel);
-    let i = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
+    let column = s.axis(DimExtent::Static(shape.columns), AxisKind::Parallel);
+    let i = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
     let j = number(&mut s, round);
     let stored = t.read(&mut s, a, &at(&outer, i, j));
     let scale = t.read(&mut s, &reflection.scale, &outer);
     let other = t.read(&mut s, a, &at(&outer, i, column));
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let v = c.product(&stored, &scale);
     let v = c.conjugate(&v);
     let is_below = c.lt(j, i);
     let dot = t.sum_of_products(op, &mut s, (&v, &other), Some(is_below), a.element)?;
     let first = t.read(&mut s, a, &at(&outer, j, column));
     let tau = t.read(&mut s, &reflection.tau, &outer);
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let dot = c.total(&dot, &first);
     let tau = c.conjugate(&tau);
     let value = c.product(&tau, &dot);
@@ -131,11 +139,11 @@ fn products(
 
 /// The matrix with the reflection applied, which is stored in its column.
 fn reflected(
-    t: &mut Translator<'_>,
-    a: &Tensor,
-    (reflection, products, shape): (&Reflection, &Tensor, &Matrices),
-    round: Value,
-) -> Result<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    (reflection, products, shape): (&HouseholderReflector, &TypedTensor, &MatrixBatch),
+    round: TensorValue,
+) -> TranslateResult<TypedTensor> {
     t.map(&shape.whole(), |t, s, point| {
         let (outer, row, column) = split(point);
         let j = number(s, round);
@@ -144,7 +152,7 @@ fn reflected(
         let scale = t.read(s, &reflection.scale, outer);
         let product = t.read(s, products, &and(outer, column));
         let corner = t.read(s, &reflection.corner, outer);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let v = c.product(&stored, &scale);
         let (is_row, is_column) = (c.eq(row, j), c.eq(column, j));
         let one = c.known(a.element, 1.0);
@@ -160,7 +168,10 @@ fn reflected(
 }
 
 /// The first columns of the product of reflections.
-pub(super) fn orgqr(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
+pub(super) fn orgqr(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
     let (a, shape) = call.matrices(t, 0)?;
     let taus = call.operands[1].clone();
     let count = t.sizes(call.op, &taus).map(|sizes| sizes.last().copied())?;
@@ -171,32 +182,32 @@ pub(super) fn orgqr(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
 
 /// The same of tensors: the matrix, where its reflections are `count`, has the shape of the result.
 pub(super) fn unitary(
-    t: &mut Translator<'_>,
-    op: Op,
-    (a, taus): (&Tensor, &Tensor),
-    (shape, count): (&Matrices, u64),
-) -> Result<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    (a, taus): (&TypedTensor, &TypedTensor),
+    (shape, count): (&MatrixBatch, u64),
+) -> TranslateResult<TypedTensor> {
     let identity = identity(t, a.element, shape)?;
-    t.rounds_of_one(identity, Dim::Static(count), |t, q, round| {
+    t.rounds_of_one(identity, DimExtent::Static(count), |t, q, round| {
         let last = t.builder.elementwise(&[round], |body, v| {
-            let mut c = Calc::new(body);
+            let mut c = ScalarBuilder::new(body);
             let last = c.like(v[0], count as f64 - 1.0);
             c.sub(last, v[0])
         });
-        let mut s = Structured::parallel(&shape.batch);
+        let mut s = StructuredOp::parallel(&shape.batch);
         let outer = s.point();
-        let column = s.axis(Dim::Static(shape.columns), AxisKind::Parallel);
-        let i = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
+        let column = s.axis(DimExtent::Static(shape.columns), AxisKind::Parallel);
+        let i = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
         let j = number(&mut s, last);
         let v = t.read(&mut s, a, &at(&outer, i, j));
         let other = t.read(&mut s, q, &at(&outer, i, column));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let v = c.conjugate(&v);
         let is_below = c.lt(j, i);
         let dot = t.sum_of_products(op, &mut s, (&v, &other), Some(is_below), a.element)?;
         let first = t.read(&mut s, q, &at(&outer, j, column));
         let tau = t.read(&mut s, taus, &and(&outer, j));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let dot = c.total(&dot, &first);
         let value = c.product(&tau, &dot);
         let products = t.finish(s, &value);
@@ -206,7 +217,7 @@ pub(super) fn unitary(
             let own = t.read(s, q, point);
             let v = t.read(s, a, &at(outer, row, j));
             let product = t.read(s, &products, &and(outer, column));
-            let mut c = Calc::new(&mut s.body);
+            let mut c = ScalarBuilder::new(&mut s.body);
             let one = c.known(a.element, 1.0);
             let (is_row, is_above) = (c.eq(row, j), c.lt(row, j));
             let v = c.choice(is_row, &one, &v);

@@ -5,24 +5,27 @@
 //! are the singular values. A QR factorisation of them gives the left vectors, which are orthogonal
 //! wherever a norm is 0, and complete.
 
-use super::eigen::{Columns, columns_by};
-use super::jacobi::{Pairs, rotation};
-use super::{Call, Matrices, and, finish_all, identity, number, qr, success, sum};
-use crate::translate::element::Element;
-use crate::translate::error::Result;
+use super::eigen::{RotationColumn, columns_by};
+use super::jacobi::{JacobiPairing, rotation};
+use super::{LapackCall, MatrixBatch, and, finish_all, identity, number, qr, success, sum};
+use crate::translate::element::TensorElement;
+use crate::translate::error::TranslateResult;
 use crate::translate::linear::{at, split};
-use crate::translate::scalar::{Calc, Val};
-use crate::translate::translator::{Tensor, Translator};
+use crate::translate::scalar::{ElementValue, ScalarBuilder};
+use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::Op as Scalar;
-use spirula_tensor::ir::{AxisKind, Dim, Structured, Value};
+use spirula_tensor::ir::{AxisKind, DimExtent, StructuredOp, TensorValue};
 
 /// The operand, which LAPACK overwrites, the values in descending order, the left vectors as
 /// columns, the right ones as conjugated rows. Without vectors these are zeros.
-pub(super) fn gesdd(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
+pub(super) fn gesdd(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
     let (a, shape) = call.matrices(t, 0)?;
     let mode = call.letter(t, "mode")?;
     let is_wide = shape.rows < shape.columns;
-    let tall = Matrices {
+    let tall = MatrixBatch {
         batch: shape.batch.clone(),
         rows: shape.rows.max(shape.columns),
         columns: shape.least(),
@@ -31,13 +34,13 @@ pub(super) fn gesdd(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
         true => adjoint(t, &a, &tall)?,
         false => a.clone(),
     };
-    let square = Matrices {
+    let square = MatrixBatch {
         rows: tall.columns,
         ..tall.clone()
     };
     let (columns, right) = orthogonal(t, call, work, (&tall, &square))?;
     let values = norms(t, &columns, &tall);
-    let ranked = t.ranked(call.op, values, Element::I64, "GT")?;
+    let ranked = t.ranked(call.op, values, TensorElement::I64, "GT")?;
     let info = success(t, &shape);
     let [left_shape, right_shape] = [2, 3].map(|at| t.result_type(call.op, at));
     if mode == 'N' {
@@ -47,7 +50,7 @@ pub(super) fn gesdd(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
     }
     let columns = columns_by(t, &columns, &ranked[1], &tall)?;
     let right = columns_by(t, &right, &ranked[1], &square)?;
-    let full = Matrices {
+    let full = MatrixBatch {
         columns: if mode == 'A' { tall.rows } else { tall.columns },
         ..tall.clone()
     };
@@ -60,17 +63,25 @@ pub(super) fn gesdd(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
 }
 
 /// The conjugate transpose, of a shape.
-fn adjoint(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices) -> Result<Tensor> {
+fn adjoint(
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    shape: &MatrixBatch,
+) -> TranslateResult<TypedTensor> {
     t.map(&shape.whole(), |t, s, point| {
         let (outer, row, column) = split(point);
         let value = t.read(s, a, &at(outer, column, row));
-        Ok(Calc::new(&mut s.body).conjugate(&value))
+        Ok(ScalarBuilder::new(&mut s.body).conjugate(&value))
     })
 }
 
 /// The conjugate transpose of a tensor of a shape.
-fn adjoint_of(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices) -> Result<Tensor> {
-    let turned = Matrices {
+fn adjoint_of(
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    shape: &MatrixBatch,
+) -> TranslateResult<TypedTensor> {
+    let turned = MatrixBatch {
         batch: shape.batch.clone(),
         rows: shape.columns,
         columns: shape.rows,
@@ -80,14 +91,14 @@ fn adjoint_of(t: &mut Translator<'_>, a: &Tensor, shape: &Matrices) -> Result<Te
 
 /// Orthogonal columns, and the rotations that made them.
 fn orthogonal(
-    t: &mut Translator<'_>,
-    call: &Call<'_>,
-    work: Tensor,
-    (tall, square): (&Matrices, &Matrices),
-) -> Result<(Tensor, Tensor)> {
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+    work: TypedTensor,
+    (tall, square): (&MatrixBatch, &MatrixBatch),
+) -> TranslateResult<(TypedTensor, TypedTensor)> {
     let element = work.element;
     let identity = identity(t, element, square)?;
-    let pairs = Pairs {
+    let pairs = JacobiPairing {
         count: tall.columns,
     };
     let turned = t.rounds(
@@ -95,10 +106,11 @@ fn orthogonal(
         pairs.rounds(element),
         |t, state, round| {
             let rotations = rotations(t, call, &state[0], (tall, pairs), round)?;
-            let mut turn = |tensor: &Tensor, shape: &Matrices| {
+            let mut turn = |tensor: &TypedTensor, shape: &MatrixBatch| {
                 t.map(&shape.whole(), |t, s, point| {
                     let (outer, row, column) = split(point);
-                    let rotation = Columns::of(t, s, (&rotations, pairs), (outer, column), round);
+                    let rotation =
+                        RotationColumn::of(t, s, (&rotations, pairs), (outer, column), round);
                     Ok(rotation.applied(t, s, tensor, |index| at(outer, row, index)))
                 })
             };
@@ -116,61 +128,65 @@ fn orthogonal(
 
 /// The rotations of a round, which make the columns of each pair orthogonal.
 fn rotations(
-    t: &mut Translator<'_>,
-    call: &Call<'_>,
-    work: &Tensor,
-    (shape, pairs): (&Matrices, Pairs),
-    round: Value,
-) -> Result<Vec<Tensor>> {
-    let mut s = Structured::parallel(&shape.with(&[shape.columns]));
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+    work: &TypedTensor,
+    (shape, pairs): (&MatrixBatch, JacobiPairing),
+    round: TensorValue,
+) -> TranslateResult<Vec<TypedTensor>> {
+    let mut s = StructuredOp::parallel(&shape.with(&[shape.columns]));
     let point = s.point();
     let (outer, index) = (&point[..point.len() - 1], point[point.len() - 1]);
-    let row = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
+    let row = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
     let round = number(&mut s, round);
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let pair = pairs.pair(&mut c, index, round);
     let [own, other] =
         [pair.first, pair.second].map(|column| t.read(&mut s, work, &at(outer, row, column)));
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let squares = [c.square_size(&own), c.square_size(&other)];
     let conjugate = c.conjugate(&own);
     let [first, second] = squares.map(|square| sum(&mut s, square));
     let between = t.sum_of_products(call.op, &mut s, (&conjugate, &other), None, work.element)?;
-    let mut c = Calc::new(&mut s.body);
+    let mut c = ScalarBuilder::new(&mut s.body);
     let nothing = c.known(work.element, 0.0);
     let between = c.choice(pair.exists, &between, &nothing);
     let (cosine, sine) = rotation(&mut c, (first, second), &between, pair.is_first);
-    let values = [Val::new(work.element.part(), cosine), sine];
+    let values = [ElementValue::new(work.element.part(), cosine), sine];
     Ok(finish_all(t, s, &values))
 }
 
 /// Norms of the columns.
-fn norms(t: &mut Translator<'_>, columns: &Tensor, shape: &Matrices) -> Tensor {
-    let mut s = Structured::parallel(&shape.with(&[shape.columns]));
+fn norms(
+    t: &mut StablehloTranslator<'_>,
+    columns: &TypedTensor,
+    shape: &MatrixBatch,
+) -> TypedTensor {
+    let mut s = StructuredOp::parallel(&shape.with(&[shape.columns]));
     let point = s.point();
     let (outer, column) = (&point[..point.len() - 1], point[point.len() - 1]);
-    let row = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
+    let row = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
     let value = t.read(&mut s, columns, &at(outer, row, column));
-    let square = Calc::new(&mut s.body).square_size(&value);
+    let square = ScalarBuilder::new(&mut s.body).square_size(&value);
     let total = sum(&mut s, square);
-    let norm = Calc::new(&mut s.body).op1(Scalar::Sqrt, total);
-    t.finish(s, &Val::new(columns.element.part(), norm))
+    let norm = ScalarBuilder::new(&mut s.body).op1(Scalar::Sqrt, total);
+    t.finish(s, &ElementValue::new(columns.element.part(), norm))
 }
 
 /// Orthogonal columns divided by their norms, and with as many more as a shape has.
 fn left_vectors(
-    t: &mut Translator<'_>,
-    call: &Call<'_>,
-    columns: Tensor,
-    (tall, full): (&Matrices, &Matrices),
-) -> Result<Tensor> {
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+    columns: TypedTensor,
+    (tall, full): (&MatrixBatch, &MatrixBatch),
+) -> TranslateResult<TypedTensor> {
     let element = columns.element;
     let factors = qr::factored(t, call.op, columns, tall)?;
     let (r, taus) = (&factors[0], &factors[1]);
     let padded = t.map(&full.whole(), |t, s, point| {
         let (_, _, column) = split(point);
         let own = t.read(s, r, point);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let count = c.body.i64(tall.columns as i64);
         let exists = c.lt(column, count);
         let zero = c.known(element, 0.0);
@@ -181,13 +197,13 @@ fn left_vectors(
     t.map(&full.whole(), |t, s, point| {
         let (outer, _, column) = split(point);
         let own = t.read(s, &q, point);
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let count = c.body.i64(tall.columns as i64);
         let exists = c.lt(column, count);
         let zero = c.body.i64(0);
         let from = c.cond(exists, column, zero);
         let corner = t.read(s, r, &and(&and(outer, from), from));
-        let mut c = Calc::new(&mut s.body);
+        let mut c = ScalarBuilder::new(&mut s.body);
         let is_negative = c.below(corner.node(), 0.0);
         let is_negative = c.and(exists, is_negative);
         let minus = c.like(corner.node(), -1.0);

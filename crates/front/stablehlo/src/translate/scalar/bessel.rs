@@ -1,13 +1,13 @@
 //! Bessel functions.
 
-use super::calc::Calc;
+use super::calc::ScalarBuilder;
 use spirula_program::Op;
-use spirula_tensor::ir::Node;
+use spirula_tensor::ir::ScalarNode;
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// The modified Bessel function of the first kind and first order, times `e^-|x|`: Chebyshev
     /// series of `f(x)/x` up to 8 and of `f(x) sqrt(x)` beyond.
-    pub fn bessel_i1e(&mut self, x: Node) -> Node {
+    pub fn bessel_i1e(&mut self, x: ScalarNode) -> ScalarNode {
         let size = self.abs(x);
         let t = self.times(size, 0.25);
         let t = self.plus(t, -1.0);
@@ -26,7 +26,7 @@ impl Calc<'_> {
     }
 
     /// A Chebyshev series by Clenshaw's recurrence.
-    fn chebyshev(&mut self, t: Node, coefficients: &[f64]) -> Node {
+    fn chebyshev(&mut self, t: ScalarNode, coefficients: &[f64]) -> ScalarNode {
         let (mut last, mut before) = (self.like(t, 0.0), self.like(t, 0.0));
         let double = self.add(t, t);
         for coefficient in coefficients[1..].iter().rev() {

@@ -1,139 +1,139 @@
 //! Writing expressions over nodes of a body.
 
-use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::ir::{Body, Node};
+use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_tensor::ir::{NodeGraph, ScalarNode};
 
 /// Makes nodes; operations on numbers follow from the type of their first operand.
-pub struct Calc<'a> {
+pub struct ScalarBuilder<'a> {
     /// Where the nodes are made.
-    pub body: &'a mut Body,
+    pub body: &'a mut NodeGraph,
 }
 
-impl<'a> Calc<'a> {
+impl<'a> ScalarBuilder<'a> {
     /// Makes nodes in a body.
-    pub fn new(body: &'a mut Body) -> Self {
-        Calc { body }
+    pub fn new(body: &'a mut NodeGraph) -> Self {
+        ScalarBuilder { body }
     }
 
     /// The type of a node.
-    pub fn ty(&self, node: Node) -> Scalar {
+    pub fn ty(&self, node: ScalarNode) -> ScalarType {
         self.body.ty(node)
     }
 
-    fn is_float(&self, node: Node) -> bool {
+    fn is_float(&self, node: ScalarNode) -> bool {
         self.ty(node).is_float()
     }
 
     /// A number of a type, rounded to it.
-    pub fn number(&mut self, ty: Scalar, value: f64) -> Node {
+    pub fn number(&mut self, ty: ScalarType, value: f64) -> ScalarNode {
         let bits = match ty {
-            Scalar::F64 => value.to_bits(),
-            Scalar::F32 => (value as f32).to_bits().into(),
-            Scalar::F16 => crate::mlir::Float::F16.format().encode(value),
+            ScalarType::F64 => value.to_bits(),
+            ScalarType::F32 => (value as f32).to_bits().into(),
+            ScalarType::F16 => crate::mlir::MlirFloat::F16.format().encode(value),
             _ => value as i64 as u64,
         };
-        self.body.literal(Literal::new(ty, bits))
+        self.body.literal(ScalarLiteral::new(ty, bits))
     }
 
     /// A number of the type that a node has.
-    pub fn like(&mut self, node: Node, value: f64) -> Node {
+    pub fn like(&mut self, node: ScalarNode, value: f64) -> ScalarNode {
         self.number(self.ty(node), value)
     }
 
     /// The largest finite number of the type of a float.
-    pub fn largest(&mut self, node: Node) -> Node {
+    pub fn largest(&mut self, node: ScalarNode) -> ScalarNode {
         let ty = self.ty(node);
         let bits = ty.format().map_or(0, |format| format.infinity() - 1);
         self.bits(ty, bits)
     }
 
     /// An integer of a type by its bits.
-    pub fn bits(&mut self, ty: Scalar, bits: u64) -> Node {
-        self.body.literal(Literal::new(ty, bits))
+    pub fn bits(&mut self, ty: ScalarType, bits: u64) -> ScalarNode {
+        self.body.literal(ScalarLiteral::new(ty, bits))
     }
 
     /// A truth value.
-    pub fn truth(&mut self, value: bool) -> Node {
-        self.bits(Scalar::Bool, value.into())
+    pub fn truth(&mut self, value: bool) -> ScalarNode {
+        self.bits(ScalarType::Bool, value.into())
     }
 
     /// An operator on one operand.
-    pub fn op1(&mut self, op: Op, a: Node) -> Node {
+    pub fn op1(&mut self, op: Op, a: ScalarNode) -> ScalarNode {
         self.body.op(op, &[a])
     }
 
     /// An operator on two operands.
-    pub fn op2(&mut self, op: Op, a: Node, b: Node) -> Node {
+    pub fn op2(&mut self, op: Op, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.body.op(op, &[a, b])
     }
 
-    fn either(&mut self, float: Op, int: Op, a: Node, b: Node) -> Node {
+    fn either(&mut self, float: Op, int: Op, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         let op = if self.is_float(a) { float } else { int };
         self.op2(op, a, b)
     }
 
     /// Sum.
-    pub fn add(&mut self, a: Node, b: Node) -> Node {
+    pub fn add(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.either(Op::FAdd, Op::Add, a, b)
     }
 
     /// Difference.
-    pub fn sub(&mut self, a: Node, b: Node) -> Node {
+    pub fn sub(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.either(Op::FSub, Op::Sub, a, b)
     }
 
     /// Product.
-    pub fn mul(&mut self, a: Node, b: Node) -> Node {
+    pub fn mul(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.either(Op::FMul, Op::Mul, a, b)
     }
 
     /// Quotient of floats.
-    pub fn div(&mut self, a: Node, b: Node) -> Node {
+    pub fn div(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.op2(Op::FDiv, a, b)
     }
 
     /// Negative.
-    pub fn neg(&mut self, a: Node) -> Node {
+    pub fn neg(&mut self, a: ScalarNode) -> ScalarNode {
         let op = if self.is_float(a) { Op::FNeg } else { Op::Neg };
         self.op1(op, a)
     }
 
     /// Absolute value of a float.
-    pub fn abs(&mut self, a: Node) -> Node {
+    pub fn abs(&mut self, a: ScalarNode) -> ScalarNode {
         self.op1(Op::FAbs, a)
     }
 
     /// Whether one is below the other, with sign.
-    pub fn lt(&mut self, a: Node, b: Node) -> Node {
+    pub fn lt(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.either(Op::FLt, Op::SLt, a, b)
     }
 
     /// Whether one is at most the other, with sign.
-    pub fn le(&mut self, a: Node, b: Node) -> Node {
+    pub fn le(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.either(Op::FLe, Op::SLe, a, b)
     }
 
     /// Whether a number is one from a first up to, but without, an end.
-    pub fn is_between(&mut self, number: Node, [first, end]: [Node; 2]) -> Node {
+    pub fn is_between(&mut self, number: ScalarNode, [first, end]: [ScalarNode; 2]) -> ScalarNode {
         let not_before = self.le(first, number);
         let not_behind = self.lt(number, end);
         self.and(not_before, not_behind)
     }
 
     /// Whether they are equal.
-    pub fn eq(&mut self, a: Node, b: Node) -> Node {
+    pub fn eq(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.op2(Op::Eq, a, b)
     }
 
     /// Whether a node is below a constant.
-    pub fn below(&mut self, a: Node, value: f64) -> Node {
+    pub fn below(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
         let value = self.like(a, value);
         self.lt(a, value)
     }
 
     /// Whether both hold.
-    pub fn and(&mut self, a: Node, b: Node) -> Node {
-        let known = |body: &Body, node| body.as_literal(node).map(|l| l.bits);
+    pub fn and(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
+        let known = |body: &NodeGraph, node| body.as_literal(node).map(|l| l.bits);
         match (known(self.body, a), known(self.body, b)) {
             (Some(1), _) => b,
             (_, Some(1)) => a,
@@ -144,50 +144,55 @@ impl<'a> Calc<'a> {
     }
 
     /// Whether one of them holds.
-    pub fn or(&mut self, a: Node, b: Node) -> Node {
+    pub fn or(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.op2(Op::LogOr, a, b)
     }
 
     /// Whether it does not hold.
-    pub fn not(&mut self, a: Node) -> Node {
+    pub fn not(&mut self, a: ScalarNode) -> ScalarNode {
         self.op1(Op::Not, a)
     }
 
     /// One of two.
-    pub fn cond(&mut self, condition: Node, then: Node, otherwise: Node) -> Node {
+    pub fn cond(
+        &mut self,
+        condition: ScalarNode,
+        then: ScalarNode,
+        otherwise: ScalarNode,
+    ) -> ScalarNode {
         self.body.op(Op::Cond, &[condition, then, otherwise])
     }
 
     /// A node plus a constant.
-    pub fn plus(&mut self, a: Node, value: f64) -> Node {
+    pub fn plus(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
         let value = self.like(a, value);
         self.add(a, value)
     }
 
     /// A node times a constant.
-    pub fn times(&mut self, a: Node, value: f64) -> Node {
+    pub fn times(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
         let value = self.like(a, value);
         self.mul(a, value)
     }
 
     /// Square.
-    pub fn square(&mut self, a: Node) -> Node {
+    pub fn square(&mut self, a: ScalarNode) -> ScalarNode {
         self.mul(a, a)
     }
 
     /// `1 / a`
-    pub fn reciprocal(&mut self, a: Node) -> Node {
+    pub fn reciprocal(&mut self, a: ScalarNode) -> ScalarNode {
         let one = self.like(a, 1.0);
         self.div(one, a)
     }
 
     /// A value with the sign of another.
-    pub fn copy_sign(&mut self, size: Node, sign: Node) -> Node {
+    pub fn copy_sign(&mut self, size: ScalarNode, sign: ScalarNode) -> ScalarNode {
         self.op2(Op::CopySign, size, sign)
     }
 
     /// A polynomial, highest coefficient first.
-    pub fn polynomial(&mut self, x: Node, coefficients: &[f64]) -> Node {
+    pub fn polynomial(&mut self, x: ScalarNode, coefficients: &[f64]) -> ScalarNode {
         let mut sum = self.like(x, coefficients.first().copied().unwrap_or(0.0));
         for coefficient in coefficients.iter().skip(1) {
             sum = self.mul(sum, x);
@@ -197,23 +202,23 @@ impl<'a> Calc<'a> {
     }
 
     /// The same bits as another type.
-    pub fn cast_bits(&mut self, to: Scalar, a: Node) -> Node {
+    pub fn cast_bits(&mut self, to: ScalarType, a: ScalarNode) -> ScalarNode {
         self.body.convert(Op::Bits, to, a)
     }
 
     /// An integer of another width; with fewer bits it is cut.
-    pub fn resize(&mut self, to: Scalar, signed: bool, a: Node) -> Node {
+    pub fn resize(&mut self, to: ScalarType, signed: bool, a: ScalarNode) -> ScalarNode {
         let op = if signed { Op::SExt } else { Op::ZExt };
         self.body.convert(op, to, a)
     }
 
     /// A float of another width.
-    pub fn resize_float(&mut self, to: Scalar, a: Node) -> Node {
+    pub fn resize_float(&mut self, to: ScalarType, a: ScalarNode) -> ScalarNode {
         self.body.convert(Op::FConv, to, a)
     }
 
     /// An integer operation with a constant.
-    pub fn with(&mut self, op: Op, a: Node, bits: u64) -> Node {
+    pub fn with(&mut self, op: Op, a: ScalarNode, bits: u64) -> ScalarNode {
         let bits = self.bits(self.ty(a), bits);
         self.op2(op, a, bits)
     }

@@ -1,14 +1,19 @@
 //! Comparisons.
 
-use super::calc::Calc;
-use super::value::Val;
-use crate::translate::element::Element;
-use spirula_program::{Op, Scalar};
-use spirula_tensor::ir::Node;
+use super::calc::ScalarBuilder;
+use super::value::ElementValue;
+use crate::translate::element::TensorElement;
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::ir::ScalarNode;
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// `compare`: a direction such as `LT`, and whether floats are compared by their total order.
-    pub fn compare(&mut self, direction: &str, total: bool, v: &[Val]) -> Option<Val> {
+    pub fn compare(
+        &mut self,
+        direction: &str,
+        total: bool,
+        v: &[ElementValue],
+    ) -> Option<ElementValue> {
         let [a, b] = v else { return None };
         let (a, b) = match direction {
             "GT" | "GE" => (b, a),
@@ -24,19 +29,19 @@ impl Calc<'_> {
             "LE" | "GE" => self.ordered(total, true, a, b)?,
             _ => return None,
         };
-        Some(Val::truth(result))
+        Some(ElementValue::truth(result))
     }
 
-    fn equal(&mut self, total: bool, a: &Val, b: &Val) -> Node {
+    fn equal(&mut self, total: bool, a: &ElementValue, b: &ElementValue) -> ScalarNode {
         let mut parts = a.nodes.iter().zip(&b.nodes).map(|(a, b)| (*a, *b));
         let mut all = None;
         for (x, y) in parts.by_ref() {
             let equal = match a.element.part() {
-                Element::Float(_) if total => {
+                TensorElement::Float(_) if total => {
                     let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
                     self.eq(x, y)
                 }
-                Element::Float(float) => {
+                TensorElement::Float(float) => {
                     let (x, y) = (self.decode(float, x), self.decode(float, y));
                     self.eq(x, y)
                 }
@@ -50,24 +55,30 @@ impl Calc<'_> {
         all.unwrap_or_else(|| self.truth(true))
     }
 
-    fn ordered(&mut self, total: bool, or_equal: bool, a: &Val, b: &Val) -> Option<Node> {
+    fn ordered(
+        &mut self,
+        total: bool,
+        or_equal: bool,
+        a: &ElementValue,
+        b: &ElementValue,
+    ) -> Option<ScalarNode> {
         let (x, y) = (a.node(), b.node());
         Some(match a.element {
-            Element::Bool => self.op2(if or_equal { Op::BLe } else { Op::BLt }, x, y),
-            Element::Int { signed: false, .. } => {
+            TensorElement::Bool => self.op2(if or_equal { Op::BLe } else { Op::BLt }, x, y),
+            TensorElement::Int { signed: false, .. } => {
                 self.op2(if or_equal { Op::ULe } else { Op::ULt }, x, y)
             }
-            Element::Int { .. } => self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y),
-            Element::Float(_) if total => {
+            TensorElement::Int { .. } => self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y),
+            TensorElement::Float(_) if total => {
                 let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
                 self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y)
             }
-            Element::Float(float) => {
+            TensorElement::Float(float) => {
                 let (x, y) = (self.decode(float, x), self.decode(float, y));
                 self.op2(if or_equal { Op::FLe } else { Op::FLt }, x, y)
             }
             // By real parts, then by imaginary parts.
-            Element::Complex(_) => {
+            TensorElement::Complex(_) => {
                 let ([a, b], [c, d]) = (a.complex(), b.complex());
                 let first = self.op2(Op::FLt, a, c);
                 let equal = self.eq(a, c);
@@ -75,20 +86,20 @@ impl Calc<'_> {
                 let second = self.and(equal, second);
                 self.or(first, second)
             }
-            Element::Quantized { .. } => return None,
+            TensorElement::Quantized { .. } => return None,
         })
     }
 
     /// An integer whose order is the total order of floats: those with a sign below, the larger
     /// the lower.
-    fn rank(&mut self, element: Element, stored: Node) -> Node {
-        let Element::Float(float) = element.part() else {
+    fn rank(&mut self, element: TensorElement, stored: ScalarNode) -> ScalarNode {
+        let TensorElement::Float(float) = element.part() else {
             return stored;
         };
         let wide = self.decode_wide(float, stored);
         let ty = match self.ty(wide) {
-            Scalar::F64 => Scalar::I64,
-            _ => Scalar::I32,
+            ScalarType::F64 => ScalarType::I64,
+            _ => ScalarType::I32,
         };
         let bits = self.cast_bits(ty, wide);
         let sign = self.with(Op::AShr, bits, u64::from(ty.width() - 1));

@@ -3,27 +3,27 @@
 //! Branch cuts and the forms that keep accuracy near them are those of W. Kahan, "Branch cuts for
 //! complex elementary functions" (1987).
 
-use super::calc::Calc;
-use super::value::Complex;
+use super::calc::ScalarBuilder;
+use super::value::ComplexNodes;
 use spirula_program::Op;
-use spirula_tensor::ir::Node;
+use spirula_tensor::ir::ScalarNode;
 
-pub fn add(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
+pub fn add(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     [c.add(a, x), c.add(b, y)]
 }
 
-pub fn sub(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
+pub fn sub(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     [c.sub(a, x), c.sub(b, y)]
 }
 
-pub fn mul(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
+pub fn mul(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     let (ax, by) = (c.mul(a, x), c.mul(b, y));
     let (ay, bx) = (c.mul(a, y), c.mul(b, x));
     [c.sub(ax, by), c.add(ay, bx)]
 }
 
 /// By R. Smith's method, which does not overflow in between. By what is infinite a finite number gives zero.
-pub fn div(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
+pub fn div(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     let (x_size, y_size) = (c.abs(x), c.abs(y));
     let is_steep = c.lt(x_size, y_size);
     let large = c.cond(is_steep, y, x);
@@ -55,16 +55,16 @@ pub fn div(c: &mut Calc<'_>, [a, b]: Complex, [x, y]: Complex) -> Complex {
     })
 }
 
-pub fn neg(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn neg(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [c.neg(a), c.neg(b)]
 }
 
-pub fn abs(c: &mut Calc<'_>, [a, b]: Complex) -> Node {
+pub fn abs(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ScalarNode {
     c.op2(Op::Hypot, a, b)
 }
 
 /// The number over its absolute value; 0 stays, and with a part that is NaN both are.
-pub fn sign(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn sign(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let size = abs(c, z);
     let zero = c.like(size, 0.0);
     let is_zero = c.eq(size, zero);
@@ -79,23 +79,23 @@ pub fn sign(c: &mut Calc<'_>, z: Complex) -> Complex {
     })
 }
 
-fn times_i(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+fn times_i(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [c.neg(b), a]
 }
 
-fn times_minus_i(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+fn times_minus_i(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [b, c.neg(a)]
 }
 
-fn conjugate(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+fn conjugate(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [a, c.neg(b)]
 }
 
-fn plus(c: &mut Calc<'_>, [a, b]: Complex, value: f64) -> Complex {
+fn plus(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, value: f64) -> ComplexNodes {
     [c.plus(a, value), b]
 }
 
-pub fn exp(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn exp(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let size = c.op1(Op::Exp, a);
     let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
     let (re, im) = (c.mul(size, cosine), c.mul(size, sine));
@@ -105,7 +105,7 @@ pub fn exp(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
 }
 
 /// Real part `expm1(a) cos b - 2 sin²(b/2)`.
-pub fn expm1(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn expm1(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let less = c.expm1(a);
     let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
     let half = c.times(b, 0.5);
@@ -118,7 +118,7 @@ pub fn expm1(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
 }
 
 /// Near the unit circle the absolute value is taken from its distance to 1.
-pub fn log(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn log(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (a_size, b_size) = (c.abs(a), c.abs(b));
     let large = c.op2(Op::FMax, a_size, b_size);
     let small = c.op2(Op::FMin, a_size, b_size);
@@ -137,7 +137,7 @@ pub fn log(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
 }
 
 /// Real part `log1p(a (2 + a) + b²) / 2` where that is small.
-pub fn log1p(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn log1p(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let [a, b] = z;
     let more = c.plus(a, 2.0);
     let product = c.mul(a, more);
@@ -152,7 +152,7 @@ pub fn log1p(c: &mut Calc<'_>, z: Complex) -> Complex {
     [c.cond(is_near, near, far), angle]
 }
 
-pub fn sqrt(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn sqrt(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (a_size, b_size) = (c.abs(a), c.abs(b));
     let whole = c.add(a_size, b_size);
     // Scaled by 1/4, so that the sum does not overflow.
@@ -179,30 +179,30 @@ pub fn sqrt(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
     [re, c.copy_sign(im, b)]
 }
 
-pub fn rsqrt(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn rsqrt(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let root = sqrt(c, z);
     let one = [c.like(z[0], 1.0), c.like(z[0], 0.0)];
     div(c, one, root)
 }
 
-pub fn cbrt(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn cbrt(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let [size, angle] = polar(c, z);
     let size = c.op1(Op::Cbrt, size);
     let angle = c.times(angle, 1.0 / 3.0);
     from_polar(c, size, angle)
 }
 
-fn polar(c: &mut Calc<'_>, z: Complex) -> Complex {
+fn polar(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     [abs(c, z), c.op2(Op::Atan2, z[1], z[0])]
 }
 
-fn from_polar(c: &mut Calc<'_>, size: Node, angle: Node) -> Complex {
+fn from_polar(c: &mut ScalarBuilder<'_>, size: ScalarNode, angle: ScalarNode) -> ComplexNodes {
     let (cosine, sine) = (c.op1(Op::Cos, angle), c.op1(Op::Sin, angle));
     [c.mul(size, cosine), c.mul(size, sine)]
 }
 
 /// `|z|^x e^(-y arg z)` at the angle `x arg z + y log |z|`; of 0 it is 0 or 1.
-pub fn pow(c: &mut Calc<'_>, z: Complex, [x, y]: Complex) -> Complex {
+pub fn pow(c: &mut ScalarBuilder<'_>, z: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     let [size, angle] = polar(c, z);
     let power = c.op2(Op::FPow, size, x);
     let damping = c.mul(y, angle);
@@ -223,13 +223,13 @@ pub fn pow(c: &mut Calc<'_>, z: Complex, [x, y]: Complex) -> Complex {
     [c.cond(is_zero, at_zero, re), c.cond(is_zero, zero, im)]
 }
 
-pub fn sinh(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn sinh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (high, low) = (c.op1(Op::Cosh, a), c.op1(Op::Sinh, a));
     let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
     [c.mul(low, cosine), c.mul(high, sine)]
 }
 
-pub fn cosh(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn cosh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (high, low) = (c.op1(Op::Cosh, a), c.op1(Op::Sinh, a));
     let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
     [c.mul(high, cosine), c.mul(low, sine)]
@@ -237,7 +237,7 @@ pub fn cosh(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
 
 /// With `t = tan b`, `s = sinh a`, `r = cosh a`, `d = 1 + t² / (1 / s² …)`: Kahan's form, in which
 /// nothing cancels.
-pub fn tanh(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let t = c.op1(Op::Tan, b);
     let square = c.square(t);
     let beta = c.plus(square, 1.0);
@@ -264,24 +264,24 @@ pub fn tanh(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
     [c.cond(is_near, re, end), c.cond(is_near, im, far)]
 }
 
-pub fn sin(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn sin(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let turned = times_i(c, z);
     let result = sinh(c, turned);
     times_minus_i(c, result)
 }
 
-pub fn cos(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn cos(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let turned = times_i(c, z);
     cosh(c, turned)
 }
 
-pub fn tan(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn tan(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let turned = times_i(c, z);
     let result = tanh(c, turned);
     times_minus_i(c, result)
 }
 
-pub fn logistic(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn logistic(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let negative = neg(c, z);
     let power = exp(c, negative);
     let sum = plus(c, power, 1.0);
@@ -290,33 +290,33 @@ pub fn logistic(c: &mut Calc<'_>, z: Complex) -> Complex {
 }
 
 /// `sqrt(1 - z)` and `sqrt(1 + z)`.
-fn roots(c: &mut Calc<'_>, z: Complex) -> (Complex, Complex) {
+fn roots(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> (ComplexNodes, ComplexNodes) {
     let negative = neg(c, z);
     let (less, more) = (plus(c, negative, 1.0), plus(c, z, 1.0));
     (sqrt(c, less), sqrt(c, more))
 }
 
 /// `asinh` of the imaginary part of a product.
-fn asinh_of_product(c: &mut Calc<'_>, a: Complex, b: Complex) -> Node {
+fn asinh_of_product(c: &mut ScalarBuilder<'_>, a: ComplexNodes, b: ComplexNodes) -> ScalarNode {
     let a = conjugate(c, a);
     let product = mul(c, a, b);
     c.op1(Op::Asinh, product[1])
 }
 
-pub fn asin(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn asin(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let (less, more) = roots(c, z);
     let product = mul(c, less, more);
     let re = c.op2(Op::Atan2, z[0], product[0]);
     [re, asinh_of_product(c, less, more)]
 }
 
-pub fn acos(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn acos(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let (less, more) = roots(c, z);
     let angle = c.op2(Op::Atan2, less[0], more[0]);
     [c.times(angle, 2.0), asinh_of_product(c, more, less)]
 }
 
-pub fn acosh(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn acosh(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let (less, more) = (plus(c, z, -1.0), plus(c, z, 1.0));
     let (less, more) = (sqrt(c, less), sqrt(c, more));
     let turned = conjugate(c, less);
@@ -326,13 +326,13 @@ pub fn acosh(c: &mut Calc<'_>, z: Complex) -> Complex {
     [re, c.times(angle, 2.0)]
 }
 
-pub fn asinh(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn asinh(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let turned = times_i(c, z);
     let result = asin(c, turned);
     times_minus_i(c, result)
 }
 
-pub fn atanh(c: &mut Calc<'_>, [x, y]: Complex) -> Complex {
+pub fn atanh(c: &mut ScalarBuilder<'_>, [x, y]: ComplexNodes) -> ComplexNodes {
     let negative = c.neg(x);
     let (less, more) = (c.plus(negative, 1.0), c.plus(x, 1.0));
     let (less_square, y_square) = (c.square(less), c.square(y));
@@ -354,20 +354,20 @@ pub fn atanh(c: &mut Calc<'_>, [x, y]: Complex) -> Complex {
     [c.times(re, 0.25), c.times(angle, 0.5)]
 }
 
-pub fn atan(c: &mut Calc<'_>, z: Complex) -> Complex {
+pub fn atan(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let turned = times_i(c, z);
     let result = atanh(c, turned);
     times_minus_i(c, result)
 }
 
-pub fn square(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {
+pub fn square(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (less, more) = (c.sub(a, b), c.add(a, b));
     let product = c.mul(a, b);
     [c.mul(less, more), c.add(product, product)]
 }
 
 /// `-i log((x + i y) / sqrt(x² + y²))`
-pub fn atan2(c: &mut Calc<'_>, y: Complex, x: Complex) -> Complex {
+pub fn atan2(c: &mut ScalarBuilder<'_>, y: ComplexNodes, x: ComplexNodes) -> ComplexNodes {
     let turned = times_i(c, y);
     let sum = add(c, x, turned);
     let (xx, yy) = (square(c, x), square(c, y));

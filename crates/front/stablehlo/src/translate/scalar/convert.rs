@@ -1,87 +1,93 @@
 //! Conversions between StableHLO's types.
 
-use super::calc::Calc;
-use super::value::Val;
-use crate::mlir::Float;
-use crate::translate::element::{Element, native};
+use super::calc::ScalarBuilder;
+use super::value::ElementValue;
+use crate::mlir::MlirFloat;
+use crate::translate::element::{TensorElement, native};
 use smallvec::smallvec;
-use spirula_program::{Op, Scalar};
-use spirula_tensor::ir::Node;
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::ir::ScalarNode;
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// A value as another type. Complex numbers lose their imaginary part, floats their fraction;
     /// what is beyond an integer type's range becomes its end, NaN becomes 0.
-    pub fn convert(&mut self, v: &Val, to: Element) -> Option<Val> {
+    pub fn convert(&mut self, v: &ElementValue, to: TensorElement) -> Option<ElementValue> {
         if v.element == to {
             return Some(v.clone());
         }
         match (v.element, to) {
-            (Element::Complex(_), Element::Complex(float)) => {
+            (TensorElement::Complex(_), TensorElement::Complex(float)) => {
                 let ty = native(float)?;
                 let nodes = v.complex().map(|part| self.resize_float(ty, part));
-                Some(Val {
+                Some(ElementValue {
                     element: to,
                     nodes: nodes.into(),
                 })
             }
-            (Element::Complex(float), _) => {
-                let part = Val::new(Element::Float(float), v.node());
+            (TensorElement::Complex(float), _) => {
+                let part = ElementValue::new(TensorElement::Float(float), v.node());
                 self.convert(&part, to)
             }
-            (_, Element::Complex(float)) => {
-                let re = self.convert(v, Element::Float(float))?.node();
+            (_, TensorElement::Complex(float)) => {
+                let re = self.convert(v, TensorElement::Float(float))?.node();
                 let im = self.like(re, 0.0);
-                Some(Val {
+                Some(ElementValue {
                     element: to,
                     nodes: smallvec![re, im],
                 })
             }
-            _ => Some(Val::new(to, self.convert_real(v, to)?)),
+            _ => Some(ElementValue::new(to, self.convert_real(v, to)?)),
         }
     }
 
-    fn convert_real(&mut self, v: &Val, to: Element) -> Option<Node> {
+    fn convert_real(&mut self, v: &ElementValue, to: TensorElement) -> Option<ScalarNode> {
         let node = v.node();
         Some(match (v.element, to) {
-            (Element::Float(from), Element::Float(to)) => {
+            (TensorElement::Float(from), TensorElement::Float(to)) => {
                 let value = self.decode(from, node);
                 self.encode(to, value)
             }
-            (Element::Float(from), Element::Bool) => {
+            (TensorElement::Float(from), TensorElement::Bool) => {
                 let value = self.decode(from, node);
-                self.body.convert(Op::ToBool, Scalar::Bool, value)
+                self.body.convert(Op::ToBool, ScalarType::Bool, value)
             }
-            (Element::Float(from), Element::Int { width, signed }) => {
+            (TensorElement::Float(from), TensorElement::Int { width, signed }) => {
                 let value = self.decode_wide(from, node);
                 self.integer_of(value, to, width, signed)
             }
-            (Element::Int { signed, .. }, Element::Float(to)) => {
+            (TensorElement::Int { signed, .. }, TensorElement::Float(to)) => {
                 let op = if signed { Op::SToF } else { Op::UToF };
                 let value = self
                     .body
-                    .convert(op, native(to).unwrap_or(Scalar::F32), node);
+                    .convert(op, native(to).unwrap_or(ScalarType::F32), node);
                 self.encode(to, value)
             }
-            (Element::Int { .. }, Element::Bool) => {
-                self.body.convert(Op::ToBool, Scalar::Bool, node)
+            (TensorElement::Int { .. }, TensorElement::Bool) => {
+                self.body.convert(Op::ToBool, ScalarType::Bool, node)
             }
-            (Element::Int { signed, .. }, Element::Int { .. }) => {
+            (TensorElement::Int { signed, .. }, TensorElement::Int { .. }) => {
                 let resized = self.resize(to.storage(), signed, node);
                 self.wrap(to, resized)
             }
-            (Element::Bool, Element::Float(to)) => {
-                let ty = native(to).unwrap_or(Scalar::F32);
+            (TensorElement::Bool, TensorElement::Float(to)) => {
+                let ty = native(to).unwrap_or(ScalarType::F32);
                 let value = self.body.convert(Op::FromBool, ty, node);
                 self.encode(to, value)
             }
-            (Element::Bool, Element::Int { .. }) => {
+            (TensorElement::Bool, TensorElement::Int { .. }) => {
                 self.body.convert(Op::FromBool, to.storage(), node)
             }
             _ => return None,
         })
     }
 
-    fn integer_of(&mut self, value: Node, to: Element, width: u32, signed: bool) -> Node {
+    fn integer_of(
+        &mut self,
+        value: ScalarNode,
+        to: TensorElement,
+        width: u32,
+        signed: bool,
+    ) -> ScalarNode {
         let ty = to.storage();
         let (op, low, high) = match signed {
             true => (
@@ -108,18 +114,23 @@ impl Calc<'_> {
     }
 
     /// A value rounded to so many bits of exponent and significand, in its own type.
-    pub fn reduce_precision(&mut self, v: &Val, exponent: u32, mantissa: u32) -> Option<Val> {
-        let Element::Float(float) = v.element else {
+    pub fn reduce_precision(
+        &mut self,
+        v: &ElementValue,
+        exponent: u32,
+        mantissa: u32,
+    ) -> Option<ElementValue> {
+        let TensorElement::Float(float) = v.element else {
             return None;
         };
         let value = self.decode_wide(float, v.node());
         let format = match self.ty(value) {
-            Scalar::F64 => Float::F64.format(),
-            _ => Float::F32.format(),
+            ScalarType::F64 => MlirFloat::F64.format(),
+            _ => MlirFloat::F32.format(),
         };
         let bits_ty = match format.width {
-            64 => Scalar::I64,
-            _ => Scalar::I32,
+            64 => ScalarType::I64,
+            _ => ScalarType::I32,
         };
         let bits = self.cast_bits(bits_ty, value);
         let sign_bit = 1u64 << (format.width - 1);
@@ -161,6 +172,6 @@ impl Calc<'_> {
                 self.cond(is_nan, value, rounded)
             }
         };
-        Some(Val::new(v.element, self.encode(float, result)))
+        Some(ElementValue::new(v.element, self.encode(float, result)))
     }
 }

@@ -3,53 +3,53 @@
 //! Such a number is computed with as an `f32`, which has every value of these formats; afterwards
 //! it is rounded to nearest, ties to even.
 
-use super::calc::Calc;
-use crate::mlir::{Float, FloatFormat, Specials};
-use crate::translate::element::{Element, native};
-use spirula_program::{Op, Scalar};
-use spirula_tensor::ir::Node;
+use super::calc::ScalarBuilder;
+use crate::mlir::{FloatSpecials, MlirFloat, MlirFloatFormat};
+use crate::translate::element::{TensorElement, native};
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::ir::ScalarNode;
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// A stored real number as one that can be computed with: of the IR's type, or `f32`.
-    pub fn decode(&mut self, float: Float, stored: Node) -> Node {
+    pub fn decode(&mut self, float: MlirFloat, stored: ScalarNode) -> ScalarNode {
         match float {
             _ if native(float).is_some() => stored,
-            Float::BF16 => {
-                let wide = self.resize(Scalar::I32, false, stored);
+            MlirFloat::BF16 => {
+                let wide = self.resize(ScalarType::I32, false, stored);
                 let bits = self.with(Op::Shl, wide, 16);
-                self.cast_bits(Scalar::F32, bits)
+                self.cast_bits(ScalarType::F32, bits)
             }
             _ => self.decode_small(float.format(), stored),
         }
     }
 
     /// The same as at least an `f32`.
-    pub fn decode_wide(&mut self, float: Float, stored: Node) -> Node {
+    pub fn decode_wide(&mut self, float: MlirFloat, stored: ScalarNode) -> ScalarNode {
         let value = self.decode(float, stored);
         match self.ty(value) {
-            Scalar::F16 => self.resize_float(Scalar::F32, value),
+            ScalarType::F16 => self.resize_float(ScalarType::F32, value),
             _ => value,
         }
     }
 
     /// A number of any of the IR's types, rounded to a format, as it is stored.
-    pub fn encode(&mut self, float: Float, value: Node) -> Node {
+    pub fn encode(&mut self, float: MlirFloat, value: ScalarNode) -> ScalarNode {
         if let Some(ty) = native(float) {
             return self.resize_float(ty, value);
         }
         let value = match self.ty(value) {
-            Scalar::F64 => self.round_to_odd(value),
-            Scalar::F16 => self.resize_float(Scalar::F32, value),
+            ScalarType::F64 => self.round_to_odd(value),
+            ScalarType::F16 => self.resize_float(ScalarType::F32, value),
             _ => value,
         };
         match float {
-            Float::BF16 => self.encode_bf16(value),
+            MlirFloat::BF16 => self.encode_bf16(value),
             _ => self.encode_small(float.format(), value),
         }
     }
 
-    fn encode_bf16(&mut self, value: Node) -> Node {
-        let bits = self.cast_bits(Scalar::I32, value);
+    fn encode_bf16(&mut self, value: ScalarNode) -> ScalarNode {
+        let bits = self.cast_bits(ScalarType::I32, value);
         let odd = self.with(Op::LShr, bits, 16);
         let odd = self.with(Op::And, odd, 1);
         let rounded = self.add(bits, odd);
@@ -58,33 +58,33 @@ impl Calc<'_> {
         let is_nan = self.op1(Op::IsNan, value);
         let chosen = self.cond(is_nan, quiet, rounded);
         let high = self.with(Op::LShr, chosen, 16);
-        self.resize(Scalar::I16, false, high)
+        self.resize(ScalarType::I16, false, high)
     }
 
     /// An `f64` as an `f32` from which rounding to fewer bits gives what rounding the `f64` gives:
     /// what is not exact has an odd last bit (Boldo and Melquiond, 2008).
-    fn round_to_odd(&mut self, value: Node) -> Node {
-        let near = self.resize_float(Scalar::F32, value);
-        let back = self.resize_float(Scalar::F64, near);
+    fn round_to_odd(&mut self, value: ScalarNode) -> ScalarNode {
+        let near = self.resize_float(ScalarType::F32, value);
+        let back = self.resize_float(ScalarType::F64, near);
         let (size, back_size) = (self.abs(value), self.abs(back));
         let is_above = self.lt(size, back_size);
         let is_below = self.lt(back_size, size);
         let is_inexact = self.or(is_above, is_below);
-        let bits = self.cast_bits(Scalar::I32, near);
+        let bits = self.cast_bits(ScalarType::I32, near);
         let lower = self.with(Op::Sub, bits, 1);
         let truncated = self.cond(is_above, lower, bits);
         let odd = self.with(Op::Or, truncated, 1);
         let chosen = self.cond(is_inexact, odd, bits);
-        self.cast_bits(Scalar::F32, chosen)
+        self.cast_bits(ScalarType::F32, chosen)
     }
 
-    fn decode_small(&mut self, format: &FloatFormat, stored: Node) -> Node {
+    fn decode_small(&mut self, format: &MlirFloatFormat, stored: ScalarNode) -> ScalarNode {
         let shift = u64::from(23 - format.mantissa);
         let width = self.ty(stored);
         let all = u64::MAX >> (64 - format.width);
-        let bits = self.resize(Scalar::I32, false, stored);
+        let bits = self.resize(ScalarType::I32, false, stored);
         let bits = self.with(Op::And, bits, all);
-        if format.specials == Specials::ExponentOnly {
+        if format.specials == FloatSpecials::ExponentOnly {
             return self.decode_exponent(bits);
         }
         debug_assert!(width.is_int());
@@ -92,34 +92,34 @@ impl Calc<'_> {
         let size = self.with(Op::And, bits, sign - 1);
         let shifted = self.with(Op::Shl, size, shift);
         let normal = self.with(Op::Add, shifted, ((127 - format.bias) as u64) << 23);
-        let normal = self.cast_bits(Scalar::F32, normal);
-        let small = self.body.convert(Op::UToF, Scalar::F32, size);
+        let normal = self.cast_bits(ScalarType::F32, normal);
+        let small = self.body.convert(Op::UToF, ScalarType::F32, size);
         let unit = 2f64.powi(1 - format.bias - format.mantissa as i32);
         let small = self.times(small, unit);
-        let first_normal = self.bits(Scalar::I32, 1 << format.mantissa);
+        let first_normal = self.bits(ScalarType::I32, 1 << format.mantissa);
         let is_small = self.lt(size, first_normal);
         let mut value = self.cond(is_small, small, normal);
-        let nan = self.number(Scalar::F32, f64::NAN);
-        if format.specials == Specials::Ieee {
-            let infinity = self.bits(Scalar::I32, infinity(format));
-            let infinite = self.number(Scalar::F32, f64::INFINITY);
+        let nan = self.number(ScalarType::F32, f64::NAN);
+        if format.specials == FloatSpecials::Ieee {
+            let infinity = self.bits(ScalarType::I32, infinity(format));
+            let infinite = self.number(ScalarType::F32, f64::INFINITY);
             let is_infinite = self.eq(size, infinity);
             value = self.cond(is_infinite, infinite, value);
             let is_nan = self.lt(infinity, size);
             value = self.cond(is_nan, nan, value);
         }
         let is_negative = self.with(Op::And, bits, sign);
-        let zero = self.bits(Scalar::I32, 0);
+        let zero = self.bits(ScalarType::I32, 0);
         let is_positive = self.eq(is_negative, zero);
         let negative = self.neg(value);
         value = self.cond(is_positive, value, negative);
         let nan_bits = match format.specials {
-            Specials::NanAllOnes => Some((size, sign - 1)),
-            Specials::NanNegativeZero => Some((bits, sign)),
+            FloatSpecials::NanAllOnes => Some((size, sign - 1)),
+            FloatSpecials::NanNegativeZero => Some((bits, sign)),
             _ => None,
         };
         if let Some((tested, expected)) = nan_bits {
-            let expected = self.bits(Scalar::I32, expected);
+            let expected = self.bits(ScalarType::I32, expected);
             let is_nan = self.eq(tested, expected);
             value = self.cond(is_nan, nan, value);
         }
@@ -127,52 +127,64 @@ impl Calc<'_> {
     }
 
     /// `f8E8M0FNU`: a power of two.
-    fn decode_exponent(&mut self, bits: Node) -> Node {
+    fn decode_exponent(&mut self, bits: ScalarNode) -> ScalarNode {
         let shifted = self.with(Op::Shl, bits, 23);
         // 2^-127 is no normal f32.
-        let smallest = self.bits(Scalar::I32, 0x40_0000);
-        let (zero, top) = (self.bits(Scalar::I32, 0), self.bits(Scalar::I32, 255));
+        let smallest = self.bits(ScalarType::I32, 0x40_0000);
+        let (zero, top) = (
+            self.bits(ScalarType::I32, 0),
+            self.bits(ScalarType::I32, 255),
+        );
         let is_smallest = self.eq(bits, zero);
         let value = self.cond(is_smallest, smallest, shifted);
-        let nan = self.bits(Scalar::I32, 0x7fc0_0000);
+        let nan = self.bits(ScalarType::I32, 0x7fc0_0000);
         let is_nan = self.eq(bits, top);
         let value = self.cond(is_nan, nan, value);
-        self.cast_bits(Scalar::F32, value)
+        self.cast_bits(ScalarType::F32, value)
     }
 
-    fn encode_small(&mut self, format: &FloatFormat, value: Node) -> Node {
-        let bits = self.cast_bits(Scalar::I32, value);
+    fn encode_small(&mut self, format: &MlirFloatFormat, value: ScalarNode) -> ScalarNode {
+        let bits = self.cast_bits(ScalarType::I32, value);
         let size = self.with(Op::And, bits, 0x7fff_ffff);
         let is_nan = self.op1(Op::IsNan, value);
         let result = match format.specials {
-            Specials::ExponentOnly => self.encode_exponent(bits, size),
+            FloatSpecials::ExponentOnly => self.encode_exponent(bits, size),
             _ => self.encode_signed(format, value, bits, size),
         };
-        let nan = self.bits(Scalar::I32, format.encode(f64::NAN));
+        let nan = self.bits(ScalarType::I32, format.encode(f64::NAN));
         let result = self.cond(is_nan, nan, result);
-        self.resize(Scalar::I8, false, result)
+        self.resize(ScalarType::I8, false, result)
     }
 
     /// The middle of two powers goes to the larger; a number that is not above 0 is none of the format's.
-    fn encode_exponent(&mut self, bits: Node, size: Node) -> Node {
+    fn encode_exponent(&mut self, bits: ScalarNode, size: ScalarNode) -> ScalarNode {
         let rounded = self.with(Op::Add, size, 1 << 22);
         let normal = self.with(Op::LShr, rounded, 23);
         // Below 2^-126 there is one more number, 2^-127.
         let (least, middle) = (1 << 23, 0x60_0000);
         let (least, middle) = (
-            self.bits(Scalar::I32, least),
-            self.bits(Scalar::I32, middle),
+            self.bits(ScalarType::I32, least),
+            self.bits(ScalarType::I32, middle),
         );
         let is_above = self.le(middle, size);
-        let small = self.body.convert(Op::FromBool, Scalar::I32, is_above);
+        let small = self.body.convert(Op::FromBool, ScalarType::I32, is_above);
         let is_small = self.lt(size, least);
         let found = self.cond(is_small, small, normal);
-        let (zero, nan) = (self.bits(Scalar::I32, 0), self.bits(Scalar::I32, 0xff));
+        let (zero, nan) = (
+            self.bits(ScalarType::I32, 0),
+            self.bits(ScalarType::I32, 0xff),
+        );
         let is_above = self.lt(zero, bits);
         self.cond(is_above, found, nan)
     }
 
-    fn encode_signed(&mut self, format: &FloatFormat, value: Node, bits: Node, size: Node) -> Node {
+    fn encode_signed(
+        &mut self,
+        format: &MlirFloatFormat,
+        value: ScalarNode,
+        bits: ScalarNode,
+        size: ScalarNode,
+    ) -> ScalarNode {
         let shift = u64::from(23 - format.mantissa);
         // Normal: the exponent is moved, the significand rounded.
         let moved = self.with(Op::Sub, size, ((127 - format.bias) as u64) << 23);
@@ -185,29 +197,29 @@ impl Calc<'_> {
         let magic = 2f64.powi(23 + 1 - format.bias - format.mantissa as i32);
         let absolute = self.abs(value);
         let aligned = self.plus(absolute, magic);
-        let aligned = self.cast_bits(Scalar::I32, aligned);
+        let aligned = self.cast_bits(ScalarType::I32, aligned);
         let small = self.with(Op::Sub, aligned, (magic as f32).to_bits().into());
         let is_small = self.below(absolute, 2f64.powi(1 - format.bias));
         let found = self.cond(is_small, small, normal);
-        let largest = self.bits(Scalar::I32, largest(format));
-        let overflow = self.bits(Scalar::I32, format.encode(f64::INFINITY));
+        let largest = self.bits(ScalarType::I32, largest(format));
+        let overflow = self.bits(ScalarType::I32, format.encode(f64::INFINITY));
         let is_above = self.lt(largest, found);
         let magnitude = self.cond(is_above, overflow, found);
         let sign = self.with(Op::LShr, bits, u64::from(32 - format.width));
         let sign = self.with(Op::And, sign, 1 << (format.width - 1));
         let signed = self.op2(Op::Or, magnitude, sign);
-        if format.specials != Specials::NanNegativeZero {
+        if format.specials != FloatSpecials::NanNegativeZero {
             return signed;
         }
-        let zero = self.bits(Scalar::I32, 0);
+        let zero = self.bits(ScalarType::I32, 0);
         let is_zero = self.eq(magnitude, zero);
         self.cond(is_zero, zero, signed)
     }
 
     /// An integer brought into the range of its type, for those below 8 bits. The sign is a choice, as
     /// NVIDIA's driver 580 takes what extends it in another way before a negation, not behind it.
-    pub fn wrap(&mut self, element: Element, value: Node) -> Node {
-        let Element::Int { width, signed } = element else {
+    pub fn wrap(&mut self, element: TensorElement, value: ScalarNode) -> ScalarNode {
+        let TensorElement::Int { width, signed } = element else {
             return value;
         };
         let rest = self.ty(value).width().saturating_sub(width);
@@ -226,16 +238,16 @@ impl Calc<'_> {
     }
 }
 
-fn infinity(format: &FloatFormat) -> u64 {
+fn infinity(format: &MlirFloatFormat) -> u64 {
     ((1 << format.exponent) - 1) << format.mantissa
 }
 
 /// Bits of the largest finite number.
-fn largest(format: &FloatFormat) -> u64 {
+fn largest(format: &MlirFloatFormat) -> u64 {
     let all = (1 << (format.width - 1)) - 1;
     match format.specials {
-        Specials::Ieee => infinity(format) - 1,
-        Specials::NanAllOnes => all - 1,
+        FloatSpecials::Ieee => infinity(format) - 1,
+        FloatSpecials::NanAllOnes => all - 1,
         _ => all,
     }
 }
@@ -244,12 +256,12 @@ fn largest(format: &FloatFormat) -> u64 {
 mod tests {
     use super::*;
     use crate::mlir::FLOATS;
-    use spirula_tensor::ir::Body;
+    use spirula_tensor::ir::NodeGraph;
 
     /// Formats that are stored as bits.
-    fn stored() -> impl Iterator<Item = Float> {
+    fn stored() -> impl Iterator<Item = MlirFloat> {
         let names = FLOATS.iter().filter(|f| f.width <= 16 && f.name != "f16");
-        names.filter_map(|f| Float::named(f.name))
+        names.filter_map(|f| MlirFloat::named(f.name))
     }
 
     #[test]
@@ -257,9 +269,9 @@ mod tests {
         for float in stored() {
             let format = float.format();
             for bits in 0..1u64 << format.width {
-                let mut body = Body::default();
-                let mut calc = Calc::new(&mut body);
-                let ty = Element::Float(float).storage();
+                let mut body = NodeGraph::default();
+                let mut calc = ScalarBuilder::new(&mut body);
+                let ty = TensorElement::Float(float).storage();
                 let node = calc.bits(ty, bits);
                 let value = calc.decode(float, node);
                 let found = calc
@@ -300,9 +312,9 @@ mod tests {
                 if value.is_nan() {
                     continue;
                 }
-                let mut body = Body::default();
-                let mut calc = Calc::new(&mut body);
-                let node = calc.number(Scalar::F64, value);
+                let mut body = NodeGraph::default();
+                let mut calc = ScalarBuilder::new(&mut body);
+                let node = calc.number(ScalarType::F64, value);
                 let found = calc.encode(float, node);
                 let found = calc.body.as_literal(found).map(|l| l.bits);
                 let expected = float.format().encode(value);

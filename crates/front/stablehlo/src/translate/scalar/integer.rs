@@ -1,21 +1,21 @@
 //! Functions of integers whose meaning at the ends is StableHLO's.
 
-use super::calc::Calc;
-use crate::translate::element::Element;
-use spirula_program::{Op, Scalar};
-use spirula_tensor::ir::Node;
+use super::calc::ScalarBuilder;
+use crate::translate::element::TensorElement;
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::ir::ScalarNode;
 
 /// Bits of an integer type, and whether it has a sign.
-fn shape(element: Element) -> (u32, bool) {
+fn shape(element: TensorElement) -> (u32, bool) {
     match element {
-        Element::Int { width, signed } => (width, signed),
+        TensorElement::Int { width, signed } => (width, signed),
         _ => (1, false),
     }
 }
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// Quotient rounded to zero; by zero all bits are set.
-    pub fn int_div(&mut self, element: Element, v: &[Node]) -> Node {
+    pub fn int_div(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = shape(element);
         let op = if signed { Op::SQuot } else { Op::UDiv };
         let (divisor, is_zero) = self.divisor(v[1]);
@@ -25,7 +25,7 @@ impl Calc<'_> {
     }
 
     /// Remainder with the sign of the dividend; by zero the dividend.
-    pub fn int_rem(&mut self, element: Element, v: &[Node]) -> Node {
+    pub fn int_rem(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = shape(element);
         let op = if signed { Op::SRem } else { Op::UMod };
         let (divisor, is_zero) = self.divisor(v[1]);
@@ -34,14 +34,19 @@ impl Calc<'_> {
     }
 
     /// A divisor with 1 in place of 0.
-    fn divisor(&mut self, b: Node) -> (Node, Node) {
+    fn divisor(&mut self, b: ScalarNode) -> (ScalarNode, ScalarNode) {
         let (zero, one) = (self.bits(self.ty(b), 0), self.bits(self.ty(b), 1));
         let is_zero = self.eq(b, zero);
         (self.cond(is_zero, one, b), is_zero)
     }
 
     /// The greater or lesser one.
-    pub fn int_extreme(&mut self, element: Element, greater: bool, v: &[Node]) -> Node {
+    pub fn int_extreme(
+        &mut self,
+        element: TensorElement,
+        greater: bool,
+        v: &[ScalarNode],
+    ) -> ScalarNode {
         let op = match (shape(element).1, greater) {
             (true, true) => Op::SMax,
             (true, false) => Op::SMin,
@@ -52,20 +57,23 @@ impl Calc<'_> {
     }
 
     /// Power; to a negative one what rounding to zero gives.
-    pub fn int_pow(&mut self, element: Element, v: &[Node]) -> Node {
+    pub fn int_pow(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = shape(element);
         let ty = self.ty(v[0]);
-        let base = self.resize(Scalar::I64, signed, v[0]);
-        let exponent = self.resize(Scalar::I64, signed, v[1]);
+        let base = self.resize(ScalarType::I64, signed, v[0]);
+        let exponent = self.resize(ScalarType::I64, signed, v[1]);
         let low = self.with(Op::And, exponent, i64::MAX as u64);
         let size = if signed { exponent } else { low };
         let power = self.op2(Op::Pow, base, size);
-        let zero = self.bits(Scalar::I64, 0);
+        let zero = self.bits(ScalarType::I64, 0);
         let is_negative = self.lt(exponent, zero);
         let odd = self.with(Op::And, exponent, 1);
         let at_end = if signed {
             // 1 and -1 have an inverse.
-            let (one, minus) = (self.bits(Scalar::I64, 1), self.bits(Scalar::I64, u64::MAX));
+            let (one, minus) = (
+                self.bits(ScalarType::I64, 1),
+                self.bits(ScalarType::I64, u64::MAX),
+            );
             let is_odd = self.eq(odd, one);
             let alternating = self.cond(is_odd, minus, one);
             let (is_one, is_minus) = (self.eq(base, one), self.eq(base, minus));
@@ -81,7 +89,7 @@ impl Calc<'_> {
     }
 
     /// Shift to the left or to the right; by the width or more nothing remains.
-    pub fn int_shift(&mut self, op: Op, element: Element, v: &[Node]) -> Node {
+    pub fn int_shift(&mut self, op: Op, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (width, _) = shape(element);
         let ty = self.ty(v[0]);
         let limit = self.bits(ty, width.into());
@@ -101,7 +109,7 @@ impl Calc<'_> {
     }
 
     /// -1, 0 or 1.
-    pub fn int_sign(&mut self, element: Element, v: &[Node]) -> Node {
+    pub fn int_sign(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let op = if shape(element).1 {
             Op::SSignum
         } else {
@@ -111,7 +119,7 @@ impl Calc<'_> {
     }
 
     /// Leading zeros.
-    pub fn int_clz(&mut self, element: Element, v: &[Node]) -> Node {
+    pub fn int_clz(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (width, _) = shape(element);
         let ty = self.ty(v[0]);
         let rest = ty.width() - width;
@@ -125,7 +133,7 @@ impl Calc<'_> {
     }
 
     /// Bits that are set.
-    pub fn int_popcount(&mut self, element: Element, v: &[Node]) -> Node {
+    pub fn int_popcount(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (width, _) = shape(element);
         let ty = self.ty(v[0]);
         let operand = match width {

@@ -1,8 +1,8 @@
 //! StableHLO's scalars as nodes of the tensor IR.
 //!
-//! - [`Calc`] writes expressions; [`format`], [`convert`], [`compare`], [`integer`], [`real`] and
+//! - [`ScalarBuilder`] writes expressions; [`format`], [`convert`], [`compare`], [`integer`], [`real`] and
 //!   [`complex`] say what functions mean, [`number`] computes with real and complex ones alike.
-//! - [`Val`] is a scalar of any of StableHLO's types.
+//! - [`ElementValue`] is a scalar of any of StableHLO's types.
 //! - [`table`] has the operations.
 
 mod bessel;
@@ -17,6 +17,6 @@ mod real;
 mod table;
 mod value;
 
-pub use calc::Calc;
-pub use table::{Call, Function, function};
-pub use value::Val;
+pub use calc::ScalarBuilder;
+pub use table::{ElementwiseCall, ElementwiseFunction, function};
+pub use value::ElementValue;

@@ -1,15 +1,19 @@
 //! Functions of real numbers that are no operators.
 
-use super::calc::Calc;
-use spirula_program::{Op, Scalar};
-use spirula_tensor::ir::Node;
+use super::calc::ScalarBuilder;
+use spirula_program::{Op, ScalarType};
+use spirula_tensor::ir::ScalarNode;
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// `e^x - 1`: near 0 by its power series, where the difference cancels.
-    pub fn expm1(&mut self, x: Node) -> Node {
+    pub fn expm1(&mut self, x: ScalarNode) -> ScalarNode {
         let exp = self.op1(Op::Exp, x);
         let far = self.plus(exp, -1.0);
-        let terms = if self.ty(x) == Scalar::F64 { 19 } else { 12 };
+        let terms = if self.ty(x) == ScalarType::F64 {
+            19
+        } else {
+            12
+        };
         let mut coefficients: Vec<f64> = (2..=terms).map(|n| 1.0 / factorial(n)).collect();
         coefficients.reverse();
         let series = self.polynomial(x, &coefficients);
@@ -23,7 +27,7 @@ impl Calc<'_> {
     }
 
     /// `1 / (1 + e^-x)`
-    pub fn logistic(&mut self, x: Node) -> Node {
+    pub fn logistic(&mut self, x: ScalarNode) -> ScalarNode {
         let negative = self.neg(x);
         let exp = self.op1(Op::Exp, negative);
         let sum = self.plus(exp, 1.0);
@@ -31,16 +35,16 @@ impl Calc<'_> {
     }
 
     /// The greater one; a NaN where one is.
-    pub fn maximum(&mut self, a: Node, b: Node) -> Node {
+    pub fn maximum(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.extreme(Op::FMax, a, b)
     }
 
     /// The lesser one; a NaN where one is.
-    pub fn minimum(&mut self, a: Node, b: Node) -> Node {
+    pub fn minimum(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.extreme(Op::FMin, a, b)
     }
 
-    fn extreme(&mut self, op: Op, a: Node, b: Node) -> Node {
+    fn extreme(&mut self, op: Op, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         let value = self.op2(op, a, b);
         let (a_nan, b_nan) = (self.op1(Op::IsNan, a), self.op1(Op::IsNan, b));
         let value = self.cond(b_nan, b, value);
@@ -48,7 +52,7 @@ impl Calc<'_> {
     }
 
     /// -1, 0 or 1; zeros and NaN are themselves.
-    pub fn sign(&mut self, x: Node) -> Node {
+    pub fn sign(&mut self, x: ScalarNode) -> ScalarNode {
         let one = self.like(x, 1.0);
         let signed = self.copy_sign(one, x);
         let size = self.abs(x);
@@ -58,7 +62,7 @@ impl Calc<'_> {
     }
 
     /// Rounded to the nearest integer, halves away from zero.
-    pub fn round_away(&mut self, x: Node) -> Node {
+    pub fn round_away(&mut self, x: ScalarNode) -> ScalarNode {
         let size = self.abs(x);
         let floor = self.op1(Op::Floor, size);
         let rest = self.sub(size, floor);
@@ -70,14 +74,14 @@ impl Calc<'_> {
     }
 
     /// Whether it is neither infinite nor NaN.
-    pub fn is_finite(&mut self, x: Node) -> Node {
+    pub fn is_finite(&mut self, x: ScalarNode) -> ScalarNode {
         let size = self.abs(x);
         self.below(size, f64::INFINITY)
     }
 
     /// Inverse of the error function: an approximation by polynomials (M. Giles, "Approximating
     /// the erfinv function", 2010), and for `f64` two steps of Halley's method.
-    pub fn erf_inv(&mut self, x: Node) -> Node {
+    pub fn erf_inv(&mut self, x: ScalarNode) -> ScalarNode {
         let (one_less, one_more) = {
             let negative = self.neg(x);
             (self.plus(negative, 1.0), self.plus(x, 1.0))
@@ -93,7 +97,7 @@ impl Calc<'_> {
         let is_near = self.below(w, 5.0);
         let factor = self.cond(is_near, near, far);
         let mut y = self.mul(factor, x);
-        if self.ty(x) == Scalar::F64 {
+        if self.ty(x) == ScalarType::F64 {
             for _ in 0..2 {
                 y = self.erf_inv_step(x, y);
             }
@@ -107,7 +111,7 @@ impl Calc<'_> {
     }
 
     /// Halley's method on `erf(y) - x`, through `erfc` where `x` is near 1.
-    fn erf_inv_step(&mut self, x: Node, y: Node) -> Node {
+    fn erf_inv_step(&mut self, x: ScalarNode, y: ScalarNode) -> ScalarNode {
         let (size, y_size) = (self.abs(x), self.abs(y));
         let erf = self.op1(Op::Erf, y_size);
         let near = self.sub(erf, size);
@@ -131,7 +135,7 @@ impl Calc<'_> {
 
     /// The derivative of the logarithm of the gamma function: reflected to the right half, moved
     /// up by the recurrence, then the asymptotic series (Abramowitz and Stegun, 6.3).
-    pub fn digamma(&mut self, x: Node) -> Node {
+    pub fn digamma(&mut self, x: ScalarNode) -> ScalarNode {
         let half = self.like(x, 0.5);
         let is_left = self.lt(x, half);
         let negative = self.neg(x);
@@ -173,7 +177,7 @@ impl Calc<'_> {
     }
 
     /// Hurwitz' zeta function by the sum of Euler and Maclaurin, as for `x > 1` and `q > 0`.
-    pub fn zeta(&mut self, x: Node, q: Node) -> Node {
+    pub fn zeta(&mut self, x: ScalarNode, q: ScalarNode) -> ScalarNode {
         let negative = self.neg(x);
         let mut sum = self.op2(Op::FPow, q, negative);
         let mut a = q;
@@ -206,7 +210,7 @@ impl Calc<'_> {
         self.zeta_ends(x, q, sum)
     }
 
-    fn zeta_ends(&mut self, x: Node, q: Node, value: Node) -> Node {
+    fn zeta_ends(&mut self, x: ScalarNode, q: ScalarNode, value: ScalarNode) -> ScalarNode {
         let zero = self.like(x, 0.0);
         let one = self.like(x, 1.0);
         let (nan, infinity) = (self.like(x, f64::NAN), self.like(x, f64::INFINITY));
@@ -222,7 +226,7 @@ impl Calc<'_> {
     }
 
     /// The derivative of this order of the digamma function.
-    pub fn polygamma(&mut self, n: Node, x: Node) -> Node {
+    pub fn polygamma(&mut self, n: ScalarNode, x: ScalarNode) -> ScalarNode {
         let order = self.plus(n, 1.0);
         let zeta = self.zeta(order, x);
         let log = self.op1(Op::LGamma, order);

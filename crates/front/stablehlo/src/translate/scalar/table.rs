@@ -1,35 +1,36 @@
 //! The operations that compute one element from one element of each operand.
 
-use super::calc::Calc;
+use super::calc::ScalarBuilder;
 use super::complex;
-use super::value::Val;
-use crate::mlir::{Module, Op as Mlir};
-use crate::translate::element::{Element, native};
+use super::value::ElementValue;
+use crate::mlir::{MlirModule, MlirOp as Mlir};
+use crate::translate::element::{TensorElement, native};
 use smallvec::smallvec;
 use spirula_program::Op;
 
 /// What an operation says besides its operands.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
+pub struct ElementwiseCall<'a> {
     /// The module.
-    pub module: &'a Module,
+    pub module: &'a MlirModule,
     /// The operation.
     pub op: Mlir,
     /// Element type of its result.
-    pub result: Element,
+    pub result: TensorElement,
 }
 
 /// Computes an element; nothing where the operation does not exist for the operands' types.
-pub type Function = fn(&mut Calc<'_>, &Call<'_>, &[Val]) -> Option<Val>;
+pub type ElementwiseFunction =
+    fn(&mut ScalarBuilder<'_>, &ElementwiseCall<'_>, &[ElementValue]) -> Option<ElementValue>;
 
 /// Number of operands and function of an operation by its name, without its dialect if that is
 /// StableHLO.
-pub fn function(name: &str) -> Option<(usize, Function)> {
+pub fn function(name: &str) -> Option<(usize, ElementwiseFunction)> {
     let row = ROWS.iter().find(|(row, ..)| *row == name);
     row.map(|(_, arity, function)| (*arity, *function))
 }
 
-static ROWS: &[(&str, usize, Function)] = &[
+static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
     ("add", 2, |c, _, v| {
         c.complex2(v, complex::add)
             .or_else(|| c.basic(v, Some(Op::LogOr), Op::Add, Op::FAdd))
@@ -44,16 +45,16 @@ static ROWS: &[(&str, usize, Function)] = &[
     }),
     ("divide", 2, |c, _, v| {
         c.complex2(v, complex::div)
-            .or_else(|| c.integer(v, Calc::int_div))
+            .or_else(|| c.integer(v, ScalarBuilder::int_div))
             .or_else(|| c.basic(v, None, Op::SQuot, Op::FDiv))
     }),
     ("remainder", 2, |c, _, v| {
-        c.integer(v, Calc::int_rem)
+        c.integer(v, ScalarBuilder::int_rem)
             .or_else(|| c.basic(v, None, Op::SRem, Op::FMod))
     }),
     ("power", 2, |c, _, v| {
         c.complex2(v, complex::pow)
-            .or_else(|| c.integer(v, Calc::int_pow))
+            .or_else(|| c.integer(v, ScalarBuilder::int_pow))
             .or_else(|| c.real2(v, |c, a, b| c.op2(Op::FPow, a, b)))
     }),
     ("atan2", 2, |c, _, v| {
@@ -74,9 +75,9 @@ static ROWS: &[(&str, usize, Function)] = &[
         c.basic(v, Some(Op::LogOr), Op::Or, Op::FAdd)
     }),
     ("xor", 2, |c, _, v| match v {
-        [a, b] if a.element == Element::Bool => {
+        [a, b] if a.element == TensorElement::Bool => {
             let equal = c.eq(a.node(), b.node());
-            Some(Val::truth(c.not(equal)))
+            Some(ElementValue::truth(c.not(equal)))
         }
         _ => c.integer(v, |c, _, v| c.op2(Op::Xor, v[0], v[1])),
     }),
@@ -92,31 +93,35 @@ static ROWS: &[(&str, usize, Function)] = &[
     ("shift_right_arithmetic", 2, |c, _, v| {
         c.integer(v, |c, e, v| c.int_shift(Op::AShr, e, v))
     }),
-    ("popcnt", 1, |c, _, v| c.integer(v, Calc::int_popcount)),
+    ("popcnt", 1, |c, _, v| {
+        c.integer(v, ScalarBuilder::int_popcount)
+    }),
     ("count_leading_zeros", 1, |c, _, v| {
-        c.integer(v, Calc::int_clz)
+        c.integer(v, ScalarBuilder::int_clz)
     }),
     ("chlo.mulhi", 2, |c, _, v| {
         c.integer(v, |c, e, v| match e {
-            Element::Int { signed: false, .. } => c.op2(Op::UMulHi, v[0], v[1]),
+            TensorElement::Int { signed: false, .. } => c.op2(Op::UMulHi, v[0], v[1]),
             _ => c.op2(Op::SMulHi, v[0], v[1]),
         })
     }),
     ("negate", 1, |c, _, v| match v {
-        [a] if matches!(a.element, Element::Complex(_)) => c.function(v, Calc::neg, complex::neg),
+        [a] if matches!(a.element, TensorElement::Complex(_)) => {
+            c.function(v, ScalarBuilder::neg, complex::neg)
+        }
         _ => c.basic(v, None, Op::Neg, Op::FNeg),
     }),
     ("abs", 1, |c, call, v| match v {
-        [a] if matches!(a.element, Element::Complex(_)) => {
+        [a] if matches!(a.element, TensorElement::Complex(_)) => {
             let size = complex::abs(c, a.complex());
-            Some(Val::new(call.result, size))
+            Some(ElementValue::new(call.result, size))
         }
         [a] if a.element.is_unsigned() => Some(a.clone()),
         _ => c.basic(v, None, Op::Abs, Op::FAbs),
     }),
     ("sign", 1, |c, _, v| {
-        c.integer(v, Calc::int_sign)
-            .or_else(|| c.function(v, Calc::sign, complex::sign))
+        c.integer(v, ScalarBuilder::int_sign)
+            .or_else(|| c.function(v, ScalarBuilder::sign, complex::sign))
     }),
     ("ceil", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Ceil, x))),
     ("floor", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Floor, x))),
@@ -124,7 +129,7 @@ static ROWS: &[(&str, usize, Function)] = &[
         c.real(v, |c, x| c.op1(Op::Round, x))
     }),
     ("round_nearest_afz", 1, |c, _, v| {
-        c.real(v, Calc::round_away)
+        c.real(v, ScalarBuilder::round_away)
     }),
     ("sqrt", 1, |c, _, v| {
         c.function(v, |c, x| c.op1(Op::Sqrt, x), complex::sqrt)
@@ -139,7 +144,7 @@ static ROWS: &[(&str, usize, Function)] = &[
         c.function(v, |c, x| c.op1(Op::Exp, x), complex::exp)
     }),
     ("exponential_minus_one", 1, |c, _, v| {
-        c.function(v, Calc::expm1, complex::expm1)
+        c.function(v, ScalarBuilder::expm1, complex::expm1)
     }),
     ("log", 1, |c, _, v| {
         c.function(v, |c, x| c.op1(Op::Log, x), complex::log)
@@ -148,7 +153,7 @@ static ROWS: &[(&str, usize, Function)] = &[
         c.function(v, |c, x| c.op1(Op::Log1p, x), complex::log1p)
     }),
     ("logistic", 1, |c, _, v| {
-        c.function(v, Calc::logistic, complex::logistic)
+        c.function(v, ScalarBuilder::logistic, complex::logistic)
     }),
     ("sine", 1, |c, _, v| {
         c.function(v, |c, x| c.op1(Op::Sin, x), complex::sin)
@@ -190,7 +195,7 @@ static ROWS: &[(&str, usize, Function)] = &[
         c.function(v, |c, x| c.op1(Op::Atanh, x), complex::atanh)
     }),
     ("chlo.square", 1, |c, _, v| {
-        c.function(v, Calc::square, complex::square)
+        c.function(v, ScalarBuilder::square, complex::square)
     }),
     ("chlo.conj", 1, |c, _, v| {
         c.function(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])
@@ -199,20 +204,28 @@ static ROWS: &[(&str, usize, Function)] = &[
     ("chlo.erfc", 1, |c, _, v| {
         c.real(v, |c, x| c.op1(Op::Erfc, x))
     }),
-    ("chlo.erf_inv", 1, |c, _, v| c.real(v, Calc::erf_inv)),
+    ("chlo.erf_inv", 1, |c, _, v| {
+        c.real(v, ScalarBuilder::erf_inv)
+    }),
     ("chlo.lgamma", 1, |c, _, v| {
         c.real(v, |c, x| c.op1(Op::LGamma, x))
     }),
-    ("chlo.digamma", 1, |c, _, v| c.real(v, Calc::digamma)),
-    ("chlo.zeta", 2, |c, _, v| c.real2(v, Calc::zeta)),
-    ("chlo.polygamma", 2, |c, _, v| c.real2(v, Calc::polygamma)),
-    ("chlo.bessel_i1e", 1, |c, _, v| c.real(v, Calc::bessel_i1e)),
+    ("chlo.digamma", 1, |c, _, v| {
+        c.real(v, ScalarBuilder::digamma)
+    }),
+    ("chlo.zeta", 2, |c, _, v| c.real2(v, ScalarBuilder::zeta)),
+    ("chlo.polygamma", 2, |c, _, v| {
+        c.real2(v, ScalarBuilder::polygamma)
+    }),
+    ("chlo.bessel_i1e", 1, |c, _, v| {
+        c.real(v, ScalarBuilder::bessel_i1e)
+    }),
     ("chlo.next_after", 2, |c, _, v| next_after(c, v)),
     ("is_finite", 1, |c, _, v| match v {
         [a] => match a.element {
-            Element::Float(float) => {
+            TensorElement::Float(float) => {
                 let value = c.decode(float, a.node());
-                Some(Val::truth(c.is_finite(value)))
+                Some(ElementValue::truth(c.is_finite(value)))
             }
             _ => None,
         },
@@ -225,7 +238,7 @@ static ROWS: &[(&str, usize, Function)] = &[
         let [condition, a, b] = v else { return None };
         let parts = a.nodes.iter().zip(&b.nodes);
         let nodes = parts.map(|(a, b)| c.cond(condition.node(), *a, *b));
-        Some(Val {
+        Some(ElementValue {
             element: a.element,
             nodes: nodes.collect(),
         })
@@ -240,19 +253,19 @@ static ROWS: &[(&str, usize, Function)] = &[
     }),
     ("complex", 2, |_, call, v| {
         let [re, im] = v else { return None };
-        Some(Val {
+        Some(ElementValue {
             element: call.result,
             nodes: smallvec![re.node(), im.node()],
         })
     }),
     ("real", 1, |_, call, v| {
-        Some(Val::new(call.result, v.first()?.node()))
+        Some(ElementValue::new(call.result, v.first()?.node()))
     }),
     ("imag", 1, |c, call, v| match v.first()?.element {
-        Element::Complex(_) => Some(Val::new(call.result, v[0].complex()[1])),
+        TensorElement::Complex(_) => Some(ElementValue::new(call.result, v[0].complex()[1])),
         _ => {
             let zero = c.bits(call.result.storage(), 0);
-            Some(Val::new(call.result, zero))
+            Some(ElementValue::new(call.result, zero))
         }
     }),
     ("reduce_precision", 1, |c, call, v| {
@@ -261,29 +274,33 @@ static ROWS: &[(&str, usize, Function)] = &[
     }),
 ];
 
-fn extreme(c: &mut Calc<'_>, v: &[Val], greater: bool) -> Option<Val> {
+fn extreme(c: &mut ScalarBuilder<'_>, v: &[ElementValue], greater: bool) -> Option<ElementValue> {
     let [a, b] = v else { return None };
-    if let Element::Complex(_) = a.element {
+    if let TensorElement::Complex(_) = a.element {
         let direction = if greater { "GE" } else { "LE" };
         let chosen = c.compare(direction, false, v)?.node();
         let parts = a.nodes.iter().zip(&b.nodes);
         let nodes = parts.map(|(a, b)| c.cond(chosen, *a, *b)).collect();
-        return Some(Val {
+        return Some(ElementValue {
             element: a.element,
             nodes,
         });
     }
     let truth = if greater { Op::LogOr } else { Op::LogAnd };
     match (a.element, greater) {
-        (Element::Bool, _) => c.basic(v, Some(truth), Op::SMax, Op::FMax),
-        (Element::Int { .. }, _) => c.integer(v, |c, e, v| c.int_extreme(e, greater, v)),
-        (_, true) => c.real2(v, Calc::maximum),
-        (_, false) => c.real2(v, Calc::minimum),
+        (TensorElement::Bool, _) => c.basic(v, Some(truth), Op::SMax, Op::FMax),
+        (TensorElement::Int { .. }, _) => c.integer(v, |c, e, v| c.int_extreme(e, greater, v)),
+        (_, true) => c.real2(v, ScalarBuilder::maximum),
+        (_, false) => c.real2(v, ScalarBuilder::minimum),
     }
 }
 
-fn infinite(c: &mut Calc<'_>, v: &[Val], sign: Option<f64>) -> Option<Val> {
-    let Element::Float(float) = v.first()?.element else {
+fn infinite(
+    c: &mut ScalarBuilder<'_>,
+    v: &[ElementValue],
+    sign: Option<f64>,
+) -> Option<ElementValue> {
+    let TensorElement::Float(float) = v.first()?.element else {
         return None;
     };
     let mut value = c.decode(float, v[0].node());
@@ -291,16 +308,16 @@ fn infinite(c: &mut Calc<'_>, v: &[Val], sign: Option<f64>) -> Option<Val> {
         value = c.abs(value);
     }
     let infinity = c.like(value, f64::INFINITY * sign.unwrap_or(1.0));
-    Some(Val::truth(c.eq(value, infinity)))
+    Some(ElementValue::truth(c.eq(value, infinity)))
 }
 
 /// The next number of the type in the direction of another, by the order of bits.
-fn next_after(c: &mut Calc<'_>, v: &[Val]) -> Option<Val> {
+fn next_after(c: &mut ScalarBuilder<'_>, v: &[ElementValue]) -> Option<ElementValue> {
     let [a, b] = v else { return None };
-    let Element::Float(float) = a.element else {
+    let TensorElement::Float(float) = a.element else {
         return None;
     };
-    let ty = Element::Int {
+    let ty = TensorElement::Int {
         width: float.width(),
         signed: true,
     };
@@ -327,5 +344,5 @@ fn next_after(c: &mut Calc<'_>, v: &[Val]) -> Option<Val> {
     let nan = c.bits(ty, float.format().encode(f64::NAN));
     let result = c.cond(is_nan, nan, moved);
     let stored = native(float).map_or(result, |ty| c.cast_bits(ty, result));
-    Some(Val::new(a.element, stored))
+    Some(ElementValue::new(a.element, stored))
 }

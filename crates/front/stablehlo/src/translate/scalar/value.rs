@@ -1,80 +1,80 @@
 //! Scalars of StableHLO's types as nodes, and how operations are spread over the types.
 
-use super::calc::Calc;
-use crate::translate::element::Element;
+use super::calc::ScalarBuilder;
+use crate::translate::element::TensorElement;
 use smallvec::{SmallVec, smallvec};
 use spirula_program::Op;
-use spirula_tensor::ir::Node;
+use spirula_tensor::ir::ScalarNode;
 
 /// A scalar: its type, and a node as it is stored for each part.
 #[derive(Clone, Debug)]
-pub struct Val {
+pub struct ElementValue {
     /// Type.
-    pub element: Element,
+    pub element: TensorElement,
     /// Real and imaginary part, or the value.
-    pub nodes: SmallVec<[Node; 2]>,
+    pub nodes: SmallVec<[ScalarNode; 2]>,
 }
 
-impl Val {
+impl ElementValue {
     /// A value of one part.
-    pub fn new(element: Element, node: Node) -> Val {
-        Val {
+    pub fn new(element: TensorElement, node: ScalarNode) -> ElementValue {
+        ElementValue {
             element,
             nodes: smallvec![node],
         }
     }
 
     /// A truth value.
-    pub fn truth(node: Node) -> Val {
-        Val::new(Element::Bool, node)
+    pub fn truth(node: ScalarNode) -> ElementValue {
+        ElementValue::new(TensorElement::Bool, node)
     }
 
     /// The first part.
-    pub fn node(&self) -> Node {
+    pub fn node(&self) -> ScalarNode {
         self.nodes[0]
     }
 
     /// Real and imaginary part.
-    pub fn complex(&self) -> Complex {
+    pub fn complex(&self) -> ComplexNodes {
         [self.nodes[0], self.nodes[self.nodes.len() - 1]]
     }
 }
 
 /// Real and imaginary part.
-pub type Complex = [Node; 2];
+pub type ComplexNodes = [ScalarNode; 2];
 
 /// A function of a complex number.
-pub type Complex1 = fn(&mut Calc<'_>, Complex) -> Complex;
+pub type UnaryComplexFn = fn(&mut ScalarBuilder<'_>, ComplexNodes) -> ComplexNodes;
 /// A function of two complex numbers.
-pub type Complex2 = fn(&mut Calc<'_>, Complex, Complex) -> Complex;
+pub type BinaryComplexFn = fn(&mut ScalarBuilder<'_>, ComplexNodes, ComplexNodes) -> ComplexNodes;
 
-impl Calc<'_> {
+impl ScalarBuilder<'_> {
     /// A real function: of an IEEE type directly, of others through `f32`.
     pub fn real(
         &mut self,
-        v: &[Val],
-        function: impl FnOnce(&mut Self, Node) -> Node,
-    ) -> Option<Val> {
+        v: &[ElementValue],
+        function: impl FnOnce(&mut Self, ScalarNode) -> ScalarNode,
+    ) -> Option<ElementValue> {
         let [a] = v else { return None };
-        let Element::Float(float) = a.element else {
+        let TensorElement::Float(float) = a.element else {
             return None;
         };
         let value = self.decode_wide(float, a.node());
         let result = function(self, value);
-        Some(Val::new(a.element, self.encode(float, result)))
+        Some(ElementValue::new(a.element, self.encode(float, result)))
     }
 
     /// A function of a real or complex number.
     pub fn function(
         &mut self,
-        v: &[Val],
-        real: impl FnOnce(&mut Self, Node) -> Node,
-        complex: Complex1,
-    ) -> Option<Val> {
+        v: &[ElementValue],
+        real: impl FnOnce(&mut Self, ScalarNode) -> ScalarNode,
+        complex: UnaryComplexFn,
+    ) -> Option<ElementValue> {
         match v {
-            [a] if matches!(a.element, Element::Complex(_)) => {
+            [a] if matches!(a.element, TensorElement::Complex(_)) => {
                 let nodes = complex(self, a.complex());
-                Some(Val {
+                Some(ElementValue {
                     element: a.element,
                     nodes: nodes.into(),
                 })
@@ -86,11 +86,11 @@ impl Calc<'_> {
     /// A function of two real numbers.
     pub fn real2(
         &mut self,
-        v: &[Val],
-        function: impl FnOnce(&mut Self, Node, Node) -> Node,
-    ) -> Option<Val> {
+        v: &[ElementValue],
+        function: impl FnOnce(&mut Self, ScalarNode, ScalarNode) -> ScalarNode,
+    ) -> Option<ElementValue> {
         let [a, b] = v else { return None };
-        let Element::Float(float) = a.element else {
+        let TensorElement::Float(float) = a.element else {
             return None;
         };
         let (x, y) = (
@@ -98,17 +98,21 @@ impl Calc<'_> {
             self.decode_wide(float, b.node()),
         );
         let result = function(self, x, y);
-        Some(Val::new(a.element, self.encode(float, result)))
+        Some(ElementValue::new(a.element, self.encode(float, result)))
     }
 
     /// A function of two complex numbers.
-    pub fn complex2(&mut self, v: &[Val], function: Complex2) -> Option<Val> {
+    pub fn complex2(
+        &mut self,
+        v: &[ElementValue],
+        function: BinaryComplexFn,
+    ) -> Option<ElementValue> {
         let [a, b] = v else { return None };
-        let Element::Complex(_) = a.element else {
+        let TensorElement::Complex(_) = a.element else {
             return None;
         };
         let nodes = function(self, a.complex(), b.complex());
-        Some(Val {
+        Some(ElementValue {
             element: a.element,
             nodes: nodes.into(),
         })
@@ -117,32 +121,41 @@ impl Calc<'_> {
     /// A function of integers, brought back into their range.
     pub fn integer(
         &mut self,
-        v: &[Val],
-        function: impl FnOnce(&mut Self, Element, &[Node]) -> Node,
-    ) -> Option<Val> {
+        v: &[ElementValue],
+        function: impl FnOnce(&mut Self, TensorElement, &[ScalarNode]) -> ScalarNode,
+    ) -> Option<ElementValue> {
         let element = v.first()?.element;
-        let Element::Int { .. } = element else {
+        let TensorElement::Int { .. } = element else {
             return None;
         };
-        let nodes: SmallVec<[Node; 3]> = v.iter().map(Val::node).collect();
+        let nodes: SmallVec<[ScalarNode; 3]> = v.iter().map(ElementValue::node).collect();
         let result = function(self, element, &nodes);
-        Some(Val::new(element, self.wrap(element, result)))
+        Some(ElementValue::new(element, self.wrap(element, result)))
     }
 
     /// One operator for each kind of number; floats of 16 bits that the IR has are not widened.
-    pub fn basic(&mut self, v: &[Val], truth: Option<Op>, int: Op, float: Op) -> Option<Val> {
+    pub fn basic(
+        &mut self,
+        v: &[ElementValue],
+        truth: Option<Op>,
+        int: Op,
+        float: Op,
+    ) -> Option<ElementValue> {
         let first = v.first()?;
         match first.element {
-            Element::Bool => {
-                let nodes: SmallVec<[Node; 3]> = v.iter().map(Val::node).collect();
-                Some(Val::truth(self.body.op(truth?, &nodes)))
+            TensorElement::Bool => {
+                let nodes: SmallVec<[ScalarNode; 3]> = v.iter().map(ElementValue::node).collect();
+                Some(ElementValue::truth(self.body.op(truth?, &nodes)))
             }
-            Element::Int { .. } => self.integer(v, |c, _, nodes| c.body.op(int, nodes)),
-            Element::Float(format) => {
+            TensorElement::Int { .. } => self.integer(v, |c, _, nodes| c.body.op(int, nodes)),
+            TensorElement::Float(format) => {
                 let operands = v.iter().map(|a| self.decode(format, a.node()));
-                let operands: SmallVec<[Node; 3]> = operands.collect();
+                let operands: SmallVec<[ScalarNode; 3]> = operands.collect();
                 let result = self.body.op(float, &operands);
-                Some(Val::new(first.element, self.encode(format, result)))
+                Some(ElementValue::new(
+                    first.element,
+                    self.encode(format, result),
+                ))
             }
             _ => None,
         }

@@ -1,11 +1,11 @@
 //! Operations of the `chlo` dialect, and those of tests.
 
 use super::classes;
-use crate::mlir::Dim;
-use crate::verify::check::{Check, Classes, Outcome, fault};
+use crate::mlir::DimSize;
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
 
 /// Operations with implicit broadcasting: the elements agree.
-pub(crate) fn broadcast(check: &Check<'_>) -> Outcome {
+pub(crate) fn broadcast(check: &CheckedOperation<'_>) -> RuleResult {
     for &ty in &check.operands {
         check.demand(ty, classes::ANY)?;
         check.demand_same_element(ty, check.operands[0])?;
@@ -14,7 +14,7 @@ pub(crate) fn broadcast(check: &Check<'_>) -> Outcome {
 }
 
 /// `top_k`: the last dimension becomes `k`.
-pub(crate) fn top_k(check: &Check<'_>) -> Outcome {
+pub(crate) fn top_k(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
     let Some(shape) = check.shape(operand) else {
         return Ok(());
@@ -29,14 +29,14 @@ pub(crate) fn top_k(check: &Check<'_>) -> Outcome {
             check.show(operand)
         ));
     }
-    let mut result: Vec<Dim> = outer.to_vec();
+    let mut result: Vec<DimSize> = outer.to_vec();
     result.push(Some(k));
     check.demand_result(0, &result, operand)?;
     check.demand_result(1, &result, check.results[1])
 }
 
 /// `scan`: inputs and carries; the region takes and returns slices of them.
-pub(crate) fn scan(check: &Check<'_>) -> Outcome {
+pub(crate) fn scan(check: &CheckedOperation<'_>) -> RuleResult {
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != check.operands.len() || returned.len() != check.results.len() {
         return fault("the region takes a slice of each operand and returns one of each result");
@@ -48,18 +48,18 @@ pub(crate) fn scan(check: &Check<'_>) -> Outcome {
 }
 
 /// `ragged_dot`
-pub(crate) fn ragged_dot(check: &Check<'_>) -> Outcome {
-    check.demand(check.operands[2], Classes::INTEGER)?;
+pub(crate) fn ragged_dot(check: &CheckedOperation<'_>) -> RuleResult {
+    check.demand(check.operands[2], ElementClasses::INTEGER)?;
     check.demand_same_element(check.operands[0], check.operands[1])
 }
 
 /// `expect_eq` and its like: both have one type.
-pub(crate) fn expect(check: &Check<'_>) -> Outcome {
+pub(crate) fn expect(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_compatible(check.operands[0], check.operands[1])
 }
 
 /// `expect_eq_const` and its like: the elements have the type of the operand.
-pub(crate) fn expect_const(check: &Check<'_>) -> Outcome {
+pub(crate) fn expect_const(check: &CheckedOperation<'_>) -> RuleResult {
     match check.module.elements(check.op, "value") {
         Some(value) => check.demand_compatible(value.ty, check.operands[0]),
         None => fault("`value` has no elements"),

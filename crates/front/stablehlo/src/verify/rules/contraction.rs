@@ -1,11 +1,11 @@
 //! Products of tensors and convolutions.
 
-use crate::mlir::{Attr, AttributeKind, Dim, Type};
-use crate::verify::check::{Check, Classes, Outcome, fault};
+use crate::mlir::{AttributeKind, DimSize, MlirAttr, MlirType};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
 
 /// Elements of a product may be others than those of its operands; there are none or two
 /// precisions.
-fn demand_product(check: &Check<'_>, shape: &[Dim]) -> Outcome {
+fn demand_product(check: &CheckedOperation<'_>, shape: &[DimSize]) -> RuleResult {
     let precisions = check.module.attribute(check.op, "precision_config");
     if let Some(AttributeKind::Array(all)) =
         precisions.map(|attr| check.module.attributes.kind(attr))
@@ -19,11 +19,11 @@ fn demand_product(check: &Check<'_>, shape: &[Dim]) -> Outcome {
 
 /// Dimensions of both sides that go together have the same size.
 fn demand_pairs(
-    check: &Check<'_>,
+    check: &CheckedOperation<'_>,
     what: &str,
-    left: (&[Dim], &[usize]),
-    right: (&[Dim], &[usize]),
-) -> Outcome {
+    left: (&[DimSize], &[usize]),
+    right: (&[DimSize], &[usize]),
+) -> RuleResult {
     if left.1.len() != right.1.len() {
         return fault(format!("{what} dimensions of both sides differ in number"));
     }
@@ -40,7 +40,7 @@ fn demand_pairs(
 }
 
 /// `dot`: vectors and matrices.
-pub(crate) fn dot(check: &Check<'_>) -> Outcome {
+pub(crate) fn dot(check: &CheckedOperation<'_>) -> RuleResult {
     let (Some(left), Some(right)) = (
         check.shape(check.operands[0]),
         check.shape(check.operands[1]),
@@ -52,8 +52,9 @@ pub(crate) fn dot(check: &Check<'_>) -> Outcome {
         return fault("a dot product has vectors and matrices");
     };
     if rows.len() > 1 || columns.len() > 1 {
-        return fault("a dot product has vectors and matrices")
-            .map_err(|f: crate::verify::check::Fault| f.with_hint("use `stablehlo.dot_general`"));
+        return fault("a dot product has vectors and matrices").map_err(
+            |f: crate::verify::check::RuleViolation| f.with_hint("use `stablehlo.dot_general`"),
+        );
     }
     if inner.is_some() && other.is_some() && inner != other {
         let (left, right) = (check.show(check.operands[0]), check.show(check.operands[1]));
@@ -65,7 +66,7 @@ pub(crate) fn dot(check: &Check<'_>) -> Outcome {
 }
 
 /// `dot_general`
-pub(crate) fn dot_general(check: &Check<'_>) -> Outcome {
+pub(crate) fn dot_general(check: &CheckedOperation<'_>) -> RuleResult {
     let (Some(left), Some(right)) = (
         check.shape(check.operands[0]),
         check.shape(check.operands[1]),
@@ -97,7 +98,7 @@ pub(crate) fn dot_general(check: &Check<'_>) -> Outcome {
         (left, &left_inner),
         (right, &right_inner),
     )?;
-    let free = |shape: &[Dim], batch: &[usize], inner: &[usize]| -> Vec<Dim> {
+    let free = |shape: &[DimSize], batch: &[usize], inner: &[usize]| -> Vec<DimSize> {
         let axes = (0..shape.len()).filter(|axis| !batch.contains(axis) && !inner.contains(axis));
         axes.map(|axis| shape[axis]).collect()
     };
@@ -105,26 +106,26 @@ pub(crate) fn dot_general(check: &Check<'_>) -> Outcome {
         .iter()
         .zip(&right_batch)
         .map(|(&l, &r)| left[l].or(right[r]));
-    let mut shape: Vec<Dim> = batch.collect();
+    let mut shape: Vec<DimSize> = batch.collect();
     shape.extend(free(left, &left_batch, &left_inner));
     shape.extend(free(right, &right_batch, &right_inner));
     demand_product(check, &shape)
 }
 
 /// Dimensions of one of the three tensors of a convolution: those with a letter, then spatial.
-struct Layout {
+struct ConvolutionDimensions {
     first: usize,
     second: usize,
     spatial: Vec<usize>,
 }
 
-impl Layout {
+impl ConvolutionDimensions {
     fn read(
-        check: &Check<'_>,
-        attr: Attr,
+        check: &CheckedOperation<'_>,
+        attr: MlirAttr,
         names: [&str; 3],
-        ty: Type,
-    ) -> Outcome<(Layout, Vec<Dim>)> {
+        ty: MlirType,
+    ) -> RuleResult<(ConvolutionDimensions, Vec<DimSize>)> {
         let [first, second] =
             [names[0], names[1]].map(|name| check.module.field_integer(attr, name));
         let spatial = check.module.field_integers(attr, names[2]);
@@ -136,8 +137,8 @@ impl Layout {
         let spatial = axes.split_off(2);
         let shape = check
             .shape(ty)
-            .map_or_else(|| vec![None; rank], <[Dim]>::to_vec);
-        let layout = Layout {
+            .map_or_else(|| vec![None; rank], <[DimSize]>::to_vec);
+        let layout = ConvolutionDimensions {
             first: axes[0],
             second: axes[1],
             spatial,
@@ -147,7 +148,7 @@ impl Layout {
 }
 
 /// `convolution`, `dynamic_conv`
-pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
+pub(crate) fn convolution(check: &CheckedOperation<'_>) -> RuleResult {
     let attr = check.attribute("dimension_numbers")?;
     let names = |part: &str, first: &str, second: &str| {
         [first, second, "spatial"].map(|name| match name {
@@ -155,9 +156,9 @@ pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
             name => format!("{part}_{name}_dimension"),
         })
     };
-    let read = |part: &str, first: &str, second: &str, ty: Type| {
+    let read = |part: &str, first: &str, second: &str, ty: MlirType| {
         let names = names(part, first, second);
-        Layout::read(check, attr, [&names[0], &names[1], &names[2]], ty)
+        ConvolutionDimensions::read(check, attr, [&names[0], &names[1], &names[2]], ty)
     };
     let (input, left) = read("input", "batch", "feature", check.operands[0])?;
     let (kernel, right) = read(
@@ -167,7 +168,7 @@ pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
         check.operands[1],
     )?;
     // A quantised kernel may stand beside floats.
-    if !check.is(check.operands[1], Classes::QUANTIZED) {
+    if !check.is(check.operands[1], ElementClasses::QUANTIZED) {
         check.demand_same_class(check.operands[0], check.operands[1])?;
     }
     let (output, _) = read("output", "batch", "feature", check.results[0])?;
@@ -187,8 +188,8 @@ pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
     if input.spatial.len() != kernel.spatial.len() || input.spatial.len() != output.spatial.len() {
         return fault("input, kernel and output differ in their spatial dimensions");
     }
-    let window: Vec<Dim> = kernel.spatial.iter().map(|&axis| right[axis]).collect();
-    let base: Vec<Dim> = input.spatial.iter().map(|&axis| left[axis]).collect();
+    let window: Vec<DimSize> = kernel.spatial.iter().map(|&axis| right[axis]).collect();
+    let base: Vec<DimSize> = input.spatial.iter().map(|&axis| left[axis]).collect();
     let rank = window.len();
     let sizes = match check.operands.len() {
         2 => spatial_sizes(check, &base, &window)?,
@@ -205,7 +206,11 @@ pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
 }
 
 /// Sizes of the output's spatial dimensions.
-fn spatial_sizes(check: &Check<'_>, base: &[Dim], window: &[Dim]) -> Outcome<Vec<Dim>> {
+fn spatial_sizes(
+    check: &CheckedOperation<'_>,
+    base: &[DimSize],
+    window: &[DimSize],
+) -> RuleResult<Vec<DimSize>> {
     let rank = window.len();
     let padding: Vec<_> = super::window::padding(check, rank)?
         .into_iter()
@@ -224,13 +229,13 @@ fn spatial_sizes(check: &Check<'_>, base: &[Dim], window: &[Dim]) -> Outcome<Vec
 
 /// Features and batches are multiples of their groups.
 fn demand_groups(
-    left: &[Dim],
-    right: &[Dim],
-    input: &Layout,
-    kernel: &Layout,
+    left: &[DimSize],
+    right: &[DimSize],
+    input: &ConvolutionDimensions,
+    kernel: &ConvolutionDimensions,
     features: u64,
     batches: u64,
-) -> Outcome {
+) -> RuleResult {
     if let (Some(has), Some(takes)) = (left[input.second], right[kernel.first])
         && (has % features != 0 || has / features != takes)
     {

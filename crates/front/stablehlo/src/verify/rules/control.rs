@@ -1,15 +1,15 @@
 //! Control flow.
 
-use crate::verify::check::{Check, Classes, Outcome, fault};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
 
 /// `while`: the condition returns a truth value, the body new values.
-pub(crate) fn while_loop(check: &Check<'_>) -> Outcome {
+pub(crate) fn while_loop(check: &CheckedOperation<'_>) -> RuleResult {
     let (arguments, returned) = check.region_types(0)?;
     check.demand_all_compatible("arguments of the condition", &arguments, &check.operands)?;
     let &[condition] = returned.as_slice() else {
         return fault("the condition returns one value");
     };
-    check.demand(condition, Classes::BOOL)?;
+    check.demand(condition, ElementClasses::BOOL)?;
     check.demand_rank(condition, 0)?;
     let (arguments, returned) = check.region_types(1)?;
     check.demand_all_compatible("arguments of the body", &arguments, &check.operands)?;
@@ -18,7 +18,7 @@ pub(crate) fn while_loop(check: &Check<'_>) -> Outcome {
 }
 
 /// Regions without arguments that return the results.
-fn branches(check: &Check<'_>) -> Outcome {
+fn branches(check: &CheckedOperation<'_>) -> RuleResult {
     for region in 0..check.module.regions(check.op).len() {
         let (arguments, returned) = check.region_types(region)?;
         if !arguments.is_empty() {
@@ -30,14 +30,14 @@ fn branches(check: &Check<'_>) -> Outcome {
 }
 
 /// `if`
-pub(crate) fn if_else(check: &Check<'_>) -> Outcome {
-    check.demand(check.operands[0], Classes::BOOL)?;
+pub(crate) fn if_else(check: &CheckedOperation<'_>) -> RuleResult {
+    check.demand(check.operands[0], ElementClasses::BOOL)?;
     check.demand_rank(check.operands[0], 0)?;
     branches(check)
 }
 
 /// `case`
-pub(crate) fn case(check: &Check<'_>) -> Outcome {
+pub(crate) fn case(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_i32(check.operands[0])?;
     check.demand_rank(check.operands[0], 0)?;
     branches(check)

@@ -1,10 +1,10 @@
 //! Operations that look at one element of each operand.
 
-use crate::mlir::{Float, Type, TypeKind};
-use crate::verify::check::{Check, Classes, Fault, Outcome, fault};
+use crate::mlir::{MlirFloat, MlirType, MlirTypeKind};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, RuleViolation, fault};
 
 /// Operands and results have one shape, and one type of elements of the classes.
-pub(crate) fn same(check: &Check<'_>, classes: Classes) -> Outcome {
+pub(crate) fn same(check: &CheckedOperation<'_>, classes: ElementClasses) -> RuleResult {
     for ty in check.all_types() {
         check.demand(ty, classes)?;
         check.demand_same_shape(ty, check.results[0])?;
@@ -14,49 +14,54 @@ pub(crate) fn same(check: &Check<'_>, classes: Classes) -> Outcome {
 }
 
 /// All types have the shape of the result.
-fn one_shape(check: &Check<'_>) -> Outcome {
+fn one_shape(check: &CheckedOperation<'_>) -> RuleResult {
     let mut all = check.all_types();
     all.try_for_each(|ty| {
-        check.demand(ty, Classes::ANY)?;
+        check.demand(ty, ElementClasses::ANY)?;
         check.demand_same_shape(ty, check.results[0])
     })
 }
 
 /// The type of the parts of complex elements; of other elements, themselves.
-fn real_element(check: &Check<'_>, ty: Type) -> Type {
+fn real_element(check: &CheckedOperation<'_>, ty: MlirType) -> MlirType {
     let element = check.element(ty);
     match *check.module.types.kind(element) {
-        TypeKind::Complex(part) => part,
+        MlirTypeKind::Complex(part) => part,
         _ => element,
     }
 }
 
 /// `abs`: of complex numbers, the result is real.
-pub(crate) fn abs(check: &Check<'_>) -> Outcome {
-    let classes = Classes::SIGNED.or(Classes::FLOAT).or(Classes::COMPLEX);
-    check.demand(check.operands[0], classes.or(Classes::QUANTIZED))?;
+pub(crate) fn abs(check: &CheckedOperation<'_>) -> RuleResult {
+    let classes = ElementClasses::SIGNED
+        .or(ElementClasses::FLOAT)
+        .or(ElementClasses::COMPLEX);
+    check.demand(check.operands[0], classes.or(ElementClasses::QUANTIZED))?;
     real_part(check)
 }
 
 /// `real`, `imag`
-pub(crate) fn part(check: &Check<'_>) -> Outcome {
-    check.demand(check.operands[0], Classes::FLOAT.or(Classes::COMPLEX))?;
+pub(crate) fn part(check: &CheckedOperation<'_>) -> RuleResult {
+    check.demand(
+        check.operands[0],
+        ElementClasses::FLOAT.or(ElementClasses::COMPLEX),
+    )?;
     real_part(check)
 }
 
 /// The result has the real type that belongs to the operand.
-fn real_part(check: &Check<'_>) -> Outcome {
+fn real_part(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     check.demand_same_element(real_element(check, check.operands[0]), check.results[0])
 }
 
 /// `complex`
-pub(crate) fn complex(check: &Check<'_>) -> Outcome {
+pub(crate) fn complex(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
-    check.demand(check.results[0], Classes::COMPLEX)?;
+    check.demand(check.results[0], ElementClasses::COMPLEX)?;
     let part = real_element(check, check.results[0]);
-    let floats = [Float::F32, Float::F64];
-    let allowed = |float| *check.module.types.kind(part) == TypeKind::Float(float);
+    let floats = [MlirFloat::F32, MlirFloat::F64];
+    let allowed = |float| *check.module.types.kind(part) == MlirTypeKind::Float(float);
     if !floats.into_iter().any(allowed) {
         return fault("complex numbers have parts of f32 or f64");
     }
@@ -65,25 +70,33 @@ pub(crate) fn complex(check: &Check<'_>) -> Outcome {
 }
 
 /// `is_finite`, and `is_inf` and its like
-pub(crate) fn is_finite(check: &Check<'_>) -> Outcome {
+pub(crate) fn is_finite(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
-    check.demand(check.operands[0], Classes::FLOAT.or(Classes::QUANTIZED))?;
-    check.demand(check.results[0], Classes::BOOL)
+    check.demand(
+        check.operands[0],
+        ElementClasses::FLOAT.or(ElementClasses::QUANTIZED),
+    )?;
+    check.demand(check.results[0], ElementClasses::BOOL)
 }
 
 /// `compare`
-pub(crate) fn compare(check: &Check<'_>) -> Outcome {
+pub(crate) fn compare(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     check.demand_same_element(check.operands[0], check.operands[1])?;
-    check.demand(check.results[0], Classes::BOOL)?;
-    let kinds: &[(&str, Classes)] = &[
-        ("SIGNED", Classes::SIGNED.or(Classes::BOOL)),
-        ("UNSIGNED", Classes::UNSIGNED.or(Classes::BOOL)),
+    check.demand(check.results[0], ElementClasses::BOOL)?;
+    let kinds: &[(&str, ElementClasses)] = &[
+        ("SIGNED", ElementClasses::SIGNED.or(ElementClasses::BOOL)),
+        (
+            "UNSIGNED",
+            ElementClasses::UNSIGNED.or(ElementClasses::BOOL),
+        ),
         (
             "FLOAT",
-            Classes::FLOAT.or(Classes::COMPLEX).or(Classes::QUANTIZED),
+            ElementClasses::FLOAT
+                .or(ElementClasses::COMPLEX)
+                .or(ElementClasses::QUANTIZED),
         ),
-        ("TOTALORDER", Classes::FLOAT),
+        ("TOTALORDER", ElementClasses::FLOAT),
     ];
     let Some(kind) = check.module.keyword(check.op, "compare_type") else {
         return Ok(());
@@ -96,11 +109,11 @@ pub(crate) fn compare(check: &Check<'_>) -> Outcome {
 }
 
 /// `select`: the condition is one for all elements, or one for each.
-pub(crate) fn select(check: &Check<'_>) -> Outcome {
+pub(crate) fn select(check: &CheckedOperation<'_>) -> RuleResult {
     let [condition, on_true, on_false] = check.operands[..] else {
         return Ok(());
     };
-    check.demand(condition, Classes::BOOL)?;
+    check.demand(condition, ElementClasses::BOOL)?;
     for ty in [on_true, on_false] {
         check.demand_compatible(ty, check.results[0])?;
     }
@@ -111,7 +124,7 @@ pub(crate) fn select(check: &Check<'_>) -> Outcome {
 }
 
 /// `clamp`: the bounds are one for all elements, or one for each.
-pub(crate) fn clamp(check: &Check<'_>) -> Outcome {
+pub(crate) fn clamp(check: &CheckedOperation<'_>) -> RuleResult {
     let [min, operand, max] = check.operands[..] else {
         return Ok(());
     };
@@ -126,50 +139,54 @@ pub(crate) fn clamp(check: &Check<'_>) -> Outcome {
 }
 
 /// `convert`
-pub(crate) fn convert(check: &Check<'_>) -> Outcome {
+pub(crate) fn convert(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     let mut all = check.all_types();
-    match all.any(|ty| check.is(ty, Classes::QUANTIZED)) {
-        true => fault("quantised numbers are not converted")
-            .map_err(|f: Fault| f.with_hint("use `uniform_quantize` or `uniform_dequantize`")),
+    match all.any(|ty| check.is(ty, ElementClasses::QUANTIZED)) {
+        true => fault("quantised numbers are not converted").map_err(|f: RuleViolation| {
+            f.with_hint("use `uniform_quantize` or `uniform_dequantize`")
+        }),
         false => Ok(()),
     }
 }
 
 /// The type of the numbers that quantised elements stand for; of others, themselves.
-fn expressed(check: &Check<'_>, ty: Type) -> Type {
+fn expressed(check: &CheckedOperation<'_>, ty: MlirType) -> MlirType {
     let element = check.element(ty);
     match check.module.types.kind(element) {
-        TypeKind::Quantized(quantized) => quantized.expressed,
+        MlirTypeKind::Quantized(quantized) => quantized.expressed,
         _ => element,
     }
 }
 
 /// Both stand for numbers of one type.
-fn demand_same_expressed(check: &Check<'_>) -> Outcome {
+fn demand_same_expressed(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     check.demand_same_element(expressed(check, from), expressed(check, to))
 }
 
 /// `uniform_quantize`
-pub(crate) fn quantize(check: &Check<'_>) -> Outcome {
+pub(crate) fn quantize(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
-    check.demand(check.operands[0], Classes::FLOAT.or(Classes::QUANTIZED))?;
-    check.demand(check.results[0], Classes::QUANTIZED)?;
+    check.demand(
+        check.operands[0],
+        ElementClasses::FLOAT.or(ElementClasses::QUANTIZED),
+    )?;
+    check.demand(check.results[0], ElementClasses::QUANTIZED)?;
     demand_same_expressed(check)
 }
 
 /// `uniform_dequantize`
-pub(crate) fn dequantize(check: &Check<'_>) -> Outcome {
+pub(crate) fn dequantize(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
-    check.demand(check.operands[0], Classes::QUANTIZED)?;
-    check.demand(check.results[0], Classes::FLOAT)?;
+    check.demand(check.operands[0], ElementClasses::QUANTIZED)?;
+    check.demand(check.results[0], ElementClasses::FLOAT)?;
     demand_same_expressed(check)
 }
 
 /// `reduce_precision`
-pub(crate) fn reduce_precision(check: &Check<'_>) -> Outcome {
-    same(check, Classes::FLOAT.or(Classes::QUANTIZED))?;
+pub(crate) fn reduce_precision(check: &CheckedOperation<'_>) -> RuleResult {
+    same(check, ElementClasses::FLOAT.or(ElementClasses::QUANTIZED))?;
     let bits = |name| check.module.integer(check.op, name).unwrap_or(0);
     match (bits("exponent_bits"), bits("mantissa_bits")) {
         (1.., 0..) => Ok(()),
@@ -178,12 +195,12 @@ pub(crate) fn reduce_precision(check: &Check<'_>) -> Outcome {
 }
 
 /// `bitcast_convert`: a smaller element makes a new last dimension, a larger one takes it.
-pub(crate) fn bitcast_convert(check: &Check<'_>) -> Outcome {
+pub(crate) fn bitcast_convert(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     let (Some(source), Some(target)) = (check.shape(from), check.shape(to)) else {
         return Ok(());
     };
-    if check.is(from, Classes::COMPLEX) != check.is(to, Classes::COMPLEX) {
+    if check.is(from, ElementClasses::COMPLEX) != check.is(to, ElementClasses::COMPLEX) {
         return fault("complex numbers are only the bits of complex numbers");
     }
     let bits = |ty| check.bit_width(check.element(ty));
@@ -209,13 +226,13 @@ pub(crate) fn bitcast_convert(check: &Check<'_>) -> Outcome {
 }
 
 /// `constant`: elements and result agree; elements of a quantised result are what it stores.
-pub(crate) fn constant(check: &Check<'_>) -> Outcome {
+pub(crate) fn constant(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(value) = check.module.elements(check.op, "value") else {
         return fault("`value` has no elements");
     };
     let result = check.results[0];
     let stored = match check.module.types.kind(check.element(result)) {
-        TypeKind::Quantized(quantized) => quantized.storage,
+        MlirTypeKind::Quantized(quantized) => quantized.storage,
         _ => check.element(result),
     };
     let fits = check.shape(result) == check.shape(value.ty) && check.element(value.ty) == stored;
@@ -229,12 +246,12 @@ pub(crate) fn constant(check: &Check<'_>) -> Outcome {
 }
 
 /// `optimization_barrier`: results are the operands.
-pub(crate) fn barrier(check: &Check<'_>) -> Outcome {
+pub(crate) fn barrier(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_all_compatible("results", &check.results, &check.operands)
 }
 
 /// `map`: the region takes one element of each operand.
-pub(crate) fn map(check: &Check<'_>) -> Outcome {
+pub(crate) fn map(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != check.operands.len() || returned.len() != 1 {

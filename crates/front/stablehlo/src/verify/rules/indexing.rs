@@ -1,11 +1,11 @@
 //! Operations that read or write at computed places.
 
 use super::movement::slice_sizes;
-use crate::mlir::{Attr, Dim, Type};
-use crate::verify::check::{Check, Classes, Outcome, agree, fault};
+use crate::mlir::{DimSize, MlirAttr, MlirType};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, agree, fault};
 
 /// What gather and scatter call differently.
-struct Numbers {
+struct IndexingDimensions {
     window: Vec<usize>,
     collapsed: Vec<usize>,
     operand_batching: Vec<usize>,
@@ -15,10 +15,10 @@ struct Numbers {
     vector: usize,
 }
 
-/// Names of the fields in the order of [`Numbers`].
-type Names = [&'static str; 5];
+/// Names of the fields in the order of [`IndexingDimensions`].
+type IndexingFieldNames = [&'static str; 5];
 
-const GATHER: Names = [
+const GATHER: IndexingFieldNames = [
     "offset_dims",
     "collapsed_slice_dims",
     "operand_batching_dims",
@@ -26,7 +26,7 @@ const GATHER: Names = [
     "start_index_map",
 ];
 
-const SCATTER: Names = [
+const SCATTER: IndexingFieldNames = [
     "update_window_dims",
     "inserted_window_dims",
     "input_batching_dims",
@@ -34,23 +34,23 @@ const SCATTER: Names = [
     "scatter_dims_to_operand_dims",
 ];
 
-impl Numbers {
+impl IndexingDimensions {
     /// Reads and checks what does not depend on sizes. `outer` is the rank of the result or of
     /// the updates.
     fn read(
-        check: &Check<'_>,
-        attr: Attr,
-        names: Names,
-        operand: &[Dim],
-        indices: &[Dim],
+        check: &CheckedOperation<'_>,
+        attr: MlirAttr,
+        names: IndexingFieldNames,
+        operand: &[DimSize],
+        indices: &[DimSize],
         outer: usize,
-    ) -> Outcome<Numbers> {
+    ) -> RuleResult<IndexingDimensions> {
         let axes = |at: usize, rank: usize| {
             let values = check.module.field_integers(attr, names[at]);
             check.axes(names[at], &values, rank)
         };
         let vector = check.module.field_integer(attr, "index_vector_dim");
-        let numbers = Numbers {
+        let numbers = IndexingDimensions {
             window: axes(0, outer)?,
             collapsed: axes(1, operand.len())?,
             operand_batching: axes(2, operand.len())?,
@@ -102,7 +102,7 @@ impl Numbers {
     }
 
     /// Sizes of the indices without the dimension of their numbers.
-    fn batch(&self, indices: &[Dim]) -> Vec<Dim> {
+    fn batch(&self, indices: &[DimSize]) -> Vec<DimSize> {
         let mut batch = indices.to_vec();
         if self.vector < batch.len() {
             batch.remove(self.vector);
@@ -111,7 +111,7 @@ impl Numbers {
     }
 
     /// Sizes of windows in a result: those of all dimensions of the operand but the absent.
-    fn present(&self, sizes: &[Dim]) -> Vec<Dim> {
+    fn present(&self, sizes: &[DimSize]) -> Vec<DimSize> {
         let absent =
             |axis: &usize| self.collapsed.contains(axis) || self.operand_batching.contains(axis);
         let axes = (0..sizes.len()).filter(|axis| !absent(axis));
@@ -119,7 +119,7 @@ impl Numbers {
     }
 
     /// Window dimensions where they stand in a result of this rank, the others from the batch.
-    fn compose(&self, rank: usize, window: &[Dim], batch: &[Dim]) -> Vec<Dim> {
+    fn compose(&self, rank: usize, window: &[DimSize], batch: &[DimSize]) -> Vec<DimSize> {
         let (mut window, mut batch) = (window.iter(), batch.iter());
         let one = |axis: usize| {
             let from = match self.window.contains(&axis) {
@@ -133,9 +133,9 @@ impl Numbers {
 }
 
 /// `gather`, `dynamic_gather`
-pub(crate) fn gather(check: &Check<'_>) -> Outcome {
+pub(crate) fn gather(check: &CheckedOperation<'_>) -> RuleResult {
     let (operand, indices) = (check.operands[0], check.operands[1]);
-    check.demand(indices, Classes::INTEGER)?;
+    check.demand(indices, ElementClasses::INTEGER)?;
     let shapes = (
         check.shape(operand),
         check.shape(indices),
@@ -145,7 +145,7 @@ pub(crate) fn gather(check: &Check<'_>) -> Outcome {
         return Ok(());
     };
     let attr = check.attribute("dimension_numbers")?;
-    let numbers = Numbers::read(check, attr, GATHER, shape, index_shape, result.len())?;
+    let numbers = IndexingDimensions::read(check, attr, GATHER, shape, index_shape, result.len())?;
     let sizes = match check.operands.get(2) {
         Some(&sizes) => constant_sizes(check, sizes, shape.len())?,
         None => slice_sizes(&check.integers_for("slice_sizes", shape.len(), 0)?, shape)?,
@@ -171,21 +171,25 @@ pub(crate) fn gather(check: &Check<'_>) -> Outcome {
 }
 
 /// Sizes that are an operand: known only if it is a constant.
-fn constant_sizes(check: &Check<'_>, sizes: Type, rank: usize) -> Outcome<Vec<Dim>> {
-    check.demand(sizes, Classes::INTEGER)?;
+fn constant_sizes(
+    check: &CheckedOperation<'_>,
+    sizes: MlirType,
+    rank: usize,
+) -> RuleResult<Vec<DimSize>> {
+    check.demand(sizes, ElementClasses::INTEGER)?;
     check.demand_rank(sizes, 1)?;
     Ok(vec![None; rank])
 }
 
 /// `scatter`: any number of operands, one tensor of indices, as many updates.
-pub(crate) fn scatter(check: &Check<'_>) -> Outcome {
+pub(crate) fn scatter(check: &CheckedOperation<'_>) -> RuleResult {
     let count = check.operands.len() / 2;
     if check.operands.len() != 2 * count + 1 || count != check.results.len() {
         return fault("a scatter has inputs, indices and as many updates as inputs and results");
     }
     check.demand_all_compatible("results", &check.results, &check.operands[..count])?;
     let indices = check.operands[count];
-    check.demand(indices, Classes::INTEGER)?;
+    check.demand(indices, ElementClasses::INTEGER)?;
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != 2 * count || returned.len() != count {
         return fault(
@@ -204,7 +208,8 @@ pub(crate) fn scatter(check: &Check<'_>) -> Outcome {
         let (Some(shape), Some(index_shape), Some(update)) = shapes else {
             return Ok(());
         };
-        let numbers = Numbers::read(check, attr, SCATTER, shape, index_shape, update.len())?;
+        let numbers =
+            IndexingDimensions::read(check, attr, SCATTER, shape, index_shape, update.len())?;
         let batch = numbers.batch(index_shape);
         let most = numbers.present(shape);
         if batch.len() + most.len() != update.len() {
@@ -215,7 +220,8 @@ pub(crate) fn scatter(check: &Check<'_>) -> Outcome {
         }
         let most = numbers.compose(update.len(), &most, &vec![None; batch.len()]);
         let exact = numbers.compose(update.len(), &vec![None; most.len()], &batch);
-        let small = |(size, most): (&Dim, &Dim)| size.is_none() || most.is_none() || size <= most;
+        let small =
+            |(size, most): (&DimSize, &DimSize)| size.is_none() || most.is_none() || size <= most;
         if !agree(update, &exact) || !update.iter().zip(&most).all(small) {
             let (input, updates, indices) =
                 (check.show(input), check.show(updates), check.show(indices));

@@ -1,17 +1,17 @@
 //! Linear algebra, Fourier transforms, normalisation, random numbers.
 
 use super::classes;
-use crate::mlir::Dim;
-use crate::verify::check::{Check, Classes, Outcome, fault};
+use crate::mlir::DimSize;
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
 
 /// `cholesky`: batches of square matrices.
-pub(crate) fn cholesky(check: &Check<'_>) -> Outcome {
+pub(crate) fn cholesky(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand(check.operands[0], classes::CONTINUOUS)?;
     check.demand_compatible(check.operands[0], check.results[0])?;
     square(check, check.operands[0])
 }
 
-fn square(check: &Check<'_>, ty: crate::mlir::Type) -> Outcome {
+fn square(check: &CheckedOperation<'_>, ty: crate::mlir::MlirType) -> RuleResult {
     match check.shape(ty) {
         None => Ok(()),
         Some([.., a, b]) if a.is_none() || b.is_none() || a == b => Ok(()),
@@ -20,7 +20,7 @@ fn square(check: &Check<'_>, ty: crate::mlir::Type) -> Outcome {
 }
 
 /// `triangular_solve`
-pub(crate) fn triangular_solve(check: &Check<'_>) -> Outcome {
+pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     let (a, b) = (check.operands[0], check.operands[1]);
     check.demand(a, classes::CONTINUOUS)?;
     if check.module.keyword(check.op, "transpose_a") == Some("TRANSPOSE_INVALID") {
@@ -52,14 +52,14 @@ pub(crate) fn triangular_solve(check: &Check<'_>) -> Outcome {
 }
 
 /// `fft`: the last dimensions have the lengths, real ones half of the last.
-pub(crate) fn fft(check: &Check<'_>) -> Outcome {
+pub(crate) fn fft(check: &CheckedOperation<'_>) -> RuleResult {
     let lengths = check.integers("fft_length")?;
     let kind = check.module.keyword(check.op, "fft_type").unwrap_or("");
     let (operand, result) = (check.operands[0], check.results[0]);
     let (from, to) = match kind {
-        "RFFT" => (Classes::FLOAT, Classes::COMPLEX),
-        "IRFFT" => (Classes::COMPLEX, Classes::FLOAT),
-        _ => (Classes::COMPLEX, Classes::COMPLEX),
+        "RFFT" => (ElementClasses::FLOAT, ElementClasses::COMPLEX),
+        "IRFFT" => (ElementClasses::COMPLEX, ElementClasses::FLOAT),
+        _ => (ElementClasses::COMPLEX, ElementClasses::COMPLEX),
     };
     check.demand(operand, from)?;
     check.demand(result, to)?;
@@ -101,15 +101,15 @@ pub(crate) fn fft(check: &Check<'_>) -> Outcome {
 }
 
 /// `batch_norm_…`: one number of each kind for each feature.
-pub(crate) fn batch_norm(check: &Check<'_>) -> Outcome {
+pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
-    check.demand(operand, classes::FLOAT.or(Classes::QUANTIZED))?;
+    check.demand(operand, classes::FLOAT.or(ElementClasses::QUANTIZED))?;
     check.demand_compatible(operand, check.results[0])?;
     let Some(shape) = check.shape(operand) else {
         return Ok(());
     };
     let axis = check.dimension("feature_index", shape.len())?;
-    let features: [Dim; 1] = [shape[axis]];
+    let features: [DimSize; 1] = [shape[axis]];
     // The last operand of a gradient is one of the result.
     let small = match check.operands[1..] {
         [ref small @ .., output] if check.module.name(check.op).ends_with("grad") => {
@@ -130,7 +130,7 @@ pub(crate) fn batch_norm(check: &Check<'_>) -> Outcome {
 }
 
 /// `rng`
-pub(crate) fn rng(check: &Check<'_>) -> Outcome {
+pub(crate) fn rng(check: &CheckedOperation<'_>) -> RuleResult {
     let [a, b, shape] = check.operands[..] else {
         return Ok(());
     };
@@ -138,14 +138,20 @@ pub(crate) fn rng(check: &Check<'_>) -> Outcome {
         check.demand_rank(ty, 0)?;
         check.demand_same_element(ty, check.results[0])?;
     }
-    check.demand(shape, Classes::INTEGER)?;
+    check.demand(shape, ElementClasses::INTEGER)?;
     check.demand_rank(shape, 1)
 }
 
 /// `rng_bit_generator`
-pub(crate) fn rng_bit_generator(check: &Check<'_>) -> Outcome {
-    check.demand(check.operands[0], Classes::UNSIGNED.or(Classes::SIGNED))?;
+pub(crate) fn rng_bit_generator(check: &CheckedOperation<'_>) -> RuleResult {
+    check.demand(
+        check.operands[0],
+        ElementClasses::UNSIGNED.or(ElementClasses::SIGNED),
+    )?;
     check.demand_rank(check.operands[0], 1)?;
     check.demand_compatible(check.operands[0], check.results[0])?;
-    check.demand(check.results[1], Classes::INTEGER.or(Classes::FLOAT))
+    check.demand(
+        check.results[1],
+        ElementClasses::INTEGER.or(ElementClasses::FLOAT),
+    )
 }

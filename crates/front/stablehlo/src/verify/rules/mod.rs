@@ -12,40 +12,42 @@ pub(crate) mod linear;
 pub(crate) mod movement;
 pub(crate) mod window;
 
-use super::check::{Check, Classes, Outcome};
+use super::check::{CheckedOperation, ElementClasses, RuleResult};
 
 /// A rule of operations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rule {
+pub(crate) enum VerifierRule {
     /// Nothing beyond numbers and attributes.
     None,
     /// Operands and results have one shape, and one type of elements of these classes.
-    Elementwise(Classes),
+    Elementwise(ElementClasses),
     /// What a function says.
-    Function(fn(&Check<'_>) -> Outcome),
+    Function(fn(&CheckedOperation<'_>) -> RuleResult),
 }
 
-impl Rule {
-    pub fn check(self, check: &Check<'_>) -> Outcome {
+impl VerifierRule {
+    pub fn check(self, check: &CheckedOperation<'_>) -> RuleResult {
         match self {
-            Rule::None => Ok(()),
-            Rule::Elementwise(classes) => elementwise::same(check, classes),
-            Rule::Function(rule) => rule(check),
+            VerifierRule::None => Ok(()),
+            VerifierRule::Elementwise(classes) => elementwise::same(check, classes),
+            VerifierRule::Function(rule) => rule(check),
         }
     }
 }
 
 /// Classes that several operations take.
 pub(crate) mod classes {
-    use super::Classes;
+    use super::ElementClasses;
 
-    pub const INTEGER: Classes = Classes::INTEGER;
-    pub const LOGICAL: Classes = INTEGER.or(Classes::BOOL);
-    pub const FLOAT: Classes = Classes::FLOAT;
+    pub const INTEGER: ElementClasses = ElementClasses::INTEGER;
+    pub const LOGICAL: ElementClasses = INTEGER.or(ElementClasses::BOOL);
+    pub const FLOAT: ElementClasses = ElementClasses::FLOAT;
     /// Floats and complex numbers, and quantised ones, which stand for floats.
-    pub const CONTINUOUS: Classes = FLOAT.or(Classes::COMPLEX).or(Classes::QUANTIZED);
-    pub const ROUNDED: Classes = FLOAT.or(Classes::QUANTIZED);
-    pub const SIGNED: Classes = CONTINUOUS.or(Classes::SIGNED);
-    pub const NUMBER: Classes = CONTINUOUS.or(INTEGER);
-    pub const ANY: Classes = Classes::ANY;
+    pub const CONTINUOUS: ElementClasses = FLOAT
+        .or(ElementClasses::COMPLEX)
+        .or(ElementClasses::QUANTIZED);
+    pub const ROUNDED: ElementClasses = FLOAT.or(ElementClasses::QUANTIZED);
+    pub const SIGNED: ElementClasses = CONTINUOUS.or(ElementClasses::SIGNED);
+    pub const NUMBER: ElementClasses = CONTINUOUS.or(INTEGER);
+    pub const ANY: ElementClasses = ElementClasses::ANY;
 }

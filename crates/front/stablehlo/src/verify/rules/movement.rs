@@ -1,12 +1,14 @@
 //! Operations that move elements.
 
-use crate::mlir::{Dim, Type, TypeKind};
-use crate::verify::check::{Check, Classes, Outcome, agree, count, fault};
+use crate::mlir::{DimSize, MlirType, MlirTypeKind};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, agree, count, fault};
 
 /// `iota`: the dimension is one of the result's.
-pub(crate) fn iota(check: &Check<'_>) -> Outcome {
-    let numbers = Classes::INTEGER.or(Classes::FLOAT).or(Classes::COMPLEX);
-    check.demand(check.results[0], numbers.or(Classes::QUANTIZED))?;
+pub(crate) fn iota(check: &CheckedOperation<'_>) -> RuleResult {
+    let numbers = ElementClasses::INTEGER
+        .or(ElementClasses::FLOAT)
+        .or(ElementClasses::COMPLEX);
+    check.demand(check.results[0], numbers.or(ElementClasses::QUANTIZED))?;
     match check.shape(check.results[0]) {
         Some(shape) => check.dimension("iota_dimension", shape.len()).map(|_| ()),
         None => Ok(()),
@@ -14,8 +16,8 @@ pub(crate) fn iota(check: &Check<'_>) -> Outcome {
 }
 
 /// An operand with sizes has one for each dimension of the result.
-fn demand_sizes(check: &Check<'_>, sizes: Type) -> Outcome {
-    check.demand(sizes, Classes::INTEGER)?;
+fn demand_sizes(check: &CheckedOperation<'_>, sizes: MlirType) -> RuleResult {
+    check.demand(sizes, ElementClasses::INTEGER)?;
     check.demand_rank(sizes, 1)?;
     match (check.shape(sizes), check.shape(check.results[0])) {
         (Some(&[Some(count)]), Some(shape)) if count != shape.len() as u64 => fault(format!(
@@ -27,21 +29,21 @@ fn demand_sizes(check: &Check<'_>, sizes: Type) -> Outcome {
 }
 
 /// `dynamic_iota`
-pub(crate) fn dynamic_iota(check: &Check<'_>) -> Outcome {
+pub(crate) fn dynamic_iota(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[0])?;
     iota(check)
 }
 
 /// `dynamic_reshape`
-pub(crate) fn dynamic_reshape(check: &Check<'_>) -> Outcome {
+pub(crate) fn dynamic_reshape(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[1])?;
     reshape(check)
 }
 
 /// `reshape`: the number of elements stays.
-pub(crate) fn reshape(check: &Check<'_>) -> Outcome {
+pub(crate) fn reshape(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
-    check.demand(to, Classes::ANY)?;
+    check.demand(to, ElementClasses::ANY)?;
     check.demand_same_element(from, to)?;
     let elements = |ty| check.shape(ty).and_then(count);
     match (elements(from), elements(to)) {
@@ -54,19 +56,19 @@ pub(crate) fn reshape(check: &Check<'_>) -> Outcome {
 }
 
 /// `broadcast`: new dimensions in front.
-pub(crate) fn broadcast(check: &Check<'_>) -> Outcome {
+pub(crate) fn broadcast(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.shape(check.operands[0]) else {
         return Ok(());
     };
     let sizes = check.integers("broadcast_sizes")?;
     let new = sizes.iter().map(|&size| u64::try_from(size).ok());
-    let result: Vec<Dim> = new.chain(shape.iter().copied()).collect();
+    let result: Vec<DimSize> = new.chain(shape.iter().copied()).collect();
     check.demand_result(0, &result, check.operands[0])
 }
 
 /// `broadcast_in_dim`: each dimension of the operand goes to one of the result, and has its
 /// size or 1.
-pub(crate) fn broadcast_in_dim(check: &Check<'_>) -> Outcome {
+pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     check.demand_same_element(from, to)?;
     let (Some(source), Some(target)) = (check.shape(from), check.shape(to)) else {
@@ -92,7 +94,7 @@ pub(crate) fn broadcast_in_dim(check: &Check<'_>) -> Outcome {
 }
 
 /// `dynamic_broadcast_in_dim`
-pub(crate) fn dynamic_broadcast_in_dim(check: &Check<'_>) -> Outcome {
+pub(crate) fn dynamic_broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[1])?;
     let mut known = check.integers("known_expanding_dimensions")?;
     known.extend(check.integers("known_nonexpanding_dimensions")?);
@@ -103,7 +105,7 @@ pub(crate) fn dynamic_broadcast_in_dim(check: &Check<'_>) -> Outcome {
 }
 
 /// `transpose`
-pub(crate) fn transpose(check: &Check<'_>) -> Outcome {
+pub(crate) fn transpose(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.shape(check.operands[0]) else {
         return Ok(());
     };
@@ -116,12 +118,12 @@ pub(crate) fn transpose(check: &Check<'_>) -> Outcome {
         ));
     }
     let axes = check.axes("permutation", &permutation, shape.len())?;
-    let result: Vec<Dim> = axes.iter().map(|&axis| shape[axis]).collect();
+    let result: Vec<DimSize> = axes.iter().map(|&axis| shape[axis]).collect();
     check.demand_result(0, &result, check.operands[0])
 }
 
 /// `reverse`
-pub(crate) fn reverse(check: &Check<'_>) -> Outcome {
+pub(crate) fn reverse(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_compatible(check.operands[0], check.results[0])?;
     let dims = check.integers("dimensions")?;
     match check.shape(check.operands[0]) {
@@ -131,7 +133,7 @@ pub(crate) fn reverse(check: &Check<'_>) -> Outcome {
 }
 
 /// `concatenate`
-pub(crate) fn concatenate(check: &Check<'_>) -> Outcome {
+pub(crate) fn concatenate(check: &CheckedOperation<'_>) -> RuleResult {
     let first = check.operands[0];
     let Some(shape) = check.shape(first) else {
         return Ok(());
@@ -168,7 +170,7 @@ pub(crate) fn concatenate(check: &Check<'_>) -> Outcome {
 }
 
 /// `slice`: starts, limits and strides within the operand.
-pub(crate) fn slice(check: &Check<'_>) -> Outcome {
+pub(crate) fn slice(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.shape(check.operands[0]) else {
         return Ok(());
     };
@@ -192,7 +194,7 @@ pub(crate) fn slice(check: &Check<'_>) -> Outcome {
 }
 
 /// Indices are integers, one tensor without dimensions for each dimension of the operand.
-fn demand_indices(check: &Check<'_>, indices: &[Type], rank: usize) -> Outcome {
+fn demand_indices(check: &CheckedOperation<'_>, indices: &[MlirType], rank: usize) -> RuleResult {
     if indices.len() != rank {
         let found = indices.len();
         return fault(format!(
@@ -200,14 +202,14 @@ fn demand_indices(check: &Check<'_>, indices: &[Type], rank: usize) -> Outcome {
         ));
     }
     indices.iter().try_for_each(|&index| {
-        check.demand(index, Classes::INTEGER)?;
+        check.demand(index, ElementClasses::INTEGER)?;
         check.demand_same_element(index, indices[0])?;
         check.demand_rank(index, 0)
     })
 }
 
 /// `dynamic_slice`
-pub(crate) fn dynamic_slice(check: &Check<'_>) -> Outcome {
+pub(crate) fn dynamic_slice(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.shape(check.operands[0]) else {
         return Ok(());
     };
@@ -218,7 +220,7 @@ pub(crate) fn dynamic_slice(check: &Check<'_>) -> Outcome {
 }
 
 /// Sizes of a slice, each at most that of its dimension.
-pub(crate) fn slice_sizes(sizes: &[i64], shape: &[Dim]) -> Outcome<Vec<Dim>> {
+pub(crate) fn slice_sizes(sizes: &[i64], shape: &[DimSize]) -> RuleResult<Vec<DimSize>> {
     let mut result = Vec::with_capacity(sizes.len());
     for (&size, &of) in sizes.iter().zip(shape) {
         match u64::try_from(size) {
@@ -235,7 +237,7 @@ pub(crate) fn slice_sizes(sizes: &[i64], shape: &[Dim]) -> Outcome<Vec<Dim>> {
 }
 
 /// `dynamic_update_slice`
-pub(crate) fn dynamic_update_slice(check: &Check<'_>) -> Outcome {
+pub(crate) fn dynamic_update_slice(check: &CheckedOperation<'_>) -> RuleResult {
     let (operand, update) = (check.operands[0], check.operands[1]);
     check.demand_same_element(operand, update)?;
     check.demand_compatible(operand, check.results[0])?;
@@ -243,7 +245,8 @@ pub(crate) fn dynamic_update_slice(check: &Check<'_>) -> Outcome {
         return Ok(());
     };
     demand_indices(check, &check.operands[2..], shape.len())?;
-    let fits = |(part, whole): (&Dim, &Dim)| part.is_none() || whole.is_none() || part <= whole;
+    let fits =
+        |(part, whole): (&DimSize, &DimSize)| part.is_none() || whole.is_none() || part <= whole;
     if part.len() == shape.len() && part.iter().zip(shape).all(fits) {
         return Ok(());
     }
@@ -252,7 +255,7 @@ pub(crate) fn dynamic_update_slice(check: &Check<'_>) -> Outcome {
 }
 
 /// `real_dynamic_slice`, `dynamic_pad`: lists of numbers, one for each dimension.
-pub(crate) fn dynamic_lists(check: &Check<'_>) -> Outcome {
+pub(crate) fn dynamic_lists(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
     check.demand_same_element(operand, check.results[0])?;
     let Some(shape) = check.shape(operand) else {
@@ -261,7 +264,7 @@ pub(crate) fn dynamic_lists(check: &Check<'_>) -> Outcome {
     check.demand_rank(check.results[0], shape.len())?;
     let lists = check.operands.len() - 3..check.operands.len();
     check.operands[lists].iter().try_for_each(|&list| {
-        check.demand(list, Classes::INTEGER)?;
+        check.demand(list, ElementClasses::INTEGER)?;
         check.demand_rank(list, 1)?;
         match check.shape(list) {
             Some(&[Some(count)]) if count != shape.len() as u64 => fault(format!(
@@ -274,7 +277,7 @@ pub(crate) fn dynamic_lists(check: &Check<'_>) -> Outcome {
 }
 
 /// `pad`: sizes of the result follow from the padding.
-pub(crate) fn pad(check: &Check<'_>) -> Outcome {
+pub(crate) fn pad(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
     check.demand_same_element(operand, check.operands[1])?;
     check.demand_rank(check.operands[1], 0)?;
@@ -307,7 +310,7 @@ pub(crate) fn pad(check: &Check<'_>) -> Outcome {
 }
 
 /// `get_dimension_size`
-pub(crate) fn get_dimension_size(check: &Check<'_>) -> Outcome {
+pub(crate) fn get_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_i32(check.results[0])?;
     check.demand_rank(check.results[0], 0)?;
     match check.shape(check.operands[0]) {
@@ -317,7 +320,7 @@ pub(crate) fn get_dimension_size(check: &Check<'_>) -> Outcome {
 }
 
 /// `set_dimension_size`
-pub(crate) fn set_dimension_size(check: &Check<'_>) -> Outcome {
+pub(crate) fn set_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_same_element(check.operands[0], check.results[0])?;
     check.demand_rank(check.operands[1], 0)?;
     match check.shape(check.operands[0]) {
@@ -327,21 +330,21 @@ pub(crate) fn set_dimension_size(check: &Check<'_>) -> Outcome {
 }
 
 /// Members of a type that has to be a tuple.
-fn members<'m>(check: &Check<'m>, ty: Type) -> Outcome<&'m [Type]> {
+fn members<'m>(check: &CheckedOperation<'m>, ty: MlirType) -> RuleResult<&'m [MlirType]> {
     match check.module.types.kind(ty) {
-        TypeKind::Tuple(members) => Ok(members),
+        MlirTypeKind::Tuple(members) => Ok(members),
         _ => fault(format!("{} is no tuple", check.show(ty))),
     }
 }
 
 /// `tuple`
-pub(crate) fn tuple(check: &Check<'_>) -> Outcome {
+pub(crate) fn tuple(check: &CheckedOperation<'_>) -> RuleResult {
     let members = members(check, check.results[0])?;
     check.demand_all_compatible("operands", &check.operands, members)
 }
 
 /// `get_tuple_element`
-pub(crate) fn get_tuple_element(check: &Check<'_>) -> Outcome {
+pub(crate) fn get_tuple_element(check: &CheckedOperation<'_>) -> RuleResult {
     let members = members(check, check.operands[0])?;
     let at = check.dimension("index", members.len())?;
     check.demand_compatible(check.results[0], members[at])

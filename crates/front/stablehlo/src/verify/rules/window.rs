@@ -1,10 +1,10 @@
 //! Reductions, windows, sorting.
 
-use crate::mlir::{Dim, Type};
-use crate::verify::check::{Check, Classes, Outcome, agree, fault};
+use crate::mlir::{DimSize, MlirType};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, agree, fault};
 
 /// Inputs and as many initial values; the region takes an accumulator and an element of each.
-fn inputs<'c>(check: &'c Check<'_>) -> Outcome<&'c [Type]> {
+fn inputs<'c>(check: &'c CheckedOperation<'_>) -> RuleResult<&'c [MlirType]> {
     let count = check.operands.len() / 2;
     if check.operands.len() != 2 * count || count == 0 || count != check.results.len() {
         return fault("there are as many initial values and results as inputs");
@@ -22,7 +22,7 @@ fn inputs<'c>(check: &'c Check<'_>) -> Outcome<&'c [Type]> {
 }
 
 /// What a region returns that takes two values of each of `count` kinds and returns one.
-fn reducer(check: &Check<'_>, region: usize, count: usize) -> Outcome<Vec<Type>> {
+fn reducer(check: &CheckedOperation<'_>, region: usize, count: usize) -> RuleResult<Vec<MlirType>> {
     let (arguments, returned) = check.region_types(region)?;
     if arguments.len() != 2 * count || returned.len() != count {
         let (takes, gives) = (arguments.len(), returned.len());
@@ -39,14 +39,14 @@ fn reducer(check: &Check<'_>, region: usize, count: usize) -> Outcome<Vec<Type>>
 }
 
 /// `all_reduce`, `reduce_scatter`: what the region combines are elements of the operands.
-pub(crate) fn reduce_devices(check: &Check<'_>) -> Outcome {
+pub(crate) fn reduce_devices(check: &CheckedOperation<'_>) -> RuleResult {
     let returned = reducer(check, 0, 1)?[0];
     let mut operands = check.operands.iter();
     operands.try_for_each(|&operand| check.demand_promotable(operand, returned))
 }
 
 /// `reduce`
-pub(crate) fn reduce(check: &Check<'_>) -> Outcome {
+pub(crate) fn reduce(check: &CheckedOperation<'_>) -> RuleResult {
     let inputs = inputs(check)?;
     let Some(shape) = check.shape(inputs[0]) else {
         return Ok(());
@@ -54,13 +54,13 @@ pub(crate) fn reduce(check: &Check<'_>) -> Outcome {
     let dims = check.integers("dimensions")?;
     let axes = check.axes("dimensions", &dims, shape.len())?;
     let kept = (0..shape.len()).filter(|axis| !axes.contains(axis));
-    let result: Vec<Dim> = kept.map(|axis| shape[axis]).collect();
+    let result: Vec<DimSize> = kept.map(|axis| shape[axis]).collect();
     let (_, returned) = check.region_types(0)?;
     (0..inputs.len()).try_for_each(|at| check.demand_result(at, &result, returned[at]))
 }
 
 /// Padding of each dimension: low and high.
-pub(crate) fn padding(check: &Check<'_>, rank: usize) -> Outcome<Vec<(i64, i64)>> {
+pub(crate) fn padding(check: &CheckedOperation<'_>, rank: usize) -> RuleResult<Vec<(i64, i64)>> {
     let Some(attr) = check.module.attribute(check.op, "padding") else {
         return Ok(vec![(0, 0); rank]);
     };
@@ -75,13 +75,13 @@ pub(crate) fn padding(check: &Check<'_>, rank: usize) -> Outcome<Vec<(i64, i64)>
 
 /// How often a window fits, in each dimension.
 pub(crate) fn output_sizes(
-    base: &[Dim],
-    window: &[Dim],
+    base: &[DimSize],
+    window: &[DimSize],
     padding: &[Option<(i64, i64)>],
     strides: &[i64],
     base_dilation: &[i64],
     window_dilation: &[i64],
-) -> Outcome<Vec<Dim>> {
+) -> RuleResult<Vec<DimSize>> {
     let mut sizes = Vec::with_capacity(base.len());
     for axis in 0..base.len() {
         let (stride, base_dilation, window_dilation) =
@@ -117,7 +117,7 @@ pub(crate) fn output_sizes(
 }
 
 /// Sizes of a window, each at least one.
-fn window_sizes(check: &Check<'_>, rank: usize) -> Outcome<Vec<Dim>> {
+fn window_sizes(check: &CheckedOperation<'_>, rank: usize) -> RuleResult<Vec<DimSize>> {
     let sizes = check.integers_for("window_dimensions", rank, 1)?;
     match sizes.iter().find(|&&size| size < 1) {
         Some(size) => fault(format!("a window has the size {size}")),
@@ -126,7 +126,7 @@ fn window_sizes(check: &Check<'_>, rank: usize) -> Outcome<Vec<Dim>> {
 }
 
 /// `reduce_window`
-pub(crate) fn reduce_window(check: &Check<'_>) -> Outcome {
+pub(crate) fn reduce_window(check: &CheckedOperation<'_>) -> RuleResult {
     let inputs = inputs(check)?;
     let Some(shape) = check.shape(inputs[0]) else {
         return Ok(());
@@ -146,7 +146,7 @@ pub(crate) fn reduce_window(check: &Check<'_>) -> Outcome {
 }
 
 /// `select_and_scatter`: the source has an element for each window.
-pub(crate) fn select_and_scatter(check: &Check<'_>) -> Outcome {
+pub(crate) fn select_and_scatter(check: &CheckedOperation<'_>) -> RuleResult {
     let [operand, source, initial] = check.operands[..] else {
         return Ok(());
     };
@@ -182,7 +182,7 @@ pub(crate) fn select_and_scatter(check: &Check<'_>) -> Outcome {
 }
 
 /// `sort`
-pub(crate) fn sort(check: &Check<'_>) -> Outcome {
+pub(crate) fn sort(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_all_compatible("results", &check.results, &check.operands)?;
     let count = check.operands.len();
     for &operand in &check.operands {
@@ -210,7 +210,7 @@ pub(crate) fn sort(check: &Check<'_>) -> Outcome {
         check.demand_same_element(ty, check.operands[at / 2])?;
     }
     match returned.as_slice() {
-        &[order] => check.demand(order, Classes::BOOL),
+        &[order] => check.demand(order, ElementClasses::BOOL),
         _ => fault("the region returns one truth value"),
     }
 }

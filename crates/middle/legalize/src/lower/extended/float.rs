@@ -1,20 +1,20 @@
 //! Functions of floats.
 
-use super::{Call, Lower};
-use crate::facts::Scalar;
+use super::{ScalarBuiltinCall, ShaderLowering};
+use crate::facts::MemoryScalar;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 use std::f64::consts;
 
 /// `exp10`.
-pub fn exp10(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn exp10(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let factor = l.real(c.width(), consts::LOG2_10);
     let power = l.op(Op::FMul, c.ty, &[v[0], factor]);
     l.glsl(glsl::EXP2, c.ty, &[power])
 }
 
 /// `log10`.
-pub fn log10(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn log10(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (log, factor) = (
         l.glsl(glsl::LOG2, c.ty, v),
         l.real(c.width(), consts::LOG10_2),
@@ -23,26 +23,26 @@ pub fn log10(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `native_recip`.
-pub fn reciprocal(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn reciprocal(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let one = l.real(c.width(), 1.0);
     l.op(Op::FDiv, c.ty, &[one, v[0]])
 }
 
 /// `mad`.
-pub fn mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn mad(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let product = l.op(Op::FMul, c.ty, &v[..2]);
     l.op(Op::FAdd, c.ty, &[product, v[2]])
 }
 
 /// `mix`.
-pub fn mix(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn mix(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let difference = l.op(Op::FSub, c.ty, &[v[1], v[0]]);
     let part = l.op(Op::FMul, c.ty, &[difference, v[2]]);
     l.op(Op::FAdd, c.ty, &[v[0], part])
 }
 
 /// `round`: halves away from zero.
-pub fn round(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn round(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
     let truth = l.b.bool();
     let whole = l.glsl(glsl::TRUNC, c.ty, v);
@@ -56,9 +56,9 @@ pub fn round(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `copysign`.
-pub fn copy_sign(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn copy_sign(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
-    let (bits, ty) = (Scalar::Int(width), l.int(width));
+    let (bits, ty) = (MemoryScalar::Int(width), l.int(width));
     let sign = l.number(width, 1 << (width - 1));
     let rest = l.number(width, u64::MAX >> (65 - width));
     let a = l.join_pieces(vec![v[0]], c.scalar, bits);
@@ -72,7 +72,7 @@ pub fn copy_sign(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `fdim`.
-pub fn positive_difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn positive_difference(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (truth, zero) = (l.b.bool(), l.real(c.width(), 0.0));
     let is_less = l.op(Op::FOrdLessThanEqual, truth, v);
     let difference = l.op(Op::FSub, c.ty, v);
@@ -80,7 +80,7 @@ pub fn positive_difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `maxmag` and `minmag`.
-pub fn by_magnitude(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn by_magnitude(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool();
     let (a, b) = (
         l.glsl(glsl::FABS, c.ty, &v[..1]),
@@ -97,7 +97,7 @@ pub fn by_magnitude(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `nan`.
-pub fn nan(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn nan(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
     let quiet: u64 = match width {
         16 => 0x7e00,
@@ -106,11 +106,11 @@ pub fn nan(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     };
     let (ty, quiet) = (l.int(width), l.number(width, quiet));
     let bits = l.op(Op::BitwiseOr, ty, &[v[0], quiet]);
-    l.join_pieces(vec![bits], Scalar::Int(width), c.scalar)
+    l.join_pieces(vec![bits], MemoryScalar::Int(width), c.scalar)
 }
 
 /// `degrees` and `radians`.
-pub fn scale(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn scale(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let factor = match c.number {
         cl::DEGREES => 180.0 / consts::PI,
         _ => consts::PI / 180.0,
@@ -120,12 +120,12 @@ pub fn scale(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `ldexp`.
-pub fn ldexp(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn ldexp(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     l.glsl(glsl::LDEXP, c.ty, v)
 }
 
 /// `hypot`: scaled by the larger operand.
-pub fn hypot(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn hypot(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (a, b) = (
         l.glsl(glsl::FABS, c.ty, &v[..1]),
         l.glsl(glsl::FABS, c.ty, &v[1..]),
@@ -146,7 +146,7 @@ pub fn hypot(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `pow` and `pown`: negative bases by the parity of the exponent.
-pub fn pow(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn pow(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool();
     let width = c.width();
     let exponent = match c.number {
@@ -172,7 +172,7 @@ pub fn pow(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
             _ => 0x7ff8_0000_0000_0000,
         },
     );
-    let nothing = l.join_pieces(vec![quiet], Scalar::Int(width), c.scalar);
+    let nothing = l.join_pieces(vec![quiet], MemoryScalar::Int(width), c.scalar);
     let of_negative = l.op(Op::Select, c.ty, &[is_whole, signed, nothing]);
     let is_negative = l.op(Op::FOrdLessThan, truth, &[v[0], zero]);
     let chosen = l.op(Op::Select, c.ty, &[is_negative, of_negative, power]);
@@ -181,7 +181,7 @@ pub fn pow(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `cbrt`: by logarithm, and a step of Newton's.
-pub fn cbrt(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn cbrt(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool();
     let width = c.width();
     let [third, zero] = [1.0 / 3.0, 0.0].map(|x| l.real(width, x));
@@ -198,7 +198,7 @@ pub fn cbrt(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `log1p`: the logarithm of the sum as it is rounded, put right by what was lost.
-pub fn log1p(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn log1p(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (truth, one) = (l.b.bool(), l.real(c.width(), 1.0));
     let sum = l.op(Op::FAdd, c.ty, &[v[0], one]);
     let rounded = l.op(Op::FSub, c.ty, &[sum, one]);
@@ -210,7 +210,7 @@ pub fn log1p(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `expm1`, in the same way.
-pub fn expm1(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn expm1(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool();
     let [one, half] = [1.0, 0.5].map(|x| l.real(c.width(), x));
     let power = l.glsl(glsl::EXP, c.ty, v);
@@ -226,7 +226,7 @@ pub fn expm1(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `sinpi`, `cospi` and `tanpi`: of what is left of whole turns.
-pub fn of_half_turns(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn of_half_turns(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
     let [half, two, pi] = [0.5, 2.0, consts::PI].map(|x| l.real(width, x));
     let turns = l.op(Op::FMul, c.ty, &[v[0], half]);

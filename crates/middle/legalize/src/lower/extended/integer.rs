@@ -1,13 +1,13 @@
 //! Functions of integers.
 
-use super::{Call, Lower};
-use crate::facts::Scalar;
+use super::{ScalarBuiltinCall, ShaderLowering};
+use crate::facts::MemoryScalar;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// What an overflowing signed sum or difference is bounded to, by the first operand's sign.
-    fn bound(&mut self, c: Call, a: Id) -> Id {
+    fn bound(&mut self, c: ScalarBuiltinCall, a: Id) -> Id {
         let width = c.width();
         let shift = self.number(width, u64::from(width - 1));
         let most = self.number(width, u64::MAX >> (65 - width));
@@ -16,7 +16,7 @@ impl Lower<'_> {
     }
 
     /// Whether two numbers have the sign bit in common.
-    fn both_signs(&mut self, c: Call, a: Id, b: Id) -> Id {
+    fn both_signs(&mut self, c: ScalarBuiltinCall, a: Id, b: Id) -> Id {
         let (both, zero) = (
             self.op(Op::BitwiseAnd, c.ty, &[a, b]),
             self.number(c.width(), 0),
@@ -27,7 +27,7 @@ impl Lower<'_> {
 }
 
 /// `abs_diff`.
-pub fn difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn difference(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let op = match c.number {
         cl::S_ABS_DIFF => Op::SGreaterThan,
         _ => Op::UGreaterThan,
@@ -39,7 +39,7 @@ pub fn difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `add_sat`.
-pub fn add(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn add(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (a, b) = (v[0], v[1]);
     let sum = l.op(Op::IAdd, c.ty, &[a, b]);
     if c.number == cl::S_ADD_SAT || c.number == cl::S_MAD_SAT {
@@ -57,7 +57,7 @@ pub fn add(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `sub_sat`.
-pub fn subtract(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn subtract(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (a, b) = (v[0], v[1]);
     let difference = l.op(Op::ISub, c.ty, &[a, b]);
     if c.number == cl::S_SUB_SAT {
@@ -72,7 +72,7 @@ pub fn subtract(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     l.op(Op::Select, c.ty, &[overflows, zero, difference])
 }
 
-fn half_difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+fn half_difference(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let op = match c.number {
         cl::S_HADD | cl::S_RHADD => Op::ShiftRightArithmetic,
         _ => Op::ShiftRightLogical,
@@ -82,33 +82,33 @@ fn half_difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `hadd`.
-pub fn half_sum(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn half_sum(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let half = half_difference(l, c, v);
     let common = l.op(Op::BitwiseAnd, c.ty, v);
     l.op(Op::IAdd, c.ty, &[common, half])
 }
 
 /// `rhadd`.
-pub fn rounded_half_sum(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn rounded_half_sum(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let half = half_difference(l, c, v);
     let either = l.op(Op::BitwiseOr, c.ty, v);
     l.op(Op::ISub, c.ty, &[either, half])
 }
 
 /// `mad_hi`.
-pub fn high_mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn high_mad(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let high = l.high_product(v, c.scalar, c.number == cl::S_MAD_HI);
     l.op(Op::IAdd, c.ty, &[high, v[2]])
 }
 
 /// `mad24`.
-pub fn mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn mad(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let product = l.op(Op::IMul, c.ty, &v[..2]);
     l.op(Op::IAdd, c.ty, &[product, v[2]])
 }
 
 /// `mad_sat`.
-pub fn saturated_mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn saturated_mad(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let is_signed = c.number == cl::S_MAD_SAT;
     let width = c.width();
     if width < 64 {
@@ -159,7 +159,7 @@ pub fn saturated_mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `rotate`.
-pub fn rotate(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+pub fn rotate(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
     let (mask, zero) = (l.number(width, u64::from(width - 1)), l.number(width, 0));
     let left = l.op(Op::BitwiseAnd, c.ty, &[v[1], mask]);
@@ -171,14 +171,14 @@ pub fn rotate(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 }
 
 /// `upsample`.
-pub fn upsample(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
-    let half = Scalar::Int(c.width() / 2);
+pub fn upsample(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
+    let half = MemoryScalar::Int(c.width() / 2);
     l.join_pieces(vec![v[1], v[0]], half, c.scalar)
 }
 
 /// `bitselect`.
-pub fn bit_select(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
-    let bits = Scalar::Int(c.width());
+pub fn bit_select(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
+    let bits = MemoryScalar::Int(c.width());
     let ty = l.scalar(bits);
     let v: Vec<Id> = v
         .iter()

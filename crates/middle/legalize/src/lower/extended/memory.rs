@@ -1,18 +1,22 @@
 //! Functions that read or write memory.
 
 use super::super::composites::result;
-use super::super::memory::Place;
-use super::{Lower, Lowered};
-use crate::facts::Scalar;
-use spirula_diagnostics::Diagnostic;
+use super::super::memory::ShaderMemoryLocation;
+use super::ShaderLowering;
+use crate::facts::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::FPRoundingMode;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 use spirula_spirv::ir::InstRef;
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// Where a function writes its second result.
-    fn second(&mut self, inst: InstRef<'_>, pointer: Id) -> Result<(Place, Id), Diagnostic> {
+    fn second(
+        &mut self,
+        inst: InstRef<'_>,
+        pointer: Id,
+    ) -> Result<(ShaderMemoryLocation, Id), SourceDiagnostic> {
         let ty = self.facts.pointee(pointer)?;
         let align = self.facts.layouts.get(ty).align;
         Ok((self.place(inst, pointer, usize::MAX, align)?, ty))
@@ -22,8 +26,8 @@ impl Lower<'_> {
     fn two(
         &mut self,
         inst: InstRef<'_>,
-        mut make: impl FnMut(&mut Self, Id, Scalar, Id) -> (Id, Id),
-    ) -> Lowered {
+        mut make: impl FnMut(&mut Self, Id, MemoryScalar, Id) -> (Id, Id),
+    ) -> Result<Id, SourceDiagnostic> {
         let (scalar, count) = self.scalars(inst.id(2))?;
         let (part, _) = self.shape(inst.id(2))?;
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -44,7 +48,7 @@ impl Lower<'_> {
 }
 
 /// `fract`.
-pub fn fract(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn fract(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.two(inst, |l, ty, scalar, x| {
         let width = scalar.size() * 8;
         let whole = l.glsl(glsl::FLOOR, ty, &[x]);
@@ -65,7 +69,7 @@ pub fn fract(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `modf`.
-pub fn modf(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn modf(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.two(inst, |l, ty, _, x| {
         let pair = l.b.structure(&[ty, ty]);
         let both = l.glsl(glsl::MODF_STRUCT, pair, &[x]);
@@ -74,12 +78,12 @@ pub fn modf(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `frexp`.
-pub fn frexp(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn frexp(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.two(inst, |l, ty, scalar, x| {
         let word = l.int(32);
         // Halves go through floats, of which none of them is denormal.
         let wide = match scalar {
-            Scalar::Float(16) => l.scalar(Scalar::Float(32)),
+            MemoryScalar::Float(16) => l.scalar(MemoryScalar::Float(32)),
             _ => ty,
         };
         let x = if wide == ty {
@@ -98,7 +102,7 @@ pub fn frexp(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `sincos`.
-pub fn sincos(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn sincos(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (scalar, _) = l.scalars(inst.id(2))?;
     if scalar.size() == 8 {
         return Err(crate::facts::refuse(inst, "sincos of 64 bits"));
@@ -108,7 +112,7 @@ pub fn sincos(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     })
 }
 
-impl Lower<'_> {
+impl ShaderLowering<'_> {
     /// The place of vector `index` of so many elements behind a pointer to the first.
     fn vector_place(
         &mut self,
@@ -117,7 +121,7 @@ impl Lower<'_> {
         index: Id,
         bytes: u64,
         align: u32,
-    ) -> Result<Place, Diagnostic> {
+    ) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
         let place = self.place(inst, pointer, usize::MAX, align)?;
         let ty = self.pointer_type(place.class);
         let to = self.classes.memory(place.class).pointer_width();
@@ -126,14 +130,18 @@ impl Lower<'_> {
         let index = self.resize(index, scalar.size() * 8, to);
         let bytes = self.number(to, bytes);
         let offset = self.op(Op::IMul, ty, &[index, bytes]);
-        Ok(Place {
+        Ok(ShaderMemoryLocation {
             pointer: self.op(Op::IAdd, ty, &[place.pointer, offset]),
             ..place
         })
     }
 
     /// Loads or stores by pieces of at most four.
-    fn pieces(place: Place, scalar: Scalar, count: u32) -> impl Iterator<Item = (Place, u32)> {
+    fn pieces(
+        place: ShaderMemoryLocation,
+        scalar: MemoryScalar,
+        count: u32,
+    ) -> impl Iterator<Item = (ShaderMemoryLocation, u32)> {
         (0..count).step_by(4).map(move |n| {
             let place = place.after(u64::from(n * scalar.size()));
             (place, (count - n).min(4))
@@ -150,18 +158,18 @@ fn stride(number: u32, count: u32) -> u32 {
 }
 
 /// `vloadn`, `vload_half` and its vectors.
-pub fn vector_load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn vector_load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (number, index, pointer) = (inst.word(1), inst.id(2), inst.id(3));
     let (to, count) = l.scalars(result(inst))?;
     let from = match number {
         cl::VLOADN => to,
-        _ => Scalar::Float(16),
+        _ => MemoryScalar::Float(16),
     };
     let bytes = u64::from(stride(number, count) * from.size());
     let place = l.vector_place(inst, pointer, index, bytes, from.size())?;
     let (part, kept) = (l.scalar(to), l.scalar(from));
     let mut parts = Vec::new();
-    for (place, few) in Lower::pieces(place, from, count) {
+    for (place, few) in ShaderLowering::pieces(place, from, count) {
         let loaded = l.load_scalars(place, from, few)?;
         for lane in l.lanes(kept, loaded, few) {
             parts.push(match from == to {
@@ -175,12 +183,12 @@ pub fn vector_load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `vstoren`, `vstore_half` and its vectors.
-pub fn vector_store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn vector_store(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (number, value, index, pointer) = (inst.word(1), inst.id(2), inst.id(3), inst.id(4));
     let (from, count) = l.scalars(value)?;
     let to = match number {
         cl::VSTOREN => from,
-        _ => Scalar::Float(16),
+        _ => MemoryScalar::Float(16),
     };
     let is_rounded = matches!(
         number,
@@ -197,7 +205,7 @@ pub fn vector_store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         let narrowed = lanes.iter().map(|v| l.narrow(*v, width, 16, mode));
         lanes = narrowed.collect();
     }
-    for (n, (place, few)) in Lower::pieces(place, to, count).enumerate() {
+    for (n, (place, few)) in ShaderLowering::pieces(place, to, count).enumerate() {
         let ty = l.vector(part, few);
         let some = lanes[4 * n..4 * n + few as usize].to_vec();
         let some = l.construct(ty, some);

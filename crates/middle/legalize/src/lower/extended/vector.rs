@@ -1,13 +1,14 @@
 //! Functions of whole vectors.
 
 use super::super::composites::result;
-use super::{Lower, Lowered};
+use super::ShaderLowering;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
 /// `select`: by the highest bit of each component, or whether a scalar is not zero.
-pub fn select(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn select(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let operands = [inst.id(2), inst.id(3), inst.id(4)];
     let (scalar, count) = l.scalars(operands[2])?;
     let zero = l.number(scalar.size() * 8, 0);
@@ -22,7 +23,7 @@ pub fn select(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `shuffle` and `shuffle2`: components by numbers of which only the low bits count.
-pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn shuffle(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let operands: Vec<Id> = inst.ids(2).collect();
     let (mask, sources) = match operands.split_last() {
         Some(parts) => parts,
@@ -54,7 +55,7 @@ pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 }
 
 /// `cross`, of four components as of three.
-pub fn cross(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+pub fn cross(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (part, count) = l.shape(result(inst))?;
     let (scalar, _) = l.scalars(result(inst))?;
     let three = l.vector(part, 3);

@@ -31,7 +31,7 @@ use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::structure::declare;
 use crate::values::Facts;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::Type;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -73,7 +73,7 @@ const RULES: &[(Op, Rule)] = &[
 /// Parts that a composite is copied by at most.
 const MOST_PARTS: u32 = 256;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
     let rule = |inst: InstRef<'_>| RULES.iter().find(|r| r.0 == inst.op());
     let funcs = module.functions().iter();
     let insts = funcs.flat_map(|f| module.function_insts(*f));

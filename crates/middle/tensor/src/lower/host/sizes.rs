@@ -1,16 +1,16 @@
 //! Sizes that are known only when run: where they are, and what has to hold of them.
 
-use super::super::emit::Source;
-use super::Host;
-use crate::ir::{Dim, Function, OpKind, Relation, Value};
-use spirula_kernel::ir::{Expr, MessageData, Part, StmtKind, Type};
-use spirula_program::{Op as ScalarOp, Scalar};
+use super::super::emit::TensorStorage;
+use super::HostProgramLowering;
+use crate::ir::{DimExtent, OpKind, SizeRelation, TensorFunction, TensorValue};
+use spirula_kernel::ir::{ExprId, MessageData, MessageSegment, StmtKind, VariableType};
+use spirula_program::{Op as ScalarOp, ScalarType};
 
 /// Whether each value is the size of a dimension.
-pub(super) fn sizes(function: &Function) -> Vec<bool> {
+pub(super) fn sizes(function: &TensorFunction) -> Vec<bool> {
     let mut is_size = vec![false; function.value_count()];
-    let values = (0..function.value_count()).map(Value::new);
-    let mut mark = |size: Value| is_size[size.index()] = true;
+    let values = (0..function.value_count()).map(TensorValue::new);
+    let mut mark = |size: TensorValue| is_size[size.index()] = true;
     for value in values {
         function.ty(value).sizes().for_each(&mut mark);
     }
@@ -24,9 +24,9 @@ pub(super) fn sizes(function: &Function) -> Vec<bool> {
     is_size
 }
 
-impl Host<'_> {
+impl HostProgramLowering<'_> {
     /// Number of elements of a value.
-    pub(super) fn elements(&mut self, value: Value) -> Expr {
+    pub(super) fn elements(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
         if let Some(count) = ty.elements() {
             return self.b.i64(count as i64);
@@ -41,21 +41,23 @@ impl Host<'_> {
     }
 
     /// Reads a size that the device has computed, so that launches need not.
-    pub(super) fn read_size(&mut self, value: Value) {
+    pub(super) fn read_size(&mut self, value: TensorValue) {
         if self.is_size[value.index()]
-            && let Some(Source::Memory(_)) = self.sources.get(&value)
+            && let Some(TensorStorage::Memory(_)) = self.sources.get(&value)
         {
             let scalar = self.as_scalar(value);
-            let var = self.b.declare("n", Type::Scalar(Scalar::I64), false);
+            let var = self
+                .b
+                .declare("n", VariableType::Scalar(ScalarType::I64), false);
             self.b.assign(var, scalar);
-            self.sources.insert(value, Source::Scalar(var));
+            self.sources.insert(value, TensorStorage::Scalar(var));
         }
     }
 
     /// Fails where a size that was computed is negative.
-    pub(super) fn check_sizes(&mut self, results: &[Value]) {
+    pub(super) fn check_sizes(&mut self, results: &[TensorValue]) {
         let sizes = results.iter().filter(|v| self.is_size[v.index()]);
-        for result in sizes.copied().collect::<Vec<Value>>() {
+        for result in sizes.copied().collect::<Vec<TensorValue>>() {
             let size = self.as_scalar(result);
             let zero = self.b.i64(0);
             let condition = self.b.op(ScalarOp::SLe, &[zero, size]);
@@ -69,7 +71,8 @@ impl Host<'_> {
 
     /// Fails where sizes that are known by now are not as they have to be.
     pub(super) fn compare_sizes(&mut self) {
-        let has = |host: &Self, dim: Dim| dim.value().is_none_or(|v| host.sources.contains_key(&v));
+        let has =
+            |host: &Self, dim: DimExtent| dim.value().is_none_or(|v| host.sources.contains_key(&v));
         for demand in std::mem::take(&mut self.demands) {
             let [a, b] = demand.sizes;
             if !has(self, a) || !has(self, b) {
@@ -79,8 +82,8 @@ impl Host<'_> {
             let [a, b] = [a, b].map(|dim| self.size(dim));
             let equal = self.b.op(ScalarOp::Eq, &[a, b]);
             let (condition, texts) = match demand.relation {
-                Relation::Equal => (equal, ["dimensions have to be equal, not ", " and "]),
-                Relation::Repeated => {
+                SizeRelation::Equal => (equal, ["dimensions have to be equal, not ", " and "]),
+                SizeRelation::Repeated => {
                     let one = self.b.i64(1);
                     let is_one = self.b.op(ScalarOp::Eq, &[a, one]);
                     let either = self.b.op(ScalarOp::LogOr, &[is_one, equal]);
@@ -94,19 +97,22 @@ impl Host<'_> {
         }
     }
 
-    fn size(&mut self, dim: Dim) -> Expr {
+    fn size(&mut self, dim: DimExtent) -> ExprId {
         match dim {
-            Dim::Static(size) => self.b.i64(size as i64),
-            Dim::Value(value) => self.as_scalar(value),
+            DimExtent::Static(size) => self.b.i64(size as i64),
+            DimExtent::Value(value) => self.as_scalar(value),
         }
     }
 
     /// Fails unless a condition holds, with a text before each of two values.
-    fn demand(&mut self, condition: Expr, texts: [&str; 2], values: [Expr; 2]) {
+    fn demand(&mut self, condition: ExprId, texts: [&str; 2], values: [ExprId; 2]) {
         let mut parts = Vec::new();
         for (text, value) in texts.into_iter().zip(values) {
             if !text.is_empty() {
-                parts.extend([Part::Text(text.to_owned()), Part::Value(value)]);
+                parts.extend([
+                    MessageSegment::Text(text.to_owned()),
+                    MessageSegment::Value(value),
+                ]);
             }
         }
         let message = self.b.message(MessageData {
@@ -117,7 +123,7 @@ impl Host<'_> {
     }
 
     /// Fails where a tensor cannot have the shape that it is given, which shows only when run.
-    pub(super) fn same_size(&mut self, to: Value, from: Value) {
+    pub(super) fn same_size(&mut self, to: TensorValue, from: TensorValue) {
         let (wanted, found) = (self.function.ty(to), self.function.ty(from));
         let is_sized = wanted.sizes().chain(found.sizes()).next().is_some();
         if !is_sized || wanted.shape == found.shape {

@@ -1,13 +1,13 @@
 //! Adding to accumulators.
 
-use super::Lower;
+use super::DispatchLowering;
 use super::combine::fold;
-use crate::ir::{Node, Reduction};
-use crate::lower::emit::Emitter;
-use spirula_kernel::ir::{Expr, Var};
-use spirula_program::{Op, Operator, Scalar};
+use crate::ir::{ScalarNode, TensorReduction};
+use crate::lower::emit::NodeEmitter;
+use spirula_kernel::ir::{ExprId, VarId};
+use spirula_program::{Op, ScalarOperator, ScalarType};
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Folds the values of all leaves into their accumulators.
     pub(super) fn accumulate(&mut self) {
         let guard = self.leaves[0].fold_guard;
@@ -20,12 +20,12 @@ impl Lower<'_> {
             let given = leaf.given[range.clone()].to_vec();
             (values, leaf.accumulators[range.clone()].to_vec(), given)
         });
-        let leaves: Vec<(Vec<Node>, Vec<Var>, Vec<bool>)> = leaves.collect();
+        let leaves: Vec<(Vec<ScalarNode>, Vec<VarId>, Vec<bool>)> = leaves.collect();
         let reductions = self.reductions();
         let is_wide = self.dispatch.has_vectors();
         let is_exact = !self.dispatch.profile.fma;
         self.e.when(guard, |e| {
-            let values: Vec<Node> = leaves.iter().flat_map(|(v, ..)| v).copied().collect();
+            let values: Vec<ScalarNode> = leaves.iter().flat_map(|(v, ..)| v).copied().collect();
             if is_wide {
                 e.widen(&values);
             }
@@ -52,17 +52,17 @@ impl Lower<'_> {
                     Some(factors) => &factors[..],
                     None => values,
                 });
-            let roots: Vec<Node> = roots.copied().collect();
+            let roots: Vec<ScalarNode> = roots.copied().collect();
             let mut operands = e.emit(&roots).into_iter();
             for (reduction, values, vars, is_given, factors) in terms {
                 let accumulators = vars.iter().map(|v| e.b.value(*v));
-                let mut arguments: Vec<Expr> = accumulators.collect();
+                let mut arguments: Vec<ExprId> = accumulators.collect();
                 let results = match factors {
                     Some(factors) => {
                         let ty = e.body.ty(factors[0]);
                         let factors = operands.by_ref().take(2);
                         arguments.splice(0..0, factors);
-                        let sum = e.b.apply(Operator::of(Op::Fma, ty), &arguments);
+                        let sum = e.b.apply(ScalarOperator::of(Op::Fma, ty), &arguments);
                         vec![e.kept(sum, ty)]
                     }
                     None if is_given => operands.by_ref().take(values.len()).collect(),
@@ -86,7 +86,7 @@ impl Lower<'_> {
             .leaves
             .iter()
             .flat_map(|leaf| &leaf.values[range.clone()]);
-        let values: Vec<Node> = values.copied().collect();
+        let values: Vec<ScalarNode> = values.copied().collect();
         if self.dispatch.has_vectors() {
             self.e.widen(&values);
         }
@@ -100,10 +100,15 @@ impl Lower<'_> {
 }
 
 /// The factors of a product that is added with one rounding.
-fn factors(e: &Emitter<'_>, reduction: &Reduction, values: &[Node]) -> Option<[Node; 2]> {
+fn factors(
+    e: &NodeEmitter<'_>,
+    reduction: &TensorReduction,
+    values: &[ScalarNode],
+) -> Option<[ScalarNode; 2]> {
     let [value] = values else { return None };
     let (operator, operands) = e.body.applied(*value)?;
-    let is_product = operator.op == Op::FMul && matches!(operator.to, Scalar::F32 | Scalar::F64);
+    let is_product =
+        operator.op == Op::FMul && matches!(operator.to, ScalarType::F32 | ScalarType::F64);
     let is_sum = reduction.combiner.operator() == Some(Op::FAdd);
     match operands {
         [a, b] if is_product && is_sum => Some([*a, *b]),

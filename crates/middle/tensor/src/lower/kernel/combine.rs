@@ -1,17 +1,17 @@
 //! Folding together: the accumulators of a workgroup's invocations into one.
 
-use super::super::emit::Emitter;
-use super::super::write::Writer;
-use super::{Lower, accumulator_types, all, words};
-use crate::ir::{Node, Reduction};
-use crate::schedule::{Run, Step};
-use spirula_kernel::ir::{Expr, StmtKind, Type, Var};
-use spirula_program::{Op, Scalar};
+use super::super::emit::NodeEmitter;
+use super::super::write::AccumulatorArrays;
+use super::{DispatchLowering, accumulator_types, all, words};
+use crate::ir::{ScalarNode, TensorReduction};
+use crate::schedule::{DispatchStep, LoopMapping};
+use spirula_kernel::ir::{ExprId, StmtKind, VarId, VariableType};
+use spirula_program::{Op, ScalarType};
 
 /// Accumulators that an invocation folds at a time.
 const RADIX: u64 = 8;
 
-impl<'a> Lower<'a> {
+impl<'a> DispatchLowering<'a> {
     /// The accumulators that steps are about.
     pub(super) fn range(&self) -> std::ops::Range<usize> {
         let sizes = self.dispatch.op.reductions.iter().map(|r| r.values.len());
@@ -26,7 +26,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The reductions that steps are about.
-    pub(super) fn reductions(&self) -> &'a [Reduction] {
+    pub(super) fn reductions(&self) -> &'a [TensorReduction] {
         let all = &self.dispatch.op.reductions;
         match self.only {
             None => all,
@@ -36,7 +36,7 @@ impl<'a> Lower<'a> {
 
     /// What accumulators begin as where several invocations fold together: the first with what is
     /// asked for, the others with the neutral element, where the operator has one.
-    pub(super) fn first_only(&mut self, initial: Vec<Node>) -> Vec<Node> {
+    pub(super) fn first_only(&mut self, initial: Vec<ScalarNode>) -> Vec<ScalarNode> {
         let mut first = 0;
         let mut nodes = initial.clone();
         for reduction in &self.dispatch.op.reductions {
@@ -54,7 +54,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Which accumulators are given their only value, if they begin as stated.
-    pub(super) fn given(&self, initial: &[Node]) -> Vec<bool> {
+    pub(super) fn given(&self, initial: &[ScalarNode]) -> Vec<bool> {
         let is_once = !self.adds_again(&self.dispatch.steps);
         let body = &self.e.body;
         let (mut given, mut first) = (vec![false; initial.len()], 0);
@@ -70,12 +70,13 @@ impl<'a> Lower<'a> {
     }
 
     /// Whether a loop adds to accumulators that were set before it.
-    fn adds_again(&self, steps: &[Step]) -> bool {
+    fn adds_again(&self, steps: &[DispatchStep]) -> bool {
         steps.iter().any(|step| match step {
-            Step::For(number, inner) => {
+            DispatchStep::For(number, inner) => {
                 let data = self.dispatch.loops[*number as usize];
-                let repeats = matches!(data.run, Run::Sequential | Run::Repeated);
-                let adds = has(inner, &Step::Accumulate) && !has(inner, &Step::Initialise);
+                let repeats = matches!(data.run, LoopMapping::Sequential | LoopMapping::Repeated);
+                let adds =
+                    has(inner, &DispatchStep::Accumulate) && !has(inner, &DispatchStep::Initialise);
                 (repeats && data.extent > 1 && adds) || self.adds_again(inner)
             }
             _ => false,
@@ -83,7 +84,7 @@ impl<'a> Lower<'a> {
     }
 
     /// What further accumulators of an invocation begin as: neutral elements.
-    pub(super) fn neutral(&mut self, mut initial: Vec<Node>) -> Vec<Node> {
+    pub(super) fn neutral(&mut self, mut initial: Vec<ScalarNode>) -> Vec<ScalarNode> {
         let mut first = 0;
         for reduction in &self.dispatch.op.reductions {
             let body = &mut self.e.body;
@@ -103,7 +104,7 @@ impl<'a> Lower<'a> {
             for at in (0..count - distance).step_by(2 * distance) {
                 let [own, other] =
                     [at, at + distance].map(|at| &self.leaves[at].accumulators[range.clone()]);
-                let values: Vec<Expr> = other.iter().map(|var| self.e.b.value(*var)).collect();
+                let values: Vec<ExprId> = other.iter().map(|var| self.e.b.value(*var)).collect();
                 fold(&mut self.e, reductions, own, &values);
             }
             distance *= 2;
@@ -120,17 +121,17 @@ impl<'a> Lower<'a> {
         let vars = self.leaves[0].accumulators[range.clone()].to_vec();
         let types = accumulator_types(&self.dispatch.op)[range].to_vec();
         let Some(local) = self.local else { return };
-        let lanes = self.extent_of(Run::Lane);
+        let lanes = self.extent_of(LoopMapping::Lane);
         self.shuffle(lanes.min(self.dispatch.cluster), &vars, &types);
         let mut left = size / lanes;
         if left == 1 {
             return;
         }
-        let memory: Vec<Var> = types
+        let memory: Vec<VarId> = types
             .iter()
             .map(|ty| self.shared(*ty, left as i64))
             .collect();
-        let memory = Writer::new(&types, &memory);
+        let memory = AccumulatorArrays::new(&types, &memory);
         self.wait_for_the_round_before();
         let (place, writes) = self.place_left(local);
         self.e.when(writes, |e| memory.all(e, place, &vars));
@@ -152,27 +153,27 @@ impl<'a> Lower<'a> {
     }
 
     /// Rounds of the loop that something runs; 1 where it runs none.
-    pub(super) fn extent_of(&self, run: Run) -> u64 {
+    pub(super) fn extent_of(&self, run: LoopMapping) -> u64 {
         let mut loops = self.dispatch.loops.iter();
         loops.find(|l| l.run == run).map_or(1, |l| l.extent)
     }
 
     /// The counter of the loop that something runs.
-    pub(super) fn counter_of(&mut self, run: Run) -> Option<Node> {
+    pub(super) fn counter_of(&mut self, run: LoopMapping) -> Option<ScalarNode> {
         let number = self.dispatch.loops.iter().position(|l| l.run == run)?;
         Some(self.counter(number as u32))
     }
 
     /// The number of the invocation among those that have the same result.
-    pub(super) fn place_in_cluster(&mut self) -> Option<Node> {
-        let lane = self.counter_of(Run::Lane)?;
+    pub(super) fn place_in_cluster(&mut self) -> Option<ScalarNode> {
+        let lane = self.counter_of(LoopMapping::Lane)?;
         let body = &mut self.e.body;
         let size = body.i64(self.dispatch.cluster as i64);
         Some(body.op(Op::SMod, &[lane, size]))
     }
 
     /// Folds the accumulators of each subgroup, or cluster of it, together, so that all of its invocations have the same.
-    fn shuffle(&mut self, lanes: u64, vars: &[Var], types: &[Scalar]) {
+    fn shuffle(&mut self, lanes: u64, vars: &[VarId], types: &[ScalarType]) {
         let reductions = self.reductions();
         let mut mask = lanes as u32 / 2;
         while mask > 0 {
@@ -183,8 +184,8 @@ impl<'a> Lower<'a> {
     }
 
     /// Where an invocation writes what is left after shuffles, and whether it does.
-    pub(super) fn place_left(&mut self, local: Node) -> (Node, Node) {
-        let counters = [Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
+    pub(super) fn place_left(&mut self, local: ScalarNode) -> (ScalarNode, ScalarNode) {
+        let counters = [LoopMapping::Subgroup, LoopMapping::Lane].map(|run| self.counter_of(run));
         let [Some(subgroup), Some(lane)] = counters else {
             return (local, all(&mut self.e.body, &[]));
         };
@@ -196,7 +197,7 @@ impl<'a> Lower<'a> {
     pub(super) fn wait_for_the_round_before(&mut self) {
         let loops = self.dispatch.loops.iter().enumerate();
         let mut open = loops.filter(|(at, _)| self.open & 1 << at != 0);
-        if open.any(|(_, data)| data.run == Run::Sequential) {
+        if open.any(|(_, data)| data.run == LoopMapping::Sequential) {
             self.barrier();
         }
     }
@@ -218,20 +219,20 @@ impl<'a> Lower<'a> {
 
 /// What the invocation whose number in the subgroup differs in a bit has of some variables.
 pub(super) fn exchanged(
-    e: &mut Emitter<'_>,
+    e: &mut NodeEmitter<'_>,
     mask: u32,
-    vars: &[Var],
-    types: &[Scalar],
-) -> Vec<Expr> {
+    vars: &[VarId],
+    types: &[ScalarType],
+) -> Vec<ExprId> {
     let both = vars.iter().zip(types);
     let others = both.map(|(var, ty)| {
         let value = e.b.value(*var);
-        if matches!(ty, Scalar::I32 | Scalar::F32) {
+        if matches!(ty, ScalarType::I32 | ScalarType::F32) {
             return shuffled(e, value, *ty, mask);
         }
         let words = words::split(e, value, *ty).into_iter();
-        let words = words.map(|word| shuffled(e, word, Scalar::I32, mask));
-        let words: Vec<Expr> = words.collect();
+        let words = words.map(|word| shuffled(e, word, ScalarType::I32, mask));
+        let words: Vec<ExprId> = words.collect();
         let other = words::join(e, &words, *ty);
         e.kept(other, *ty)
     });
@@ -239,28 +240,33 @@ pub(super) fn exchanged(
 }
 
 /// What the invocation whose number in the subgroup differs in a bit hands over, of 32 bits.
-fn shuffled(e: &mut Emitter<'_>, value: Expr, ty: Scalar, mask: u32) -> Expr {
-    let to = e.b.declare("other", Type::Scalar(ty), false);
+fn shuffled(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType, mask: u32) -> ExprId {
+    let to = e.b.declare("other", VariableType::Scalar(ty), false);
     e.b.push(StmtKind::Shuffle { to, value, mask });
     e.b.value(to)
 }
 
 /// Whether a step is among others, or in their loops.
-fn has(steps: &[Step], wanted: &Step) -> bool {
+fn has(steps: &[DispatchStep], wanted: &DispatchStep) -> bool {
     steps.iter().any(|step| match step {
-        Step::For(_, inner) => has(inner, wanted),
+        DispatchStep::For(_, inner) => has(inner, wanted),
         step => step == wanted,
     })
 }
 
 /// Folds values of reductions into their accumulators.
-pub(super) fn fold(e: &mut Emitter<'_>, reductions: &[Reduction], vars: &[Var], values: &[Expr]) {
+pub(super) fn fold(
+    e: &mut NodeEmitter<'_>,
+    reductions: &[TensorReduction],
+    vars: &[VarId],
+    values: &[ExprId],
+) {
     let mut first = 0;
     for reduction in reductions {
         let range = first..first + reduction.values.len();
         first = range.end;
         let own = vars[range.clone()].iter();
-        let mut arguments: Vec<Expr> = own.map(|var| e.b.value(*var)).collect();
+        let mut arguments: Vec<ExprId> = own.map(|var| e.b.value(*var)).collect();
         arguments.extend(&values[range.clone()]);
         let results = e.combine(&reduction.combiner, &arguments);
         for (var, value) in vars[range].iter().zip(results) {
@@ -272,20 +278,20 @@ pub(super) fn fold(e: &mut Emitter<'_>, reductions: &[Reduction], vars: &[Var], 
 /// Folds what lies in the workgroup's memory into accumulators: so many places from a first one on, a
 /// distance apart.
 fn fold_places(
-    e: &mut Emitter<'_>,
-    reductions: &[Reduction],
-    memory: &Writer<'_>,
-    vars: &[Var],
-    (first, distance): (Node, u64),
+    e: &mut NodeEmitter<'_>,
+    reductions: &[TensorReduction],
+    memory: &AccumulatorArrays<'_>,
+    vars: &[VarId],
+    (first, distance): (ScalarNode, u64),
     count: u64,
 ) {
     let places = (0..count).map(|at| {
         let offset = e.body.i64((at * distance) as i64);
         e.body.op(Op::Add, &[first, offset])
     });
-    let places: Vec<Node> = places.collect();
+    let places: Vec<ScalarNode> = places.collect();
     let mut read = places.into_iter().map(|at| memory.read(e, at));
-    let read: Vec<Vec<Expr>> = read.by_ref().collect();
+    let read: Vec<Vec<ExprId>> = read.by_ref().collect();
     for (at, values) in read.iter().enumerate() {
         match at {
             0 => vars

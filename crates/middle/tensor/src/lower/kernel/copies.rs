@@ -4,55 +4,55 @@
 //! memory as they are kept are read as words; of others the elements are computed one by one and put
 //! into words.
 
-use super::super::emit::{Emitter, Source};
-use super::{Lower, all};
-use crate::ir::{Affine, Body, Node, NodeData, unflatten};
-use crate::schedule::Round;
-use spirula_kernel::ir::{Element, Expr, StmtKind, Type, Var};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use super::super::emit::{NodeEmitter, TensorStorage};
+use super::{DispatchLowering, all};
+use crate::ir::{AffineSum, NodeData, NodeGraph, ScalarNode, unflatten};
+use crate::schedule::PrefetchRound;
+use spirula_kernel::ir::{ExprId, MemoryElement, StmtKind, VarId, VariableType};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Words of a run.
 const WORDS: usize = 4;
 
 /// A run of elements that an invocation copies.
-pub(super) struct Run {
+pub(super) struct TileCopyRun {
     /// Whether it is within the tile.
-    inside: Node,
+    inside: ScalarNode,
     /// Where it goes, in words.
-    to: Node,
-    memory: Var,
-    from: Origin,
+    to: ScalarNode,
+    memory: VarId,
+    from: TileCopySource,
     /// Registers for it.
-    held: Vec<Var>,
+    held: Vec<VarId>,
 }
 
 /// Where a run comes from.
-enum Origin {
+enum TileCopySource {
     /// Words of memory, where a condition holds; else zeros.
     Words {
-        memory: Var,
-        at: Node,
-        condition: Node,
+        memory: VarId,
+        at: ScalarNode,
+        condition: ScalarNode,
     },
     /// Elements, each computed.
-    Elements(Vec<Node>),
+    Elements(Vec<ScalarNode>),
 }
 
-impl Run {
+impl TileCopyRun {
     /// Everything that it needs.
-    pub(super) fn roots(&self) -> Vec<Node> {
+    pub(super) fn roots(&self) -> Vec<ScalarNode> {
         let mut roots = vec![self.inside, self.to];
         match &self.from {
-            Origin::Words { at, condition, .. } => roots.extend([*at, *condition]),
-            Origin::Elements(elements) => roots.extend(elements),
+            TileCopySource::Words { at, condition, .. } => roots.extend([*at, *condition]),
+            TileCopySource::Elements(elements) => roots.extend(elements),
         }
         roots
     }
 
     /// Reads it into its registers.
-    fn fetch(&self, e: &mut Emitter<'_>) {
+    fn fetch(&self, e: &mut NodeEmitter<'_>) {
         e.when(self.inside, |e| match &self.from {
-            Origin::Elements(elements) => {
+            TileCopySource::Elements(elements) => {
                 let ty = e.body.ty(elements[0]);
                 let values = e.emit(elements);
                 let each = values.len() / WORDS;
@@ -61,14 +61,14 @@ impl Run {
                     e.b.assign(*held, word);
                 }
             }
-            Origin::Words {
+            TileCopySource::Words {
                 memory,
                 at,
                 condition,
             } => {
                 if e.body.as_literal(*condition).is_none() {
                     for held in &self.held {
-                        let zero = e.b.literal(Literal::i32(0));
+                        let zero = e.b.literal(ScalarLiteral::i32(0));
                         e.b.assign(*held, zero);
                     }
                 }
@@ -82,7 +82,7 @@ impl Run {
     }
 
     /// Writes its registers into the workgroup's memory.
-    fn commit(&self, e: &mut Emitter<'_>) {
+    fn commit(&self, e: &mut NodeEmitter<'_>) {
         e.when(self.inside, |e| {
             let to = words_at(e, self.memory, self.to);
             let values = self.held.iter().map(|held| e.b.value(*held)).collect();
@@ -91,45 +91,52 @@ impl Run {
     }
 }
 
-fn words_at(e: &mut Emitter<'_>, memory: Var, at: Node) -> Element {
-    Element {
+fn words_at(e: &mut NodeEmitter<'_>, memory: VarId, at: ScalarNode) -> MemoryElement {
+    MemoryElement {
         memory,
-        ty: Scalar::I32,
+        ty: ScalarType::I32,
         index: e.emit(&[at])[0],
         volatile: false,
     }
 }
 
 /// Elements as a word, the first lowest.
-fn word(e: &mut Emitter<'_>, ty: Scalar, parts: &[Expr]) -> Expr {
+fn word(e: &mut NodeEmitter<'_>, ty: ScalarType, parts: &[ExprId]) -> ExprId {
     let bits = match ty.size() {
-        1 => Scalar::I8,
-        2 => Scalar::I16,
-        _ => Scalar::I32,
+        1 => ScalarType::I8,
+        2 => ScalarType::I16,
+        _ => ScalarType::I32,
     };
     let mut word = None;
     for (at, part) in parts.iter().enumerate() {
         let mut part = *part;
         if ty != bits {
-            part = e.b.apply(Operator::convert(Op::Bits, ty, bits), &[part]);
-        }
-        if bits != Scalar::I32 {
             part =
-                e.b.apply(Operator::convert(Op::ZExt, bits, Scalar::I32), &[part]);
+                e.b.apply(ScalarOperator::convert(Op::Bits, ty, bits), &[part]);
+        }
+        if bits != ScalarType::I32 {
+            part = e.b.apply(
+                ScalarOperator::convert(Op::ZExt, bits, ScalarType::I32),
+                &[part],
+            );
         }
         if at > 0 {
-            let by = e.b.literal(Literal::i32(at as i32 * bits.width() as i32));
-            part = e.b.apply(Operator::of(Op::Shl, Scalar::I32), &[part, by]);
+            let by =
+                e.b.literal(ScalarLiteral::i32(at as i32 * bits.width() as i32));
+            part =
+                e.b.apply(ScalarOperator::of(Op::Shl, ScalarType::I32), &[part, by]);
         }
         word = Some(match word {
             None => part,
-            Some(word) => e.b.apply(Operator::of(Op::Or, Scalar::I32), &[word, part]),
+            Some(word) => {
+                e.b.apply(ScalarOperator::of(Op::Or, ScalarType::I32), &[word, part])
+            }
         });
     }
-    word.unwrap_or_else(|| e.b.literal(Literal::i32(0)))
+    word.unwrap_or_else(|| e.b.literal(ScalarLiteral::i32(0)))
 }
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Finds out which runs each invocation copies of each tile.
     pub(super) fn make_copies(&mut self) {
         for at in 0..self.dispatch.staged.len() {
@@ -139,19 +146,19 @@ impl Lower<'_> {
     }
 
     /// Every so-many-th run of a tile.
-    fn tile_runs(&mut self, at: usize) -> Vec<Run> {
+    fn tile_runs(&mut self, at: usize) -> Vec<TileCopyRun> {
         let staged = &self.dispatch.staged[at];
         let count = 16 / staged.ty.size() as i64;
         let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
         let total: i64 = sizes.iter().product::<i64>() / count;
         let across = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
         let memory = self.e.sources.get(&self.staged_value(at)).copied();
-        let (Some(local), Some(Source::Memory(memory))) = (self.local, memory) else {
+        let (Some(local), Some(TensorStorage::Memory(memory))) = (self.local, memory) else {
             return Vec::new();
         };
         let mut runs = Vec::new();
         for round in 0..(total + across - 1) / across {
-            let mut number = Affine::of(&self.e.body, local);
+            let mut number = AffineSum::of(&self.e.body, local);
             number.constant += round * across;
             let run = number.clone().node(&mut self.e.body);
             let limit = self.e.body.i64(total);
@@ -159,7 +166,7 @@ impl Lower<'_> {
             let mut elements = Vec::new();
             let mut first = Vec::new();
             for lane in 0..count {
-                let mut element = Affine::constant(lane);
+                let mut element = AffineSum::constant(lane);
                 element.add(&number, count);
                 let element = element.node(&mut self.e.body);
                 let position = unflatten(&mut self.e.body, element, &sizes);
@@ -176,9 +183,10 @@ impl Lower<'_> {
             let to = self.e.body.op(Op::SDiv, &[to, words]);
             let from = self.origin(at, &first, &elements);
             let b = &mut self.e.b;
-            let held = (0..WORDS).map(|_| b.declare("ahead", Type::Scalar(Scalar::I32), false));
+            let held = (0..WORDS)
+                .map(|_| b.declare("ahead", VariableType::Scalar(ScalarType::I32), false));
             let held = held.collect();
-            runs.push(Run {
+            runs.push(TileCopyRun {
                 inside,
                 to,
                 memory,
@@ -190,7 +198,7 @@ impl Lower<'_> {
     }
 
     /// A place in the workgroup's memory, in the copy of the round that is fetched.
-    fn in_round(&mut self, at: usize, place: Node) -> Node {
+    fn in_round(&mut self, at: usize, place: ScalarNode) -> ScalarNode {
         let (Some(ahead), Some(true)) = (self.dispatch.ahead, self.is_double()) else {
             return place;
         };
@@ -205,7 +213,12 @@ impl Lower<'_> {
     }
 
     /// A place in the copy of a tile that a round has.
-    pub(super) fn in_copy(&mut self, at: usize, place: Node, round: Node) -> Node {
+    pub(super) fn in_copy(
+        &mut self,
+        at: usize,
+        place: ScalarNode,
+        round: ScalarNode,
+    ) -> ScalarNode {
         let size = self.kept_size(&self.dispatch.staged[at]);
         let body = &mut self.e.body;
         let (two, size) = (body.i64(2), body.i64(size));
@@ -215,7 +228,12 @@ impl Lower<'_> {
     }
 
     /// Where a run comes from; `elements` are conditions and values.
-    fn origin(&mut self, at: usize, first: &[Node], elements: &[(Node, Node)]) -> Origin {
+    fn origin(
+        &mut self,
+        at: usize,
+        first: &[ScalarNode],
+        elements: &[(ScalarNode, ScalarNode)],
+    ) -> TileCopySource {
         let count = elements.len() as i64;
         let ty = self.dispatch.staged[at].ty;
         if let Some((memory, index)) = self.consecutive(elements, count)
@@ -223,28 +241,32 @@ impl Lower<'_> {
         {
             let body = &mut self.e.body;
             let words = body.i64(count / WORDS as i64);
-            return Origin::Words {
+            return TileCopySource::Words {
                 memory,
                 at: body.op(Op::SDiv, &[index, words]),
                 condition: elements[0].0,
             };
         }
         let body = &mut self.e.body;
-        let zero = body.literal(Literal::new(ty, 0));
+        let zero = body.literal(ScalarLiteral::new(ty, 0));
         let each = elements.iter();
         let each = each.map(|(inside, value)| body.op(Op::Cond, &[*inside, *value, zero]));
-        Origin::Elements(each.collect())
+        TileCopySource::Elements(each.collect())
     }
 
     /// The memory and first index of values that lie next to each other, at a multiple of their number.
-    fn consecutive(&self, elements: &[(Node, Node)], count: i64) -> Option<(Var, Node)> {
+    fn consecutive(
+        &self,
+        elements: &[(ScalarNode, ScalarNode)],
+        count: i64,
+    ) -> Option<(VarId, ScalarNode)> {
         let body = &self.e.body;
-        let element = |node: Node| match body.node(node) {
+        let element = |node: ScalarNode| match body.node(node) {
             NodeData::Element(value, position) => Some((*value, *position.first()?)),
             _ => None,
         };
         let (value, index) = element(elements[0].1)?;
-        let start = Affine::of(body, index);
+        let start = AffineSum::of(body, index);
         if !is_multiple(&start, count) {
             return None;
         }
@@ -252,24 +274,24 @@ impl Lower<'_> {
             let (other, at) = element(*node)?;
             let mut expected = start.clone();
             expected.constant += lane as i64;
-            if other != value || Affine::of(body, at) != expected {
+            if other != value || AffineSum::of(body, at) != expected {
                 return None;
             }
         }
         match self.e.sources.get(&value) {
-            Some(Source::Memory(memory)) => Some((*memory, index)),
+            Some(TensorStorage::Memory(memory)) => Some((*memory, index)),
             _ => None,
         }
     }
 
     /// Whether the space does not end within a run.
-    fn ends_even(&self, at: usize, first: &[Node], count: i64) -> bool {
+    fn ends_even(&self, at: usize, first: &[ScalarNode], count: i64) -> bool {
         let staged = &self.dispatch.staged[at];
         let (Some(tile), Some(first)) = (staged.tiles.last(), first.last()) else {
             return false;
         };
         let tile = &self.dispatch.tiles[*tile];
-        let is_aligned = is_multiple(&Affine::of(&self.e.body, *first), count);
+        let is_aligned = is_multiple(&AffineSum::of(&self.e.body, *first), count);
         let is_whole = tile.total() % count == 0 || self.has_room(at, count);
         is_aligned && is_whole && tile.size as i64 % count == 0
     }
@@ -306,7 +328,7 @@ impl Lower<'_> {
     }
 
     /// Reads the tiles of a round into registers, where there is such a round.
-    pub(super) fn fetch_runs(&mut self, round: Round) {
+    pub(super) fn fetch_runs(&mut self, round: PrefetchRound) {
         let copies = std::mem::take(&mut self.copies);
         self.at_round(round, |e| {
             copies.iter().flatten().for_each(|run| run.fetch(e));
@@ -315,7 +337,7 @@ impl Lower<'_> {
     }
 
     /// Writes what was fetched for a round into the workgroup's memory, where there is such a round.
-    pub(super) fn commit_runs(&mut self, round: Round) {
+    pub(super) fn commit_runs(&mut self, round: PrefetchRound) {
         let copies = std::mem::take(&mut self.copies);
         self.at_round(round, |e| {
             copies.iter().flatten().for_each(|run| run.commit(e));
@@ -325,23 +347,28 @@ impl Lower<'_> {
 }
 
 /// Whether every term is a multiple of a number.
-pub(super) fn is_multiple(sum: &Affine, of: i64) -> bool {
+pub(super) fn is_multiple(sum: &AffineSum, of: i64) -> bool {
     sum.constant % of == 0 && sum.terms.iter().all(|(_, factor)| factor % of == 0)
 }
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// The value of an element of a tile, and whether it is inside of the space.
-    pub(super) fn tile_value(&mut self, at: usize, position: &[Node]) -> (Node, Node) {
+    pub(super) fn tile_value(
+        &mut self,
+        at: usize,
+        position: &[ScalarNode],
+    ) -> (ScalarNode, ScalarNode) {
         let dispatch = self.dispatch;
         let staged = &dispatch.staged[at];
         let points = &dispatch.points;
-        let round = |body: &mut Body, _: Node, data: &NodeData| match (data, dispatch.ahead) {
-            (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
-                let extent = dispatch.loops[ahead as usize].extent;
-                Some(body.counter(ahead, crate::ir::Dim::Static(extent)))
-            }
-            _ => None,
-        };
+        let round =
+            |body: &mut NodeGraph, _: ScalarNode, data: &NodeData| match (data, dispatch.ahead) {
+                (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
+                    let extent = dispatch.loops[ahead as usize].extent;
+                    Some(body.counter(ahead, crate::ir::DimExtent::Static(extent)))
+                }
+                _ => None,
+            };
         let body = &mut self.e.body;
         let mut indices = body.import(points, &dispatch.indices, round);
         let mut inside = Vec::new();

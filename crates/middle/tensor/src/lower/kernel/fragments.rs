@@ -1,35 +1,40 @@
 //! Products of matrices by subgroups.
 
-use super::super::emit::Source;
-use super::Lower;
-use crate::ir::{Affine, Node, NodeData, unflatten};
-use crate::schedule::{Matrix, patch};
+use super::super::emit::TensorStorage;
+use super::DispatchLowering;
+use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten};
+use crate::schedule::{SubgroupMatmul, patch};
 use spirula_kernel::ir::{
-    Element, Fragment, FragmentOp, Number, Order, Patch, Role, StmtKind, Type, Var,
+    FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
+    MemoryElement, StmtKind, VarId, VariableType,
 };
-use spirula_program::{Op, Scalar};
+use spirula_program::{Op, ScalarType};
 
 /// Elements of a vector of 16 bytes, of the type of sums.
 const VECTOR: usize = 4;
 
 /// The fragments of a subgroup.
 #[derive(Default)]
-pub(super) struct Fragments {
+pub(super) struct SubgroupFragments {
     /// Sums, row by row.
-    sums: Vec<Var>,
-    left: Vec<Var>,
-    right: Vec<Var>,
+    sums: Vec<VarId>,
+    left: Vec<VarId>,
+    right: Vec<VarId>,
     /// Where sums are spilled, a fragment for each subgroup.
-    patch: Option<Var>,
+    patch: Option<VarId>,
 }
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Declares the fragments of a subgroup.
-    pub(super) fn make_fragments(&mut self, matrix: &Matrix) {
+    pub(super) fn make_fragments(&mut self, matrix: &SubgroupMatmul) {
         let [m, n, k] = matrix.shape.size;
         let [down, across] = matrix.counts;
-        let mut declare = |name: &str, number: Number, role: Role, size: [u32; 2], count: u64| {
-            let ty = Type::Fragment(Fragment {
+        let mut declare = |name: &str,
+                           number: FragmentElement,
+                           role: FragmentRole,
+                           size: [u32; 2],
+                           count: u64| {
+            let ty = VariableType::Fragment(FragmentType {
                 number,
                 role,
                 rows: size[0],
@@ -37,16 +42,22 @@ impl Lower<'_> {
             });
             let each = 0..count;
             let each = each.map(|_| self.e.b.declare(name, ty, false));
-            each.collect::<Vec<Var>>()
+            each.collect::<Vec<VarId>>()
         };
         let [left, right] = matrix.shape.factors;
-        let sums = declare("sums", matrix.shape.sum, Role::Sum, [m, n], down * across);
-        let left = declare("left", left, Role::Left, [m, k], down);
-        let right = declare("right", right, Role::Right, [k, n], across);
+        let sums = declare(
+            "sums",
+            matrix.shape.sum,
+            FragmentRole::Sum,
+            [m, n],
+            down * across,
+        );
+        let left = declare("left", left, FragmentRole::Left, [m, k], down);
+        let right = declare("right", right, FragmentRole::Right, [k, n], across);
         let subgroups: u64 = matrix.grid.iter().product();
         let ty = matrix.shape.sum.stored();
         let patch = self.shared(ty, (subgroups * u64::from(m * n)) as i64);
-        self.fragments = Fragments {
+        self.fragments = SubgroupFragments {
             sums,
             left,
             right,
@@ -90,7 +101,7 @@ impl Lower<'_> {
     }
 
     /// Loads a large fragment of a factor from where it is.
-    fn load_dense(&mut self, matrix: &Matrix, side: usize, to: Var) {
+    fn load_dense(&mut self, matrix: &SubgroupMatmul, side: usize, to: VarId) {
         let dispatch = self.dispatch;
         let factor = matrix.factors[side];
         let steps = matrix.tiles[2];
@@ -98,7 +109,7 @@ impl Lower<'_> {
         let Some(patch) = patch(self.function, &dispatch.op, factor, kinds) else {
             return;
         };
-        let Some(Source::Memory(memory)) = self.e.sources.get(&patch.value).copied() else {
+        let Some(TensorStorage::Memory(memory)) = self.e.sources.get(&patch.value).copied() else {
             return;
         };
         let body = &mut self.e.body;
@@ -123,12 +134,12 @@ impl Lower<'_> {
         // The first factor's rows are its tile's, the second's those of the fold.
         let [own, along] = patch.strides;
         let (order, stride) = match (side == 0, along == 1) {
-            (true, true) => (Order::Rows, own),
-            (true, false) => (Order::Columns, along),
-            (false, true) if own != 1 => (Order::Columns, own),
-            (false, _) => (Order::Rows, along),
+            (true, true) => (FragmentOrder::Rows, own),
+            (true, false) => (FragmentOrder::Columns, along),
+            (false, true) if own != 1 => (FragmentOrder::Columns, own),
+            (false, _) => (FragmentOrder::Rows, along),
         };
-        let from = Patch {
+        let from = FragmentAddress {
             first: element_of(memory, dispatch.op.body.ty(patch.element), index),
             order,
             stride: self.e.b.i64(stride as i64),
@@ -137,13 +148,13 @@ impl Lower<'_> {
     }
 
     /// Loads a fragment of a factor: which of the subgroup's, and which along the fold.
-    fn load(&mut self, matrix: &Matrix, side: usize, to: Var, at: u64, step: u64) {
+    fn load(&mut self, matrix: &SubgroupMatmul, side: usize, to: VarId, at: u64, step: u64) {
         if self.dispatch.is_direct {
             return self.load_dense(matrix, side, to);
         }
         let staged = &self.dispatch.staged[side];
         let memory = match self.e.sources.get(&self.staged_value(side)) {
-            Some(Source::Memory(memory)) => *memory,
+            Some(TensorStorage::Memory(memory)) => *memory,
             _ => return,
         };
         let size = u64::from(matrix.shape.size[side]);
@@ -158,7 +169,7 @@ impl Lower<'_> {
         let steps = matrix.tiles[2];
         let locals = staged.tiles.iter();
         let locals = locals.map(|tile| if *tile == steps { along } else { first });
-        let locals: Vec<Node> = locals.collect();
+        let locals: Vec<ScalarNode> = locals.collect();
         let mut body = std::mem::take(&mut self.e.body);
         let mut place = self.kept_at(&mut body, staged, &locals);
         self.e.body = body;
@@ -169,12 +180,12 @@ impl Lower<'_> {
         // The first factor's rows are its tile's, the second's those of the fold.
         let is_fold_last = staged.tiles.last() == Some(&steps);
         let order = match is_fold_last == (side == 0) {
-            true => Order::Rows,
-            false => Order::Columns,
+            true => FragmentOrder::Rows,
+            false => FragmentOrder::Columns,
         };
         let (ty, stride) = (staged.ty, self.pitch(staged));
-        let from = Patch {
-            first: Element {
+        let from = FragmentAddress {
+            first: MemoryElement {
                 memory,
                 ty,
                 index: self.e.emit(&[place])[0],
@@ -187,7 +198,7 @@ impl Lower<'_> {
     }
 
     /// Which part of a tile's rows, or columns, the subgroup has.
-    fn part(&mut self, matrix: &Matrix, side: usize) -> Node {
+    fn part(&mut self, matrix: &SubgroupMatmul, side: usize) -> ScalarNode {
         let subgroup = self.counter(matrix.loops[0]);
         let body = &mut self.e.body;
         let across = body.i64(matrix.grid[1] as i64);
@@ -215,9 +226,9 @@ impl Lower<'_> {
         let own = body.op(Op::Add, &[base, own]);
         let ty = matrix.shape.sum.stored();
         let index = self.e.emit(&[base])[0];
-        let to = Patch {
+        let to = FragmentAddress {
             first: element_of(memory, ty, index),
-            order: Order::Rows,
+            order: FragmentOrder::Rows,
             stride: self.e.b.i64(n),
         };
         self.push(FragmentOp::Store { to, from: sum });
@@ -225,7 +236,7 @@ impl Lower<'_> {
         if self.dispatch.is_direct {
             return;
         }
-        let accumulators: Vec<Var> = self.leaves.iter().map(|l| l.accumulators[0]).collect();
+        let accumulators: Vec<VarId> = self.leaves.iter().map(|l| l.accumulators[0]).collect();
         for (at, vars) in accumulators.chunks(VECTOR).enumerate() {
             let body = &mut self.e.body;
             let offset = body.i64((at * VECTOR) as i64);
@@ -244,7 +255,7 @@ impl Lower<'_> {
     }
 }
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Takes sums of the large fragment to the accumulators of this row's points.
     pub(super) fn take(&mut self) {
         let (Some(matrix), Some(memory)) = (self.dispatch.matrix, self.fragments.patch) else {
@@ -254,22 +265,22 @@ impl Lower<'_> {
         let lanes = self.dispatch.loops[lane as usize].extent as i64;
         let (lane, row) = (self.counter(lane), self.counter(row));
         let columns = i64::from(matrix.shape.size[1]);
-        let mut first = Affine::of(&self.e.body, lane);
-        first.add(&Affine::of(&self.e.body, row), columns);
+        let mut first = AffineSum::of(&self.e.body, lane);
+        first.add(&AffineSum::of(&self.e.body, row), columns);
         for at in 0..self.leaves.len() {
             let to = self.leaves[at].accumulators[0];
             let mut place = first.clone();
             place.constant += at as i64 * lanes;
             let place = place.node(&mut self.e.body);
             let index = self.e.emit(&[place])[0];
-            let from = element_of(memory, Scalar::F32, index);
+            let from = element_of(memory, ScalarType::F32, index);
             self.e.b.push(StmtKind::Read { to, from });
         }
     }
 }
 
-fn element_of(memory: Var, ty: Scalar, index: spirula_kernel::ir::Expr) -> Element {
-    Element {
+fn element_of(memory: VarId, ty: ScalarType, index: spirula_kernel::ir::ExprId) -> MemoryElement {
+    MemoryElement {
         memory,
         ty,
         index,

@@ -1,13 +1,13 @@
 //! Accumulators in the workgroup's memory while others are added to.
 
-use super::super::write::Writer;
+use super::super::write::AccumulatorArrays;
 use super::combine::fold;
-use super::{Leaf, Lower, accumulator_types};
-use crate::ir::{Body, Node};
-use spirula_kernel::ir::Var;
+use super::{DispatchLowering, UnrolledPoint, accumulator_types};
+use crate::ir::{NodeGraph, ScalarNode};
+use spirula_kernel::ir::VarId;
 use spirula_program::Op;
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Makes the memory.
     pub(super) fn make_kept(&mut self) {
         let Some(kept) = self.dispatch.kept else {
@@ -20,14 +20,14 @@ impl Lower<'_> {
     }
 
     /// The place in it of what a leaf has.
-    pub(super) fn kept_place(&self, template: &mut Body) -> Vec<Node> {
+    pub(super) fn kept_place(&self, template: &mut NodeGraph) -> Vec<ScalarNode> {
         let dispatch = self.dispatch;
-        let place: Vec<Node> = dispatch.kept.iter().map(|kept| kept.place).collect();
+        let place: Vec<ScalarNode> = dispatch.kept.iter().map(|kept| kept.place).collect();
         template.import(&dispatch.points, &place, |_, _, _| None)
     }
 
     /// Accumulators of all leaves, with their places.
-    fn kept_leaves(&self) -> Vec<(Node, Vec<Var>)> {
+    fn kept_leaves(&self) -> Vec<(ScalarNode, Vec<VarId>)> {
         let leaves = self.leaves.iter();
         let placed = leaves.filter_map(|leaf| Some((leaf.kept?, leaf.accumulators.clone())));
         placed.collect()
@@ -36,14 +36,14 @@ impl Lower<'_> {
     pub(super) fn keep(&mut self) {
         let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
         for (at, accumulators) in self.kept_leaves() {
-            Writer::new(&types, &memory).all(&mut self.e, at, &accumulators);
+            AccumulatorArrays::new(&types, &memory).all(&mut self.e, at, &accumulators);
         }
     }
 
     pub(super) fn recall(&mut self) {
         let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
         for (at, accumulators) in self.kept_leaves() {
-            let values = Writer::new(&types, &memory).read(&mut self.e, at);
+            let values = AccumulatorArrays::new(&types, &memory).read(&mut self.e, at);
             for (var, value) in accumulators.iter().zip(values) {
                 self.e.b.assign(*var, value);
             }
@@ -56,7 +56,7 @@ impl Lower<'_> {
         let counter = self.counter(number);
         let lanes = self.dispatch.loops[number as usize].extent;
         for leaf in 0..self.leaves.len() {
-            let Leaf {
+            let UnrolledPoint {
                 kept: Some(place),
                 ref accumulators,
                 ref initial,
@@ -75,7 +75,7 @@ impl Lower<'_> {
                 let lane = body.i64(lane as i64);
                 let first = body.op(Op::Sub, &[place, counter]);
                 let at = body.op(Op::Add, &[first, lane]);
-                let values = Writer::new(&types, &memory).read(&mut self.e, at);
+                let values = AccumulatorArrays::new(&types, &memory).read(&mut self.e, at);
                 fold(
                     &mut self.e,
                     &self.dispatch.op.reductions,

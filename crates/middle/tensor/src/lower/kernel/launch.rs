@@ -1,20 +1,20 @@
 //! Launches: how many workgroups, and what they are given.
 
-use super::super::emit::{Emitter, Source};
-use crate::ir::{Function, Node, Value};
-use crate::schedule::Dispatch;
+use super::super::emit::{NodeEmitter, TensorStorage};
+use crate::ir::{ScalarNode, TensorFunction, TensorValue};
+use crate::schedule::TensorDispatch;
 use rustc_hash::FxHashMap;
-use spirula_kernel::Builder;
-use spirula_kernel::ir::{Expr, Use};
+use spirula_kernel::ProgramBuilder;
+use spirula_kernel::ir::{ExprId, KernelCapture};
 
 /// The rounds of a loop over workgroups, of sizes that the host has.
 pub(super) fn rounds_on_host(
-    b: &mut Builder,
-    dispatch: &Dispatch,
-    rounds: Node,
-    sources: &FxHashMap<Value, Source>,
-) -> Expr {
-    let mut e = Emitter::new(b);
+    b: &mut ProgramBuilder,
+    dispatch: &TensorDispatch,
+    rounds: ScalarNode,
+    sources: &FxHashMap<TensorValue, TensorStorage>,
+) -> ExprId {
+    let mut e = NodeEmitter::new(b);
     e.sources = sources.clone();
     let roots = e.body.import(&dispatch.points, &[rounds], |_, _, _| None);
     e.emit(&roots)[0]
@@ -22,15 +22,15 @@ pub(super) fn rounds_on_host(
 
 /// What a kernel uses of the host: tensors, and sizes that are known only when run.
 pub(super) fn uses(
-    function: &Function,
-    dispatch: &Dispatch,
-    sources: &FxHashMap<Value, Source>,
-) -> Vec<Use> {
-    let read: Vec<Value> = dispatch.op.body.reads().collect();
+    function: &TensorFunction,
+    dispatch: &TensorDispatch,
+    sources: &FxHashMap<TensorValue, TensorStorage>,
+) -> Vec<KernelCapture> {
+    let read: Vec<TensorValue> = dispatch.op.body.reads().collect();
     let mut values = dispatch.op.operands();
     values.retain(|v| read.contains(v));
     values.extend(&dispatch.results);
-    let sized: Vec<Value> = values.clone();
+    let sized: Vec<TensorValue> = values.clone();
     for value in sized {
         values.extend(function.ty(value).sizes());
     }
@@ -38,8 +38,8 @@ pub(super) fn uses(
     let mut uses = Vec::new();
     for value in values {
         let used = match sources.get(&value) {
-            Some(Source::Memory(var)) => Use::Memory(*var),
-            Some(Source::Scalar(var)) => Use::Scalar(*var),
+            Some(TensorStorage::Memory(var)) => KernelCapture::Memory(*var),
+            Some(TensorStorage::Scalar(var)) => KernelCapture::Scalar(*var),
             None => continue,
         };
         if !uses.contains(&used) {

@@ -5,25 +5,25 @@
 //! Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). Each invocation of the first
 //! subgroup asks some chunks before its own at once, and further ones until one of all knows what is before it.
 
-use super::super::emit::Emitter;
-use super::super::write::Writer;
+use super::super::emit::NodeEmitter;
+use super::super::write::AccumulatorArrays;
 use super::combine::exchanged;
-use super::prefix::Sums;
-use super::{Lower, words};
-use crate::ir::Dim;
-use crate::schedule::{Dispatch, Run};
-use spirula_kernel::Builder;
+use super::prefix::ScanAccumulators;
+use super::{DispatchLowering, words};
+use crate::ir::DimExtent;
+use crate::schedule::{LoopMapping, TensorDispatch};
+use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
-    Atomic, AtomicOp, BlockSize, Element, Expr, Index, Kernel, KernelData, Space, StmtKind, Type,
-    Use, Var,
+    AtomicOp, AtomicStmt, BlockSize, ExprId, KernelCapture, KernelData, KernelId, LaunchIndex,
+    MemoryElement, MemorySpace, StmtKind, VarId, VariableType,
 };
-use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on words of each
 /// chunk for each accumulator, pieces of its bits with what is known in front of each. Words that two writes left
 /// differ there, so that neither fences nor wide accesses are needed.
-pub(crate) struct Progress {
-    memory: Var,
+pub(crate) struct LookBackStatus {
+    memory: VarId,
     /// How many chunks there are.
     chunks: u64,
 }
@@ -41,36 +41,40 @@ const PIECE: i32 = 16;
 /// Chunks that an invocation asks at once: the memory's answer takes as long for one.
 const ASKED: i32 = 8;
 
-impl Progress {
+impl LookBackStatus {
     /// Makes memory for the chunks of a scan, of which nothing is known once a kernel of a number has run; and that kernel.
-    pub fn new(b: &mut Builder, dispatch: &Dispatch, number: Kernel) -> (Progress, KernelData) {
+    pub fn new(
+        b: &mut ProgramBuilder,
+        dispatch: &TensorDispatch,
+        number: KernelId,
+    ) -> (LookBackStatus, KernelData) {
         let chunks = dispatch.workgroups()[0];
         let types = super::accumulator_types(&dispatch.op);
         let pieces = types.iter().map(|ty| pieces(*ty) as u64);
         let count = FIRST + pieces.sum::<u64>() * chunks;
-        let memory = b.declare("progress", Type::Memory(Space::Device), false);
-        let bytes = b.i64((count * Scalar::I32.size()) as i64);
+        let memory = b.declare("progress", VariableType::Memory(MemorySpace::Device), false);
+        let bytes = b.i64((count * ScalarType::I32.size()) as i64);
         b.push(StmtKind::Alloc { to: memory, bytes });
         b.push(StmtKind::Launch(number));
         let forgetting = forgetting(b, memory, count, dispatch);
-        (Progress { memory, chunks }, forgetting)
+        (LookBackStatus { memory, chunks }, forgetting)
     }
 
     /// What a kernel that looks back uses.
-    pub(super) fn used(&self) -> Use {
-        Use::Memory(self.memory)
+    pub(super) fn used(&self) -> KernelCapture {
+        KernelCapture::Memory(self.memory)
     }
 
     /// Gives the memory back.
-    pub fn free(&self, b: &mut Builder) {
+    pub fn free(&self, b: &mut ProgramBuilder) {
         b.push(StmtKind::Free(self.memory));
     }
 
     /// A word, which other workgroups may change.
-    fn word(&self, index: Expr) -> Element {
-        Element {
+    fn word(&self, index: ExprId) -> MemoryElement {
+        MemoryElement {
             memory: self.memory,
-            ty: Scalar::I32,
+            ty: ScalarType::I32,
             index,
             volatile: true,
         }
@@ -78,11 +82,16 @@ impl Progress {
 }
 
 /// A kernel that writes zeros.
-fn forgetting(b: &mut Builder, memory: Var, count: u64, dispatch: &Dispatch) -> KernelData {
+fn forgetting(
+    b: &mut ProgramBuilder,
+    memory: VarId,
+    count: u64,
+    dispatch: &TensorDispatch,
+) -> KernelData {
     let invocations = dispatch.profile.flat;
     b.begin_block();
     let mut position = |name, what| {
-        let to = b.declare(name, Type::Scalar(Scalar::I32), false);
+        let to = b.declare(name, VariableType::Scalar(ScalarType::I32), false);
         let dimension = 0;
         b.push(StmtKind::Where {
             to,
@@ -92,18 +101,21 @@ fn forgetting(b: &mut Builder, memory: Var, count: u64, dispatch: &Dispatch) -> 
         b.value(to)
     };
     let [group, local] =
-        [("group", Index::Group), ("local", Index::Local)].map(|(n, w)| position(n, w));
-    let width = b.literal(Literal::i32(invocations as i32));
+        [("group", LaunchIndex::Group), ("local", LaunchIndex::Local)].map(|(n, w)| position(n, w));
+    let width = b.literal(ScalarLiteral::i32(invocations as i32));
     let first = b.op(Op::Mul, &[group, width]);
     let at = b.op(Op::Add, &[first, local]);
-    let limit = b.literal(Literal::i32(count as i32));
+    let limit = b.literal(ScalarLiteral::i32(count as i32));
     let condition = b.op(Op::SLt, &[at, limit]);
     b.begin_block();
-    let index = b.apply(Operator::convert(Op::SExt, Scalar::I32, Scalar::I64), &[at]);
-    let value = b.literal(Literal::i32(0));
-    let to = Element {
+    let index = b.apply(
+        ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64),
+        &[at],
+    );
+    let value = b.literal(ScalarLiteral::i32(0));
+    let to = MemoryElement {
         memory,
-        ty: Scalar::I32,
+        ty: ScalarType::I32,
         index,
         volatile: false,
     };
@@ -120,31 +132,32 @@ fn forgetting(b: &mut Builder, memory: Var, count: u64, dispatch: &Dispatch) -> 
     KernelData {
         blocks: vec![b.i64(count.div_ceil(invocations) as i64)],
         block_size: vec![BlockSize::Constant(b.i64(invocations as i64))],
-        uses: vec![Use::Memory(memory)],
+        uses: vec![KernelCapture::Memory(memory)],
         failure_tolerant: true,
         body,
         place: dispatch.place,
     }
 }
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Has the workgroup take the next chunk, where it takes chunks.
     pub(super) fn arrive(&mut self) {
-        let counter = self.counter_of(Run::Arrival);
+        let counter = self.counter_of(LoopMapping::Arrival);
         let (Some(counter), Some(progress), Some(local)) = (counter, self.progress, self.local)
         else {
             return;
         };
-        let types = [Scalar::I32];
-        let memory = [self.shared(Scalar::I32, 1)];
-        let memory = Writer::new(&types, &memory);
+        let types = [ScalarType::I32];
+        let memory = [self.shared(ScalarType::I32, 1)];
+        let memory = AccumulatorArrays::new(&types, &memory);
         let zero = self.e.body.i64(0);
         let is_first = self.e.body.op(Op::Eq, &[local, zero]);
         self.e.when(is_first, |e| {
-            let number = e.b.declare("number", Type::Scalar(Scalar::I32), false);
+            let number =
+                e.b.declare("number", VariableType::Scalar(ScalarType::I32), false);
             let index = e.b.i64(0);
-            let value = e.b.literal(Literal::i32(1));
-            e.b.push(StmtKind::Atomic(Box::new(Atomic {
+            let value = e.b.literal(ScalarLiteral::i32(1));
+            e.b.push(StmtKind::Atomic(Box::new(AtomicStmt {
                 op: AtomicOp::Add,
                 element: progress.word(index),
                 value,
@@ -160,31 +173,41 @@ impl Lower<'_> {
 
     /// Adds what the chunks before it in its row have to what invocations have, where workgroups look back; `all` is what
     /// its own chunk adds up to.
-    pub(super) fn look_back(&mut self, sums: &Sums<'_>, before: &[Var], all: &[Var]) {
-        let numbers = [Run::Arrival, Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
+    pub(super) fn look_back(
+        &mut self,
+        sums: &ScanAccumulators<'_>,
+        before: &[VarId],
+        all: &[VarId],
+    ) {
+        let numbers = [
+            LoopMapping::Arrival,
+            LoopMapping::Subgroup,
+            LoopMapping::Lane,
+        ]
+        .map(|run| self.counter_of(run));
         let ([Some(arrival), Some(subgroup), Some(lane)], Some(progress)) =
             (numbers, self.progress)
         else {
             return;
         };
         let rows = self.dispatch.op.parallel_shape();
-        let rows = rows.filter_map(Dim::known).product::<u64>();
+        let rows = rows.filter_map(DimExtent::known).product::<u64>();
         let count = self.e.body.i64((progress.chunks / rows) as i64);
         let number = self.e.body.op(Op::SMod, &[arrival, count]);
         let initial = self.leaves[0].initial.clone();
         let initial = self.e.emit(&initial);
-        let view = View {
+        let view = LookBackView {
             progress,
             sums,
-            lanes: self.extent_of(Run::Lane) as i32,
-            place: self.e.emit_as(arrival, Scalar::I32),
-            number: self.e.emit_as(number, Scalar::I32),
-            lane: self.e.emit_as(lane, Scalar::I32),
+            lanes: self.extent_of(LoopMapping::Lane) as i32,
+            place: self.e.emit_as(arrival, ScalarType::I32),
+            number: self.e.emit_as(number, ScalarType::I32),
+            lane: self.e.emit_as(lane, ScalarType::I32),
             initial,
         };
         let memory = sums.types.iter().map(|ty| self.shared(*ty, 1));
-        let memory: Vec<Var> = memory.collect();
-        let memory = Writer::new(&sums.types, &memory);
+        let memory: Vec<VarId> = memory.collect();
+        let memory = AccumulatorArrays::new(&sums.types, &memory);
         let body = &mut self.e.body;
         let zero = body.i64(0);
         let [is_looking, is_telling] = [subgroup, lane].map(|n| body.op(Op::Eq, &[n, zero]));
@@ -206,31 +229,31 @@ impl Lower<'_> {
 }
 
 /// What an invocation of the first subgroup sees of the chunks.
-struct View<'a> {
-    progress: &'a Progress,
-    sums: &'a Sums<'a>,
+struct LookBackView<'a> {
+    progress: &'a LookBackStatus,
+    sums: &'a ScanAccumulators<'a>,
     /// Invocations of a subgroup.
     lanes: i32,
     /// The number of this workgroup's chunk among all, and in its row.
-    place: Expr,
-    number: Expr,
+    place: ExprId,
+    number: ExprId,
     /// The number of the invocation.
-    lane: Expr,
+    lane: ExprId,
     /// What a row begins with.
-    initial: Vec<Expr>,
+    initial: Vec<ExprId>,
 }
 
 /// A chunk that is asked.
-struct Asked {
+struct LookBackQuery {
     /// How far before this workgroup's it is.
-    distance: Expr,
+    distance: ExprId,
     /// Its words, and what was found in them.
-    words: Vec<Element>,
-    found: Vec<Var>,
+    words: Vec<MemoryElement>,
+    found: Vec<VarId>,
 }
 
-impl Asked {
-    fn read(&self, e: &mut Emitter<'_>) {
+impl LookBackQuery {
+    fn read(&self, e: &mut NodeEmitter<'_>) {
         for (from, to) in self.words.iter().zip(&self.found) {
             let (from, to) = (*from, *to);
             e.b.push(StmtKind::Read { to, from });
@@ -238,24 +261,24 @@ impl Asked {
     }
 }
 
-impl View<'_> {
+impl LookBackView<'_> {
     /// The words of a chunk, one after the other for each accumulator.
-    fn words(&self, e: &mut Emitter<'_>, chunk: Expr) -> Vec<Element> {
+    fn words(&self, e: &mut NodeEmitter<'_>, chunk: ExprId) -> Vec<MemoryElement> {
         let count = self.sums.types.iter().map(|ty| pieces(*ty)).sum();
         let numbers: std::ops::Range<usize> = 0..count;
         let words = numbers.map(|number| {
             let first = FIRST + number as u64 * self.progress.chunks;
-            let first = e.b.literal(Literal::i32(first as i32));
+            let first = e.b.literal(ScalarLiteral::i32(first as i32));
             let at = e.b.op(Op::Add, &[chunk, first]);
-            let wide = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+            let wide = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
             self.progress.word(e.b.apply(wide, &[at]))
         });
         words.collect()
     }
 
     /// Says what this workgroup's chunk has.
-    fn tell(&self, e: &mut Emitter<'_>, what: i32, vars: &[Var]) {
-        let mark = e.b.literal(Literal::i32(what << PIECE));
+    fn tell(&self, e: &mut NodeEmitter<'_>, what: i32, vars: &[VarId]) {
+        let mark = e.b.literal(ScalarLiteral::i32(what << PIECE));
         let mut to = self.words(e, self.place).into_iter();
         for (ty, var) in self.sums.types.iter().zip(vars) {
             let value = e.b.value(*var);
@@ -269,18 +292,20 @@ impl View<'_> {
     }
 
     /// Adds what the chunks before this have.
-    fn ask(&self, e: &mut Emitter<'_>, earlier: &[Var]) {
-        let back = e.b.declare("back", Type::Scalar(Scalar::I32), false);
-        let one = e.b.literal(Literal::i32(1));
+    fn ask(&self, e: &mut NodeEmitter<'_>, earlier: &[VarId]) {
+        let back =
+            e.b.declare("back", VariableType::Scalar(ScalarType::I32), false);
+        let one = e.b.literal(ScalarLiteral::i32(1));
         let first = e.b.op(Op::Add, &[self.lane, one]);
         e.b.assign(back, first);
-        let goes_on = e.b.declare("goes_on", Type::Scalar(Scalar::Bool), false);
-        let yes = e.b.literal(Literal::new(Scalar::Bool, 1));
+        let goes_on =
+            e.b.declare("goes_on", VariableType::Scalar(ScalarType::Bool), false);
+        let yes = e.b.literal(ScalarLiteral::new(ScalarType::Bool, 1));
         e.b.assign(goes_on, yes);
         let body = e.block(|e| {
             let begun = e.b.value(back);
             let asked = (0..ASKED).map(|number| self.asked(e, begun, number));
-            let asked: Vec<Asked> = asked.collect();
+            let asked: Vec<LookBackQuery> = asked.collect();
             self.wait(e, &asked);
             let near = self.nearest(e, &asked);
             let found = self.sums.nothing(e);
@@ -295,10 +320,10 @@ impl View<'_> {
             });
             let values = self.sums.values(e, &found);
             self.sums.fold(e, earlier, &values);
-            let step = e.b.literal(Literal::i32(self.lanes * ASKED));
+            let step = e.b.literal(ScalarLiteral::i32(self.lanes * ASKED));
             let further = e.b.op(Op::Add, &[begun, step]);
             e.b.assign(back, further);
-            let none = e.b.literal(Literal::i32(i32::MAX));
+            let none = e.b.literal(ScalarLiteral::i32(i32::MAX));
             let is_none = e.b.op(Op::Eq, &[near, none]);
             e.b.assign(goes_on, is_none);
         });
@@ -307,17 +332,19 @@ impl View<'_> {
     }
 
     /// One of the chunks that an invocation asks. The row's first is asked where there is none.
-    fn asked(&self, e: &mut Emitter<'_>, begun: Expr, number: i32) -> Asked {
-        let offset = e.b.literal(Literal::i32(number * self.lanes));
+    fn asked(&self, e: &mut NodeEmitter<'_>, begun: ExprId, number: i32) -> LookBackQuery {
+        let offset = e.b.literal(ScalarLiteral::i32(number * self.lanes));
         let distance = e.b.op(Op::Add, &[begun, offset]);
-        let distance = e.kept(distance, Scalar::I32);
+        let distance = e.kept(distance, ScalarType::I32);
         let nearest = e.b.op(Op::SMin, &[distance, self.number]);
         let chunk = e.b.op(Op::Sub, &[self.place, nearest]);
-        let chunk = e.kept(chunk, Scalar::I32);
+        let chunk = e.kept(chunk, ScalarType::I32);
         let words = self.words(e, chunk);
         let read = words.iter();
-        let read = read.map(|_| e.b.declare("word", Type::Scalar(Scalar::I32), false));
-        Asked {
+        let read = read.map(|_| {
+            e.b.declare("word", VariableType::Scalar(ScalarType::I32), false)
+        });
+        LookBackQuery {
             distance,
             found: read.collect(),
             words,
@@ -325,7 +352,7 @@ impl View<'_> {
     }
 
     /// Reads what is known of some chunks, again where that is nothing: those that are far have told it long ago.
-    fn wait(&self, e: &mut Emitter<'_>, asked: &[Asked]) {
+    fn wait(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) {
         asked.iter().for_each(|one| one.read(e));
         for one in asked.iter().rev() {
             let condition = self.is_open(e, one);
@@ -335,14 +362,14 @@ impl View<'_> {
     }
 
     /// Whether what was read of a chunk is nothing, or of different times.
-    fn is_open(&self, e: &mut Emitter<'_>, one: &Asked) -> Expr {
+    fn is_open(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> ExprId {
         let marks = one.found.iter().map(|word| mark(e, *word));
-        let marks: Vec<Expr> = marks.collect();
+        let marks: Vec<ExprId> = marks.collect();
         let least = marks[1..].iter();
         let least = least.fold(marks[0], |least, mark| e.b.op(Op::SMin, &[least, *mark]));
         let most = marks[1..].iter();
         let most = most.fold(marks[0], |most, mark| e.b.op(Op::SMax, &[most, *mark]));
-        let zero = e.b.literal(Literal::i32(0));
+        let zero = e.b.literal(ScalarLiteral::i32(0));
         let is_nothing = e.b.op(Op::Eq, &[least, zero]);
         let is_mixed = e.b.op(Op::SLt, &[least, most]);
         e.b.op(Op::LogOr, &[is_nothing, is_mixed])
@@ -350,10 +377,11 @@ impl View<'_> {
 
     /// The distance of the nearest chunk that has all before it, or of the row's beginning; the greatest number where all
     /// asked ones are nearer.
-    fn nearest(&self, e: &mut Emitter<'_>, asked: &[Asked]) -> Expr {
-        let near = e.b.declare("near", Type::Scalar(Scalar::I32), false);
+    fn nearest(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) -> ExprId {
+        let near =
+            e.b.declare("near", VariableType::Scalar(ScalarType::I32), false);
         let value = e.b.value(near);
-        let [none, all] = [i32::MAX, ALL].map(|n| e.b.literal(Literal::i32(n)));
+        let [none, all] = [i32::MAX, ALL].map(|n| e.b.literal(ScalarLiteral::i32(n)));
         e.b.assign(near, none);
         for one in asked {
             let mark = mark(e, one.found[0]);
@@ -365,7 +393,7 @@ impl View<'_> {
             e.b.assign(near, nearer);
         }
         self.each_bit(|mask| {
-            let other = exchanged(e, mask, &[near], &[Scalar::I32])[0];
+            let other = exchanged(e, mask, &[near], &[ScalarType::I32])[0];
             let nearer = e.b.op(Op::SMin, &[value, other]);
             e.b.assign(near, nearer);
         });
@@ -373,7 +401,7 @@ impl View<'_> {
     }
 
     /// What a chunk has, or what the row begins with before its first.
-    fn values(&self, e: &mut Emitter<'_>, one: &Asked) -> Vec<Expr> {
+    fn values(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> Vec<ExprId> {
         let is_before = e.b.op(Op::SLt, &[self.number, one.distance]);
         let mut found = &one.found[..];
         let values = self.sums.types.iter().zip(&self.initial);
@@ -395,16 +423,16 @@ impl View<'_> {
 }
 
 /// Pieces of a number.
-fn pieces(ty: Scalar) -> usize {
+fn pieces(ty: ScalarType) -> usize {
     ty.width().div_ceil(PIECE as u32) as usize
 }
 
 /// The pieces of a number, the lowest first.
-fn cut(e: &mut Emitter<'_>, value: Expr, ty: Scalar) -> Vec<Expr> {
-    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(Literal::i32(n)));
+fn cut(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> Vec<ExprId> {
+    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(ScalarLiteral::i32(n)));
     let mut cut = Vec::new();
     for word in words::split(e, value, ty) {
-        let word = e.kept(word, Scalar::I32);
+        let word = e.kept(word, ScalarType::I32);
         cut.push(e.b.op(Op::And, &[word, mask]));
         cut.push(e.b.op(Op::LShr, &[word, piece]));
     }
@@ -413,8 +441,8 @@ fn cut(e: &mut Emitter<'_>, value: Expr, ty: Scalar) -> Vec<Expr> {
 }
 
 /// The number of which pieces were found in some words.
-fn put_together(e: &mut Emitter<'_>, found: &[Var], ty: Scalar) -> Expr {
-    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(Literal::i32(n)));
+fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> ExprId {
+    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(ScalarLiteral::i32(n)));
     let words = found.chunks(2).map(|halves| {
         let low = e.b.value(halves[0]);
         let low = e.b.op(Op::And, &[low, mask]);
@@ -427,13 +455,13 @@ fn put_together(e: &mut Emitter<'_>, found: &[Var], ty: Scalar) -> Expr {
             None => low,
         }
     });
-    let words: Vec<Expr> = words.collect();
+    let words: Vec<ExprId> = words.collect();
     words::join(e, &words, ty)
 }
 
 /// What a word says is known.
-fn mark(e: &mut Emitter<'_>, word: Var) -> Expr {
-    let piece = e.b.literal(Literal::i32(PIECE));
+fn mark(e: &mut NodeEmitter<'_>, word: VarId) -> ExprId {
+    let piece = e.b.literal(ScalarLiteral::i32(PIECE));
     let word = e.b.value(word);
     e.b.op(Op::LShr, &[word, piece])
 }

@@ -12,39 +12,45 @@ mod staging;
 mod store;
 mod words;
 
-use super::emit::{Emitter, Source};
-use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Structured, Value};
-use crate::schedule::{Dispatch, Run, Step, Strategy};
-use fragments::Fragments;
+use super::emit::{NodeEmitter, TensorStorage};
+use crate::ir::{
+    AffineSum, DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
+    TensorValue, YieldDestination,
+};
+use crate::schedule::{DispatchStep, LoopMapping, ScheduleStrategy, TensorDispatch};
+use fragments::SubgroupFragments;
 use launch::{rounds_on_host, uses};
-pub(super) use look_back::Progress;
+pub(super) use look_back::LookBackStatus;
 use rustc_hash::FxHashMap;
-use spirula_kernel::Builder;
-use spirula_kernel::ir::{BlockSize, Expr, Index, KernelData, Scope, StmtKind, Sync, Type, Var};
-use spirula_program::{Literal, Op, Operator, Scalar};
-use staging::Stage;
+use spirula_kernel::ProgramBuilder;
+use spirula_kernel::ir::{
+    BlockSize, ExprId, KernelData, KernelSyncScope, LaunchIndex, StmtKind, SyncKind, VarId,
+    VariableType,
+};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use staging::TileWrites;
 
 /// A dispatch as a kernel of a program whose memory and scalars are given by value, with memory for those that look back.
 pub(super) fn lower(
-    b: &mut Builder,
-    function: &Function,
-    dispatch: &Dispatch,
-    sources: &FxHashMap<Value, Source>,
-    progress: Option<&Progress>,
+    b: &mut ProgramBuilder,
+    function: &TensorFunction,
+    dispatch: &TensorDispatch,
+    sources: &FxHashMap<TensorValue, TensorStorage>,
+    progress: Option<&LookBackStatus>,
 ) -> KernelData {
     let mut uses = uses(function, dispatch, sources);
-    uses.extend(progress.map(Progress::used));
+    uses.extend(progress.map(LookBackStatus::used));
     b.begin_block();
-    let mut e = Emitter::new(b);
+    let mut e = NodeEmitter::new(b);
     e.sources = sources.clone();
-    let mut lower = Lower {
+    let mut lower = DispatchLowering {
         e,
         function,
         dispatch,
         leaves: Vec::new(),
         stages: Vec::new(),
         copies: Vec::new(),
-        fragments: Fragments::default(),
+        fragments: SubgroupFragments::default(),
         kept: Vec::new(),
         rounds: vec![0; dispatch.loops.len()],
         carried: Vec::new(),
@@ -82,46 +88,46 @@ pub(super) fn lower(
 }
 
 /// What is done at one point for one combination of rounds of the unrolled loops.
-struct Leaf {
+struct UnrolledPoint {
     /// Accumulators, what they begin as, and what is folded into them.
-    accumulators: Vec<Var>,
-    initial: Vec<Node>,
-    values: Vec<Node>,
+    accumulators: Vec<VarId>,
+    initial: Vec<ScalarNode>,
+    values: Vec<ScalarNode>,
     /// Which accumulators are given their only value: they begin with a neutral element, and no loop adds more.
     given: Vec<bool>,
     /// Whether the point is within the space, and whether the fold is.
-    guard: Node,
-    fold_guard: Node,
+    guard: ScalarNode,
+    fold_guard: ScalarNode,
     /// Where its accumulators are kept, where they are.
-    kept: Option<Node>,
+    kept: Option<ScalarNode>,
     /// Values and positions of the results.
-    yields: Vec<(Node, Vec<Node>)>,
+    yields: Vec<(ScalarNode, Vec<ScalarNode>)>,
 }
 
-struct Lower<'a> {
-    e: Emitter<'a>,
-    function: &'a Function,
-    dispatch: &'a Dispatch,
-    leaves: Vec<Leaf>,
+struct DispatchLowering<'a> {
+    e: NodeEmitter<'a>,
+    function: &'a TensorFunction,
+    dispatch: &'a TensorDispatch,
+    leaves: Vec<UnrolledPoint>,
     /// What each invocation writes of each tile.
-    stages: Vec<Stage>,
+    stages: Vec<TileWrites>,
     /// The same of tiles for fragments.
-    copies: Vec<Vec<copies::Run>>,
-    fragments: Fragments,
+    copies: Vec<Vec<copies::TileCopyRun>>,
+    fragments: SubgroupFragments,
     /// Memory for accumulators while others are added to.
-    kept: Vec<Var>,
+    kept: Vec<VarId>,
     /// The rounds that loops which are written out are in.
     rounds: Vec<u64>,
     /// What a scan has before a round.
-    carried: Vec<Var>,
+    carried: Vec<VarId>,
     /// Where chunks of a scan say what they have.
-    progress: Option<&'a Progress>,
+    progress: Option<&'a LookBackStatus>,
     /// The reduction that steps are about, where they are about one.
     only: Option<usize>,
     /// The number of the invocation in its workgroup.
-    local: Option<Node>,
+    local: Option<ScalarNode>,
     /// Its number among those that fold together.
-    place: Option<Node>,
+    place: Option<ScalarNode>,
     /// Loops whose counters have values, as bits.
     open: u64,
 }
@@ -129,15 +135,15 @@ struct Lower<'a> {
 /// The bit of what is known only after all folds.
 const AFTER: u64 = 1 << 63;
 
-impl<'a> Lower<'a> {
+impl<'a> DispatchLowering<'a> {
     fn begin(&mut self) {
         for (number, data) in self.dispatch.loops.iter().enumerate() {
             let counter = self.counter(number as u32);
             let (what, dimension) = match data.run {
-                Run::Workgroup(dimension) => (Index::Group, dimension),
-                Run::Invocation(dimension) => (Index::Local, dimension),
-                Run::Subgroup => (Index::Subgroup, 0),
-                Run::Lane => (Index::Lane, 0),
+                LoopMapping::Workgroup(dimension) => (LaunchIndex::Group, dimension),
+                LoopMapping::Invocation(dimension) => (LaunchIndex::Local, dimension),
+                LoopMapping::Subgroup => (LaunchIndex::Subgroup, 0),
+                LoopMapping::Lane => (LaunchIndex::Lane, 0),
                 _ => continue,
             };
             self.position(counter, what, dimension);
@@ -150,7 +156,7 @@ impl<'a> Lower<'a> {
             let count = copies * self.kept_size(staged);
             let memory = self.shared(staged.ty, count);
             let value = self.staged_value(at);
-            self.e.sources.insert(value, Source::Memory(memory));
+            self.e.sources.insert(value, TensorStorage::Memory(memory));
         }
         self.make_leaves();
         self.make_kept();
@@ -163,9 +169,9 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn counter(&mut self, number: u32) -> Node {
+    fn counter(&mut self, number: u32) -> ScalarNode {
         let extent = self.dispatch.loops[number as usize].extent;
-        self.e.body.counter(number, Dim::Static(extent))
+        self.e.body.counter(number, DimExtent::Static(extent))
     }
 
     fn tile_size(&self, tile: usize) -> i64 {
@@ -173,17 +179,20 @@ impl<'a> Lower<'a> {
     }
 
     /// Gives a counter the position in the launch as its value.
-    fn position(&mut self, counter: Node, what: Index, dimension: u8) {
+    fn position(&mut self, counter: ScalarNode, what: LaunchIndex, dimension: u8) {
         if self.e.body.as_literal(counter).is_some() {
             return;
         }
         let name = match what {
-            Index::Group => "group",
-            Index::Subgroup => "subgroup",
-            Index::Lane => "lane",
+            LaunchIndex::Group => "group",
+            LaunchIndex::Subgroup => "subgroup",
+            LaunchIndex::Lane => "lane",
             _ => "local",
         };
-        let to = self.e.b.declare(name, Type::Scalar(Scalar::I32), false);
+        let to = self
+            .e
+            .b
+            .declare(name, VariableType::Scalar(ScalarType::I32), false);
         self.e.b.push(StmtKind::Where {
             to,
             what,
@@ -194,38 +203,38 @@ impl<'a> Lower<'a> {
     }
 
     /// Gives a counter an `i32` as its value.
-    fn count(&mut self, counter: Node, narrow: Expr) {
-        if self.e.computed_type(counter) == Scalar::I32 {
+    fn count(&mut self, counter: ScalarNode, narrow: ExprId) {
+        if self.e.computed_type(counter) == ScalarType::I32 {
             return self.e.set(counter, narrow);
         }
-        let convert = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+        let convert = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
         let wide = self.e.b.apply(convert, &[narrow]);
-        let wide = self.e.kept(wide, Scalar::I64);
+        let wide = self.e.kept(wide, ScalarType::I64);
         self.e.set(counter, wide);
     }
 
     /// The number of the invocation, from the counters of the loops over invocations.
     fn number_invocations(&mut self) {
         let sizes = self.dispatch.workgroup_size();
-        let mut sum = Affine::default();
+        let mut sum = AffineSum::default();
         for (number, data) in self.dispatch.loops.iter().enumerate() {
-            let Run::Invocation(dimension) = data.run else {
+            let LoopMapping::Invocation(dimension) = data.run else {
                 continue;
             };
             let stride: u64 = sizes[..usize::from(dimension)].iter().product();
             let counter = self.counter(number as u32);
-            sum.add(&Affine::of(&self.e.body, counter), stride as i64);
+            sum.add(&AffineSum::of(&self.e.body, counter), stride as i64);
         }
         self.local = Some(sum.node(&mut self.e.body));
         self.place = match self.dispatch.strategy {
-            Strategy::Subgroups | Strategy::SubgroupRows => self.place_in_cluster(),
+            ScheduleStrategy::Subgroups | ScheduleStrategy::SubgroupRows => self.place_in_cluster(),
             _ => self.local,
         };
     }
 
     /// The nodes of all leaves.
     fn make_leaves(&mut self) {
-        let mut template = Body::default();
+        let mut template = NodeGraph::default();
         let dispatch = self.dispatch;
         let indices = template.import(&dispatch.points, &dispatch.indices, |_, _, _| None);
         let guards = template.import(&dispatch.points, &dispatch.guards, |_, _, _| None);
@@ -239,7 +248,7 @@ impl<'a> Lower<'a> {
         nodes.extend(self.kept_place(&mut template));
         let loops = dispatch.loops.iter().enumerate();
         let unrolled: Vec<(u32, u64)> = loops
-            .filter(|(_, l)| l.run == Run::Unrolled)
+            .filter(|(_, l)| l.run == LoopMapping::Unrolled)
             .map(|(at, l)| (at as u32, l.extent))
             .collect();
         let count: u64 = unrolled.iter().map(|(_, extent)| extent).product();
@@ -257,7 +266,12 @@ impl<'a> Lower<'a> {
     }
 
     /// A leaf from the nodes of the template.
-    fn leaf(&mut self, template: &Body, nodes: &[Node], rounds: &[(u32, u64)]) -> Leaf {
+    fn leaf(
+        &mut self,
+        template: &NodeGraph,
+        nodes: &[ScalarNode],
+        rounds: &[(u32, u64)],
+    ) -> UnrolledPoint {
         let op = &self.dispatch.op;
         let count = accumulator_types(op).len();
         let first = (self.leaves.len() * count) as u32;
@@ -273,7 +287,7 @@ impl<'a> Lower<'a> {
                 _ => None,
             });
         let mut nodes = nodes.into_iter();
-        let mut take = |count: usize| nodes.by_ref().take(count).collect::<Vec<Node>>();
+        let mut take = |count: usize| nodes.by_ref().take(count).collect::<Vec<ScalarNode>>();
         let (mut initial, mut values) = (Vec::new(), Vec::new());
         for reduction in &op.reductions {
             initial.extend(take(reduction.initial.len()));
@@ -283,18 +297,18 @@ impl<'a> Lower<'a> {
             let count = result.destination.indices().len();
             (take(1)[0], take(count))
         });
-        let mut yields: Vec<(Node, Vec<Node>)> = scattered.collect();
+        let mut yields: Vec<(ScalarNode, Vec<ScalarNode>)> = scattered.collect();
         let guards = take(2);
         let point = take(op.parallel_rank());
         let kept = take(1).first().copied();
         for (result, (_, position)) in op.yields.iter().zip(&mut yields) {
-            if matches!(result.destination, Destination::Point) {
+            if matches!(result.destination, YieldDestination::Point) {
                 position.clone_from(&point);
             }
         }
         let types = accumulator_types(op);
-        let declare = |ty| self.e.b.declare("sum", Type::Scalar(ty), false);
-        Leaf {
+        let declare = |ty| self.e.b.declare("sum", VariableType::Scalar(ty), false);
+        UnrolledPoint {
             accumulators: types.into_iter().map(declare).collect(),
             initial,
             given: vec![false; values.len()],
@@ -310,11 +324,11 @@ impl<'a> Lower<'a> {
     /// staged as it is read, where that is given.
     fn scheduled(
         &self,
-        body: &mut Body,
-        roots: &[Node],
-        indices: &[Node],
-        reads: &[Node],
-    ) -> Vec<Node> {
+        body: &mut NodeGraph,
+        roots: &[ScalarNode],
+        indices: &[ScalarNode],
+        reads: &[ScalarNode],
+    ) -> Vec<ScalarNode> {
         let staged = &self.dispatch.staged;
         let function = self.function;
         body.import(&self.dispatch.op.body, roots, |body, node, data| {
@@ -335,12 +349,12 @@ impl<'a> Lower<'a> {
     }
 
     /// Steps of a flat or serial dispatch under one condition for all.
-    fn guarded(&mut self, steps: &[Step]) {
-        if self.dispatch.strategy != Strategy::Flat {
+    fn guarded(&mut self, steps: &[DispatchStep]) {
+        if self.dispatch.strategy != ScheduleStrategy::Flat {
             return self.steps(steps);
         }
         let mut inner = steps;
-        while let [Step::For(number, next)] = inner {
+        while let [DispatchStep::For(number, next)] = inner {
             if !self.is_distributed(*number) {
                 break;
             }
@@ -367,77 +381,77 @@ impl<'a> Lower<'a> {
 
     fn is_distributed(&self, number: u32) -> bool {
         let run = self.dispatch.loops[number as usize].run;
-        matches!(run, Run::Workgroup(_) | Run::Invocation(_))
+        matches!(run, LoopMapping::Workgroup(_) | LoopMapping::Invocation(_))
     }
 
-    fn steps(&mut self, steps: &[Step]) {
+    fn steps(&mut self, steps: &[DispatchStep]) {
         let is_matrix = self.dispatch.matrix.is_some();
         for step in steps {
             match step {
-                Step::For(number, inner) => self.repeat(*number, inner),
-                Step::Initialise => self.initialise(),
-                Step::Accumulate => self.accumulate(),
-                Step::Combine(number) if self.dispatch.kept.is_some() => {
+                DispatchStep::For(number, inner) => self.repeat(*number, inner),
+                DispatchStep::Initialise => self.initialise(),
+                DispatchStep::Accumulate => self.accumulate(),
+                DispatchStep::Combine(number) if self.dispatch.kept.is_some() => {
                     self.combine_kept(*number);
                 }
-                Step::Combine(number) => self.combine(*number),
-                Step::Store => self.store(),
-                Step::Stage(at) if is_matrix => self.copy(*at),
-                Step::Fetch(round) if is_matrix => self.fetch_runs(*round),
-                Step::Commit(round) if is_matrix => self.commit_runs(*round),
-                Step::Stage(at) => {
+                DispatchStep::Combine(number) => self.combine(*number),
+                DispatchStep::Store => self.store(),
+                DispatchStep::Stage(at) if is_matrix => self.copy(*at),
+                DispatchStep::Fetch(round) if is_matrix => self.fetch_runs(*round),
+                DispatchStep::Commit(round) if is_matrix => self.commit_runs(*round),
+                DispatchStep::Stage(at) => {
                     let places = &self.stages[*at].places;
-                    if self.dispatch.strategy == Strategy::Turned {
+                    if self.dispatch.strategy == ScheduleStrategy::Turned {
                         // All reads on their way before the first is waited for.
-                        let values: Vec<Node> = places.iter().map(|p| p.value).collect();
+                        let values: Vec<ScalarNode> = places.iter().map(|p| p.value).collect();
                         self.e.emit(&values);
                     }
                     places.iter().for_each(|p| p.write(&mut self.e));
                 }
-                Step::Fetch(round) => self.fetch(*round),
-                Step::Commit(_) => self.commit(),
-                Step::Carry => self.carry(),
-                Step::Prefix(number) => self.prefix(*number),
-                Step::Only(at) => self.only = Some(*at),
-                Step::Share => self.share(),
-                Step::Clear => self.clear(),
-                Step::Multiply => self.multiply(),
-                Step::Spill => self.spill(),
-                Step::Take => self.take(),
-                Step::Keep => self.keep(),
-                Step::Recall => self.recall(),
-                Step::Barrier => self.barrier(),
+                DispatchStep::Fetch(round) => self.fetch(*round),
+                DispatchStep::Commit(_) => self.commit(),
+                DispatchStep::Carry => self.carry(),
+                DispatchStep::Prefix(number) => self.prefix(*number),
+                DispatchStep::Only(at) => self.only = Some(*at),
+                DispatchStep::Share => self.share(),
+                DispatchStep::Clear => self.clear(),
+                DispatchStep::Multiply => self.multiply(),
+                DispatchStep::Spill => self.spill(),
+                DispatchStep::Take => self.take(),
+                DispatchStep::Keep => self.keep(),
+                DispatchStep::Recall => self.recall(),
+                DispatchStep::Barrier => self.barrier(),
             }
         }
     }
 
     fn barrier(&mut self) {
         self.e.b.push(StmtKind::Sync {
-            kind: Sync::Barrier,
-            scope: Scope::Shared,
+            kind: SyncKind::Barrier,
+            scope: KernelSyncScope::Shared,
         });
     }
 
     /// A loop: unrolled ones are in the leaves, distributed ones in the launch.
-    fn repeat(&mut self, number: u32, inner: &[Step]) {
+    fn repeat(&mut self, number: u32, inner: &[DispatchStep]) {
         let data = self.dispatch.loops[number as usize];
-        if data.run == Run::Repeated {
+        if data.run == LoopMapping::Repeated {
             return self.write_out(number, data.extent, inner);
         }
-        if data.run != Run::Sequential || data.extent == 1 {
+        if data.run != LoopMapping::Sequential || data.extent == 1 {
             return self.steps(inner);
         }
         self.hoist(inner);
         let node = self.counter(number);
         let ty = self.e.computed_type(node);
-        let counter = self.e.b.var("i", Type::Scalar(ty));
+        let counter = self.e.b.var("i", VariableType::Scalar(ty));
         let bound = match data.rounds {
             Some(rounds) => {
                 let points = &self.dispatch.points;
                 let rounds = self.e.body.import(points, &[rounds], |_, _, _| None)[0];
                 self.e.emit_as(rounds, ty)
             }
-            None => self.e.b.literal(Literal::new(ty, data.extent)),
+            None => self.e.b.literal(ScalarLiteral::new(ty, data.extent)),
         };
         let value = self.e.b.value(counter);
         self.e.b.begin_block();
@@ -456,12 +470,12 @@ impl<'a> Lower<'a> {
     }
 
     /// The rounds of a loop, one after the other.
-    fn write_out(&mut self, number: u32, rounds: u64, inner: &[Step]) {
+    fn write_out(&mut self, number: u32, rounds: u64, inner: &[DispatchStep]) {
         let node = self.counter(number);
         let ty = self.e.computed_type(node);
         for round in 0..rounds {
             let mark = self.e.mark();
-            let value = self.e.b.literal(Literal::new(ty, round));
+            let value = self.e.b.literal(ScalarLiteral::new(ty, round));
             self.e.set(node, value);
             self.rounds[number as usize] = round;
             self.steps(inner);
@@ -470,7 +484,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Emits what steps of a loop need and what does not change in it.
-    fn hoist(&mut self, steps: &[Step]) {
+    fn hoist(&mut self, steps: &[DispatchStep]) {
         let mut roots = Vec::new();
         self.roots(steps, &mut roots);
         let fixed = self.fixed();
@@ -478,26 +492,34 @@ impl<'a> Lower<'a> {
         self.e.emit(&ready);
     }
 
-    fn roots(&self, steps: &[Step], roots: &mut Vec<Node>) {
+    fn roots(&self, steps: &[DispatchStep], roots: &mut Vec<ScalarNode>) {
         for step in steps {
             match step {
-                Step::For(_, inner) => self.roots(inner, roots),
-                Step::Accumulate => {
+                DispatchStep::For(_, inner) => self.roots(inner, roots),
+                DispatchStep::Accumulate => {
                     for leaf in &self.leaves {
                         roots.extend(&leaf.values);
                     }
                 }
-                Step::Stage(_) | Step::Fetch(_) | Step::Commit(_) | Step::Multiply
+                DispatchStep::Stage(_)
+                | DispatchStep::Fetch(_)
+                | DispatchStep::Commit(_)
+                | DispatchStep::Multiply
                     if self.dispatch.matrix.is_some() =>
                 {
-                    roots.extend(self.copies.iter().flatten().flat_map(copies::Run::roots));
+                    roots.extend(
+                        self.copies
+                            .iter()
+                            .flatten()
+                            .flat_map(copies::TileCopyRun::roots),
+                    );
                 }
-                Step::Stage(at) => {
+                DispatchStep::Stage(at) => {
                     for place in &self.stages[*at].places {
                         roots.extend([place.at, place.inside, place.value]);
                     }
                 }
-                Step::Fetch(_) | Step::Commit(_) => {
+                DispatchStep::Fetch(_) | DispatchStep::Commit(_) => {
                     for place in self.stages.iter().flat_map(|s| &s.places) {
                         roots.extend([place.at, place.inside, place.value]);
                     }
@@ -542,12 +564,12 @@ impl<'a> Lower<'a> {
             };
             let initial = match self.dispatch.strategy {
                 // What the scan begins with is carried.
-                Strategy::Scan | Strategy::LookBack => self.neutral(initial),
-                Strategy::Cooperative
-                | Strategy::Subgroups
-                | Strategy::Rows
-                | Strategy::SubgroupRows
-                | Strategy::Across => match at > 0 || is_kept {
+                ScheduleStrategy::Scan | ScheduleStrategy::LookBack => self.neutral(initial),
+                ScheduleStrategy::Cooperative
+                | ScheduleStrategy::Subgroups
+                | ScheduleStrategy::Rows
+                | ScheduleStrategy::SubgroupRows
+                | ScheduleStrategy::Across => match at > 0 || is_kept {
                     true => self.neutral(initial),
                     false => self.first_only(initial),
                 },
@@ -564,8 +586,8 @@ impl<'a> Lower<'a> {
 }
 
 /// Whether all conditions hold.
-fn all(body: &mut Body, conditions: &[Node]) -> Node {
-    let mut holds = body.literal(Literal::new(Scalar::Bool, 1));
+fn all(body: &mut NodeGraph, conditions: &[ScalarNode]) -> ScalarNode {
+    let mut holds = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
     for condition in conditions {
         holds = match (body.as_literal(holds), body.as_literal(*condition)) {
             (Some(known), _) if known.bits != 0 => *condition,
@@ -577,7 +599,11 @@ fn all(body: &mut Body, conditions: &[Node]) -> Node {
 }
 
 /// The place of a position in memory, counted in elements.
-pub(super) fn flatten(body: &mut Body, position: &[Node], shape: &[Dim]) -> Node {
+pub(super) fn flatten(
+    body: &mut NodeGraph,
+    position: &[ScalarNode],
+    shape: &[DimExtent],
+) -> ScalarNode {
     let mut flat = body.i64(0);
     for (index, dim) in position.iter().zip(shape) {
         let size = body.size(*dim);
@@ -587,7 +613,7 @@ pub(super) fn flatten(body: &mut Body, position: &[Node], shape: &[Dim]) -> Node
     flat
 }
 
-fn accumulator_types(op: &Structured) -> Vec<Scalar> {
+fn accumulator_types(op: &StructuredOp) -> Vec<ScalarType> {
     let values = op.reductions.iter().flat_map(|r| &r.values);
     values.map(|n| op.body.ty(*n)).collect()
 }

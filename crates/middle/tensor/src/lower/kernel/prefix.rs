@@ -1,27 +1,27 @@
 //! Scanning together: what the invocations of a workgroup have up to each point.
 
-use super::super::emit::Emitter;
-use super::super::write::Writer;
+use super::super::emit::NodeEmitter;
+use super::super::write::AccumulatorArrays;
 use super::combine::{exchanged, fold};
-use super::{Lower, accumulator_types};
-use crate::ir::{Node, Reduction};
-use crate::schedule::Run;
-use spirula_kernel::ir::{Expr, Type, Var};
-use spirula_program::{Literal, Op, Operator, Scalar};
+use super::{DispatchLowering, accumulator_types};
+use crate::ir::{ScalarNode, TensorReduction};
+use crate::schedule::LoopMapping;
+use spirula_kernel::ir::{ExprId, VarId, VariableType};
+use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
 
 /// Accumulators of reductions, their types, and literals that change nothing.
-pub(super) struct Sums<'a> {
-    reductions: &'a [Reduction],
-    pub types: Vec<Scalar>,
-    neutral: Vec<Literal>,
+pub(super) struct ScanAccumulators<'a> {
+    reductions: &'a [TensorReduction],
+    pub types: Vec<ScalarType>,
+    neutral: Vec<ScalarLiteral>,
 }
 
-impl Sums<'_> {
+impl ScanAccumulators<'_> {
     /// Variables that begin as some values.
-    pub fn begun(&self, e: &mut Emitter<'_>, values: &[Expr]) -> Vec<Var> {
+    pub fn begun(&self, e: &mut NodeEmitter<'_>, values: &[ExprId]) -> Vec<VarId> {
         let both = self.types.iter().zip(values);
         let vars = both.map(|(ty, value)| {
-            let var = e.b.declare("before", Type::Scalar(*ty), false);
+            let var = e.b.declare("before", VariableType::Scalar(*ty), false);
             e.b.assign(var, *value);
             var
         });
@@ -29,42 +29,48 @@ impl Sums<'_> {
     }
 
     /// Variables that begin as what changes nothing.
-    pub fn nothing(&self, e: &mut Emitter<'_>) -> Vec<Var> {
+    pub fn nothing(&self, e: &mut NodeEmitter<'_>) -> Vec<VarId> {
         let neutral = self.neutral.iter().map(|literal| e.b.literal(*literal));
-        let neutral: Vec<Expr> = neutral.collect();
+        let neutral: Vec<ExprId> = neutral.collect();
         self.begun(e, &neutral)
     }
 
     /// Folds values into accumulators.
-    pub fn fold(&self, e: &mut Emitter<'_>, into: &[Var], values: &[Expr]) {
+    pub fn fold(&self, e: &mut NodeEmitter<'_>, into: &[VarId], values: &[ExprId]) {
         fold(e, self.reductions, into, values);
     }
 
     /// The same where a condition holds.
-    pub fn fold_if(&self, e: &mut Emitter<'_>, condition: Expr, into: &[Var], values: &[Expr]) {
+    pub fn fold_if(
+        &self,
+        e: &mut NodeEmitter<'_>,
+        condition: ExprId,
+        into: &[VarId],
+        values: &[ExprId],
+    ) {
         let chosen = self.types.iter().zip(&self.neutral).zip(values);
         let chosen = chosen.map(|((ty, neutral), value)| {
             let neutral = e.b.literal(*neutral);
-            let choice = Operator::of(Op::Cond, *ty);
+            let choice = ScalarOperator::of(Op::Cond, *ty);
             let chosen = e.b.apply(choice, &[condition, *value, neutral]);
             e.kept(chosen, *ty)
         });
-        let chosen: Vec<Expr> = chosen.collect();
+        let chosen: Vec<ExprId> = chosen.collect();
         self.fold(e, into, &chosen);
     }
 
-    pub fn values(&self, e: &mut Emitter<'_>, vars: &[Var]) -> Vec<Expr> {
+    pub fn values(&self, e: &mut NodeEmitter<'_>, vars: &[VarId]) -> Vec<ExprId> {
         vars.iter().map(|var| e.b.value(*var)).collect()
     }
 }
 
-impl<'a> Lower<'a> {
-    fn sums(&self) -> Sums<'a> {
+impl<'a> DispatchLowering<'a> {
+    fn sums(&self) -> ScanAccumulators<'a> {
         let op = &self.dispatch.op;
         let types = accumulator_types(op);
         let neutral = op.reductions.iter().zip(&types);
         let neutral = neutral.filter_map(|(reduction, ty)| reduction.combiner.neutral(*ty));
-        Sums {
+        ScanAccumulators {
             reductions: &op.reductions,
             neutral: neutral.collect(),
             types,
@@ -86,8 +92,8 @@ impl<'a> Lower<'a> {
     pub(super) fn prefix(&mut self, number: u32) {
         let sums = self.sums();
         let leaves = self.leaves.iter().map(|leaf| leaf.accumulators.clone());
-        let leaves: Vec<Vec<Var>> = leaves.collect();
-        let lanes = self.extent_of(Run::Lane);
+        let leaves: Vec<Vec<VarId>> = leaves.collect();
+        let lanes = self.extent_of(LoopMapping::Lane);
         let runs = self.scan_runs(&sums, lanes, &leaves);
         let Some((_, all)) = runs.last() else { return };
         let carried = std::mem::take(&mut self.carried);
@@ -118,14 +124,14 @@ impl<'a> Lower<'a> {
     /// run and up to the run's end.
     fn scan_runs(
         &mut self,
-        sums: &Sums<'_>,
+        sums: &ScanAccumulators<'_>,
         lanes: u64,
-        leaves: &[Vec<Var>],
-    ) -> Vec<(Vec<Var>, Vec<Var>)> {
+        leaves: &[Vec<VarId>],
+    ) -> Vec<(Vec<VarId>, Vec<VarId>)> {
         let mut loops = self.dispatch.loops.iter().rev();
-        let innermost = loops.find(|l| l.run == Run::Unrolled);
+        let innermost = loops.find(|l| l.run == LoopMapping::Unrolled);
         let points = innermost.map_or(1, |l| l.extent) as usize;
-        let mut runs: Vec<(Vec<Var>, Vec<Var>)> = Vec::new();
+        let mut runs: Vec<(Vec<VarId>, Vec<VarId>)> = Vec::new();
         for run in leaves.chunks(points) {
             for pair in run.windows(2) {
                 let values = sums.values(&mut self.e, &pair[0]);
@@ -147,8 +153,14 @@ impl<'a> Lower<'a> {
 
     /// Adds what the invocations before it in its subgroup have to what an invocation has, and has it know what all of them
     /// have together: halves of ever larger blocks exchange what they have.
-    fn scan_lanes(&mut self, sums: &Sums<'_>, lanes: u64, before: &[Var], all: &[Var]) {
-        let Some(lane) = self.counter_of(Run::Lane) else {
+    fn scan_lanes(
+        &mut self,
+        sums: &ScanAccumulators<'_>,
+        lanes: u64,
+        before: &[VarId],
+        all: &[VarId],
+    ) {
+        let Some(lane) = self.counter_of(LoopMapping::Lane) else {
             return;
         };
         let mut mask = 1;
@@ -169,23 +181,23 @@ impl<'a> Lower<'a> {
     /// begins with.
     fn scan_subgroups(
         &mut self,
-        sums: &Sums<'_>,
+        sums: &ScanAccumulators<'_>,
         count: u64,
-        (before, carried): (&[Var], &[Var]),
-        all: &[Var],
+        (before, carried): (&[VarId], &[VarId]),
+        all: &[VarId],
     ) {
         let Some(local) = self.local else { return };
         let (subgroup, writes) = self.place_left(local);
         let memory = sums.types.iter();
-        let memory: Vec<Var> = memory.map(|ty| self.shared(*ty, count as i64)).collect();
-        let memory = Writer::new(&sums.types, &memory);
+        let memory: Vec<VarId> = memory.map(|ty| self.shared(*ty, count as i64)).collect();
+        let memory = AccumulatorArrays::new(&sums.types, &memory);
         self.wait_for_the_round_before();
         self.e.when(writes, |e| memory.all(e, subgroup, all));
         self.barrier();
         let places = (0..count).map(|at| self.e.body.i64(at as i64));
-        let places: Vec<Node> = places.collect();
+        let places: Vec<ScalarNode> = places.collect();
         let read = places.iter().map(|at| memory.read(&mut self.e, *at));
-        let read: Vec<Vec<Expr>> = read.collect();
+        let read: Vec<Vec<ExprId>> = read.collect();
         for (at, values) in places.iter().zip(&read) {
             let is_before = self.e.body.op(Op::SLt, &[*at, subgroup]);
             let is_before = self.e.emit(&[is_before])[0];

@@ -3,37 +3,40 @@
 //! Each invocation writes every so-many-th element of a tile: at once, or first into registers and,
 //! when the tile before is not needed any more, from there.
 
-use super::super::emit::{Emitter, Source};
-use super::super::write::Place;
-use super::Lower;
-use crate::ir::{Affine, Body, Node, Value, unflatten};
-use crate::schedule::{Round, Staged};
-use spirula_kernel::ir::{Space, StmtKind, Type, Var};
-use spirula_program::{Literal, Op, Scalar};
+use super::super::emit::{NodeEmitter, TensorStorage};
+use super::super::write::ElementWrite;
+use super::DispatchLowering;
+use crate::ir::{AffineSum, NodeGraph, ScalarNode, TensorValue, unflatten};
+use crate::schedule::{PrefetchRound, StagedNode};
+use spirula_kernel::ir::{MemorySpace, StmtKind, VarId, VariableType};
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 
 /// The elements of a tile that an invocation writes.
-pub(super) struct Stage {
-    pub places: Vec<Place>,
+pub(super) struct TileWrites {
+    pub places: Vec<ElementWrite>,
     /// Registers for them, where they are fetched ahead.
-    held: Vec<Var>,
+    held: Vec<VarId>,
 }
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// The value that stands for staged memory: numbered after those of the function.
-    pub(super) fn staged_value(&self, at: usize) -> Value {
-        Value::new(self.function.value_count() + at)
+    pub(super) fn staged_value(&self, at: usize) -> TensorValue {
+        TensorValue::new(self.function.value_count() + at)
     }
 
     /// Memory of the workgroup.
-    pub(super) fn shared(&mut self, ty: Scalar, count: i64) -> Var {
-        let to = self.e.b.declare("tile", Type::Memory(Space::Shared), false);
+    pub(super) fn shared(&mut self, ty: ScalarType, count: i64) -> VarId {
+        let to = self
+            .e
+            .b
+            .declare("tile", VariableType::Memory(MemorySpace::Shared), false);
         let bytes = self.e.b.i64(count * ty.size() as i64);
         self.e.b.push(StmtKind::Alloc { to, bytes });
         to
     }
 
     /// Reads of the workgroup's memory in place of promoted nodes.
-    pub(super) fn staged_reads(&self, template: &mut Body) -> Vec<Node> {
+    pub(super) fn staged_reads(&self, template: &mut NodeGraph) -> Vec<ScalarNode> {
         let mut reads = Vec::new();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
             let points = &self.dispatch.points;
@@ -41,7 +44,7 @@ impl Lower<'_> {
                 let local = self.dispatch.tiles[*tile].local;
                 template.import(points, &[local], |_, _, _| None)[0]
             });
-            let locals: Vec<Node> = locals.collect();
+            let locals: Vec<ScalarNode> = locals.collect();
             let flat = self.kept_at(template, staged, &locals);
             reads.push(template.element(self.staged_value(at), staged.ty, &[flat]));
         }
@@ -49,32 +52,37 @@ impl Lower<'_> {
     }
 
     /// Where an element is kept, from its places in the tiles in the order of the layout.
-    pub(super) fn kept_at(&self, body: &mut Body, staged: &Staged, locals: &[Node]) -> Node {
-        let mut flat = Affine::default();
+    pub(super) fn kept_at(
+        &self,
+        body: &mut NodeGraph,
+        staged: &StagedNode,
+        locals: &[ScalarNode],
+    ) -> ScalarNode {
+        let mut flat = AffineSum::default();
         for (at, (tile, local)) in staged.layout.iter().zip(locals).enumerate() {
-            let mut next = Affine::default();
+            let mut next = AffineSum::default();
             next.add(&flat, self.row(staged, at, *tile));
-            next.add(&Affine::of(body, *local), 1);
+            next.add(&AffineSum::of(body, *local), 1);
             flat = next;
         }
         flat.node(body)
     }
 
     /// Elements from one place in a tile of a layout to the next in the tile before.
-    fn row(&self, staged: &Staged, at: usize, tile: usize) -> i64 {
+    fn row(&self, staged: &StagedNode, at: usize, tile: usize) -> i64 {
         let is_last = at + 1 == staged.layout.len();
         let padding = if is_last { staged.padding as i64 } else { 0 };
         self.tile_size(tile) + padding
     }
 
     /// Elements from one row of the fastest tile to the next.
-    pub(super) fn pitch(&self, staged: &Staged) -> i64 {
+    pub(super) fn pitch(&self, staged: &StagedNode) -> i64 {
         let last = staged.layout.len() - 1;
         self.row(staged, last, staged.layout[last])
     }
 
     /// Elements that what is staged takes.
-    pub(super) fn kept_size(&self, staged: &Staged) -> i64 {
+    pub(super) fn kept_size(&self, staged: &StagedNode) -> i64 {
         let rows = staged.layout.iter().enumerate();
         rows.map(|(at, tile)| self.row(staged, at, *tile)).product()
     }
@@ -87,28 +95,28 @@ impl Lower<'_> {
                 Some(_) => {
                     let b = &mut self.e.b;
                     let each = places.iter();
-                    each.map(|_| b.declare("ahead", Type::Scalar(staged.ty), false))
+                    each.map(|_| b.declare("ahead", VariableType::Scalar(staged.ty), false))
                         .collect()
                 }
                 None => Vec::new(),
             };
-            self.stages.push(Stage { places, held });
+            self.stages.push(TileWrites { places, held });
         }
     }
 
     /// Every so-many-th element of a tile.
-    fn tile_places(&mut self, at: usize) -> Vec<Place> {
+    fn tile_places(&mut self, at: usize) -> Vec<ElementWrite> {
         let staged = &self.dispatch.staged[at];
         let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
         let total: i64 = sizes.iter().product();
         let across: i64 = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
         let memory = self.e.sources.get(&self.staged_value(at)).copied();
-        let (Some(local), Some(Source::Memory(memory))) = (self.local, memory) else {
+        let (Some(local), Some(TensorStorage::Memory(memory))) = (self.local, memory) else {
             return Vec::new();
         };
         let mut places = Vec::new();
         for round in 0..(total + across - 1) / across {
-            let mut element = Affine::of(&self.e.body, local);
+            let mut element = AffineSum::of(&self.e.body, local);
             element.constant += round * across;
             let element = element.node(&mut self.e.body);
             let limit = self.e.body.i64(total);
@@ -116,11 +124,11 @@ impl Lower<'_> {
             let position = unflatten(&mut self.e.body, element, &sizes);
             let by_tile = |tile: &usize| staged.tiles.iter().position(|t| t == tile);
             let kept = staged.layout.iter().filter_map(by_tile);
-            let kept: Vec<Node> = kept.map(|at| position[at]).collect();
+            let kept: Vec<ScalarNode> = kept.map(|at| position[at]).collect();
             let mut body = std::mem::take(&mut self.e.body);
             let to = self.kept_at(&mut body, staged, &kept);
             self.e.body = body;
-            places.push(Place {
+            places.push(ElementWrite {
                 value: self.tile_element(at, &position),
                 memory,
                 inside: is_in,
@@ -133,15 +141,19 @@ impl Lower<'_> {
     }
 
     /// The value of an element of a tile, 0 outside of the space.
-    fn tile_element(&mut self, at: usize, position: &[Node]) -> Node {
+    fn tile_element(&mut self, at: usize, position: &[ScalarNode]) -> ScalarNode {
         let ty = self.dispatch.staged[at].ty;
         let (inside, value) = self.tile_value(at, position);
-        let zero = self.e.body.literal(Literal::new(ty, 0));
+        let zero = self.e.body.literal(ScalarLiteral::new(ty, 0));
         self.e.body.op(Op::Cond, &[inside, value, zero])
     }
 
     /// Does something for a round of tiles, the first or the one after this, if there is such a round.
-    pub(super) fn at_round(&mut self, round: Round, inner: impl FnOnce(&mut Emitter<'_>)) {
+    pub(super) fn at_round(
+        &mut self,
+        round: PrefetchRound,
+        inner: impl FnOnce(&mut NodeEmitter<'_>),
+    ) {
         let (Some(ahead), Some(current)) = (self.dispatch.ahead, self.dispatch.step_loop) else {
             return;
         };
@@ -149,15 +161,15 @@ impl Lower<'_> {
         let (ahead, current) = (self.counter(ahead), self.counter(current));
         let body = &mut self.e.body;
         let number = match round {
-            Round::First => body.i64(0),
-            Round::Next => {
+            PrefetchRound::First => body.i64(0),
+            PrefetchRound::Next => {
                 let one = body.i64(1);
                 body.op(Op::Add, &[current, one])
             }
         };
         let limit = body.i64(rounds);
         let exists = body.op(Op::SLt, &[number, limit]);
-        let numbered = |e: &mut Emitter<'_>| {
+        let numbered = |e: &mut NodeEmitter<'_>| {
             let ty = e.computed_type(ahead);
             let value = e.emit_as(number, ty);
             e.set(ahead, value);
@@ -168,7 +180,7 @@ impl Lower<'_> {
     }
 
     /// Reads the tiles of a round into registers, where there is such a round.
-    pub(super) fn fetch(&mut self, round: Round) {
+    pub(super) fn fetch(&mut self, round: PrefetchRound) {
         let stages = std::mem::take(&mut self.stages);
         self.at_round(round, |e| {
             for stage in &stages {

@@ -1,33 +1,36 @@
 //! Writing results.
 
-use super::super::emit::Source;
+use super::super::emit::TensorStorage;
 use super::super::vectors;
-use super::super::write::Place;
-use super::{Lower, all, flatten};
-use crate::ir::{Destination, Node};
-use crate::schedule::Strategy;
-use spirula_kernel::ir::Var;
-use spirula_program::{Literal, Op, Scalar};
+use super::super::write::ElementWrite;
+use super::{DispatchLowering, all, flatten};
+use crate::ir::{ScalarNode, YieldDestination};
+use crate::schedule::ScheduleStrategy;
+use spirula_kernel::ir::VarId;
+use spirula_program::{Op, ScalarLiteral, ScalarType};
 
-impl Lower<'_> {
+impl DispatchLowering<'_> {
     /// Writes the results of this point, or these points.
     pub(super) fn store(&mut self) {
-        let is_flat = self.dispatch.strategy == Strategy::Flat;
+        let is_flat = self.dispatch.strategy == ScheduleStrategy::Flat;
         // What folds of rows gave was shared before.
         let is_rows = matches!(
             self.dispatch.strategy,
-            Strategy::Rows | Strategy::SubgroupRows
+            ScheduleStrategy::Rows | ScheduleStrategy::SubgroupRows
         );
         if !is_rows {
             self.give_accumulators();
         }
-        let is_scan = matches!(self.dispatch.strategy, Strategy::Scan | Strategy::LookBack);
+        let is_scan = matches!(
+            self.dispatch.strategy,
+            ScheduleStrategy::Scan | ScheduleStrategy::LookBack
+        );
         if is_rows || is_scan {
             return self.store_points();
         }
         let leaves = match self.dispatch.strategy {
             // They were combined into the first.
-            Strategy::Cooperative | Strategy::Subgroups => 1,
+            ScheduleStrategy::Cooperative | ScheduleStrategy::Subgroups => 1,
             _ => self.leaves.len(),
         };
         let mut at = 0;
@@ -50,7 +53,7 @@ impl Lower<'_> {
         let body = &mut self.e.body;
         let guards = self.leaves.iter();
         let guards = guards.map(|leaf| all(body, &[leaf.guard, leaf.fold_guard]));
-        let guards: Vec<Node> = guards.collect();
+        let guards: Vec<ScalarNode> = guards.collect();
         let mut at = 0;
         for same in guards.chunk_by(|a, b| a == b) {
             self.store_leaves(at, same.len(), same[0]);
@@ -60,7 +63,7 @@ impl Lower<'_> {
 
     /// Has accumulators be what the reductions gave.
     fn give_accumulators(&mut self) {
-        let accumulators: Vec<Var> = self
+        let accumulators: Vec<VarId> = self
             .leaves
             .iter()
             .flat_map(|l| l.accumulators.clone())
@@ -77,13 +80,13 @@ impl Lower<'_> {
     }
 
     /// Writes the results of leaves that have one condition.
-    fn store_leaves(&mut self, first: usize, count: usize, mut guard: Node) {
-        if self.dispatch.strategy == Strategy::Flat {
-            guard = self.e.body.literal(Literal::new(Scalar::Bool, 1));
+    fn store_leaves(&mut self, first: usize, count: usize, mut guard: ScalarNode) {
+        if self.dispatch.strategy == ScheduleStrategy::Flat {
+            guard = self.e.body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
         }
         let is_one = matches!(
             self.dispatch.strategy,
-            Strategy::Cooperative | Strategy::Subgroups | Strategy::Across
+            ScheduleStrategy::Cooperative | ScheduleStrategy::Subgroups | ScheduleStrategy::Across
         );
         if let Some(place) = self.place.filter(|_| is_one) {
             let body = &mut self.e.body;
@@ -91,7 +94,7 @@ impl Lower<'_> {
             let is_first = body.op(Op::Eq, &[place, zero]);
             guard = all(body, &[guard, is_first]);
         }
-        let mut rows: Vec<Vec<Place>> = Vec::new();
+        let mut rows: Vec<Vec<ElementWrite>> = Vec::new();
         for at in first..first + count {
             let yields = self.leaves[at].yields.clone();
             rows.push(self.places(yields));
@@ -104,7 +107,7 @@ impl Lower<'_> {
             places.extend(rows.iter_mut().filter_map(Iterator::next));
         }
         self.e.when(guard, |e| {
-            let values: Vec<Node> = places.iter().map(|p| p.value).collect();
+            let values: Vec<ScalarNode> = places.iter().map(|p| p.value).collect();
             if count > 1 {
                 e.widen(&values);
             }
@@ -114,17 +117,17 @@ impl Lower<'_> {
     }
 
     /// Where results are written.
-    fn places(&mut self, yields: Vec<(Node, Vec<Node>)>) -> Vec<Place> {
+    fn places(&mut self, yields: Vec<(ScalarNode, Vec<ScalarNode>)>) -> Vec<ElementWrite> {
         let results = self.dispatch.op.yields.iter().zip(&self.dispatch.results);
         let mut places = Vec::new();
         for ((result, id), (value, position)) in results.zip(yields) {
-            let Some(Source::Memory(memory)) = self.e.sources.get(id).copied() else {
+            let Some(TensorStorage::Memory(memory)) = self.e.sources.get(id).copied() else {
                 continue;
             };
             let shape = &self.function.ty(*id).shape;
             let body = &mut self.e.body;
             let (mut inside, mut by, mut contended) = (Vec::new(), None, false);
-            if let Destination::Scatter {
+            if let YieldDestination::Scatter {
                 combiner, distinct, ..
             } = &result.destination
             {
@@ -133,7 +136,7 @@ impl Lower<'_> {
             }
             let may_be_outside = matches!(
                 result.destination,
-                Destination::Scatter { .. } | Destination::Prefix { .. }
+                YieldDestination::Scatter { .. } | YieldDestination::Prefix { .. }
             );
             if may_be_outside {
                 for (index, dim) in position.iter().zip(shape) {
@@ -142,7 +145,7 @@ impl Lower<'_> {
                     inside.push(body.op(Op::SLt, &[*index, size]));
                 }
             }
-            places.push(Place {
+            places.push(ElementWrite {
                 value,
                 memory,
                 inside: all(body, &inside),

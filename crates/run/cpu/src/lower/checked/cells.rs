@@ -1,19 +1,19 @@
 //! The cell of a scalar that invocations share: what is usual is decided in place.
 
-use super::place::{Length, Place, Space};
-use super::state::{CellBlocks, Deed, State, cell_flags};
-use super::{Lower, Use};
+use super::place::{AccessedObject, ObjectLength, ShadowKind};
+use super::state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
+use super::{ClifLowering, MemoryAccessKind};
 use crate::check::cell::{ATOMIC, KEPT, SITE_SHIFT, WRITTEN};
 use crate::check::runtime::{self, info};
-use crate::types::Leaf;
+use crate::types::ScalarLeaf;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
-impl<'a> Lower<'a, '_, '_> {
+impl<'a> ClifLowering<'a, '_, '_> {
     /// What is known of shared memory where code is made now.
-    pub(super) fn state(&mut self) -> State<'_, 'a> {
-        State {
+    pub(super) fn state(&mut self) -> ShadowCodegen<'_, 'a> {
+        ShadowCodegen {
             builder: &mut self.builder,
             context: self.item.context,
             linear: self.item.linear,
@@ -23,10 +23,10 @@ impl<'a> Lower<'a, '_, '_> {
     /// The cells of scalars that invocations share, by the address and the offset that theirs are counted from.
     pub(super) fn check_cells(
         &mut self,
-        place: &Place,
+        place: &AccessedObject,
         at: [Value; 2],
-        leaves: &[Leaf],
-        how: Use,
+        leaves: &[ScalarLeaf],
+        how: MemoryAccessKind,
         values: &[Value],
     ) {
         for (n, leaf) in leaves.iter().enumerate() {
@@ -36,18 +36,18 @@ impl<'a> Lower<'a, '_, '_> {
 
     fn check_cell(
         &mut self,
-        place: &Place,
+        place: &AccessedObject,
         [address, offset]: [Value; 2],
-        leaf: &Leaf,
-        how: Use,
+        leaf: &ScalarLeaf,
+        how: MemoryAccessKind,
         value: Option<Value>,
     ) {
         let (cells, granule, group) = match place.space {
-            Space::Global { cells, granule } => (cells, granule, None),
-            Space::Group { cells, cleared } => (cells, self.group_granule(), Some(cleared)),
+            ShadowKind::Global { cells, granule } => (cells, granule, None),
+            ShadowKind::Group { cells, cleared } => (cells, self.group_granule(), Some(cleared)),
             _ => return,
         };
-        let deed = Deed {
+        let deed = SharedAccess {
             writes: how.writes(),
             group: group.is_some(),
             cleared: group == Some(true),
@@ -106,7 +106,7 @@ impl<'a> Lower<'a, '_, '_> {
 
     /// Bytes from the first cell to that of an offset. Offsets that are whole multiples by what the program promises
     /// of its pointers are not rounded first.
-    fn cell_step(&mut self, offset: Value, granule: u32, leaf: &Leaf) -> Value {
+    fn cell_step(&mut self, offset: Value, granule: u32, leaf: &ScalarLeaf) -> Value {
         let bytes = u64::from(leaf.scalar.bytes());
         let access = self.current.and_then(|inst| match inst.op() {
             Op::Load => inst.operands().get(1..),
@@ -133,15 +133,15 @@ impl<'a> Lower<'a, '_, '_> {
     /// A relaxed atomic change of memory that invocations share: what is usual is decided in place.
     pub(super) fn check_relaxed_change(
         &mut self,
-        place: &Place,
+        place: &AccessedObject,
         [offset, address]: [Value; 2],
         bytes: u32,
         what: u64,
         value: Option<Value>,
     ) {
         let (cells, granule, kept) = match place.space {
-            Space::Global { cells, granule } => (cells, granule, 0),
-            Space::Group { cells, .. } => (cells, self.group_granule(), KEPT),
+            ShadowKind::Global { cells, granule } => (cells, granule, 0),
+            ShadowKind::Group { cells, .. } => (cells, self.group_granule(), KEPT),
             _ => return,
         };
         if u64::from(bytes) != 1 << granule {
@@ -186,8 +186,9 @@ impl<'a> Lower<'a, '_, '_> {
     }
 
     /// Where it stands who released last at a cell of memory that workgroups share.
-    fn released_at(&mut self, place: &Place, step: Value) -> Option<Value> {
-        let (Space::Global { .. }, Length::Row(row)) = (place.space, place.length) else {
+    fn released_at(&mut self, place: &AccessedObject, step: Value) -> Option<Value> {
+        let (ShadowKind::Global { .. }, ObjectLength::Row(row)) = (place.space, place.length)
+        else {
             return None;
         };
         let first = self.row_field(row, runtime::at::RELEASED);

@@ -1,11 +1,11 @@
 //! Copies of memory: that both sides are inside of what their pointers come from.
 
-use super::place::{Length, Place};
-use super::{Lower, info};
+use super::place::{AccessedObject, ObjectLength};
+use super::{ClifLowering, info};
 use crate::check::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 
 /// One side of a copy.
@@ -19,13 +19,13 @@ pub(in crate::lower) struct CopySide {
     pub writes: bool,
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// A copy of bytes that the checks make.
     pub fn guarded_copy(
         &mut self,
         [to, from]: [(Id, Value); 2],
         bytes: Value,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), SourceDiagnostic> {
         let side = |(id, address), writes| CopySide {
             id,
             address,
@@ -56,7 +56,10 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Tells of sides that are not inside of what their pointers come from. The copy then touches what it may.
-    pub(in crate::lower) fn check_sides(&mut self, sides: [CopySide; 2]) -> Result<(), Diagnostic> {
+    pub(in crate::lower) fn check_sides(
+        &mut self,
+        sides: [CopySide; 2],
+    ) -> Result<(), SourceDiagnostic> {
         for side in sides {
             let Some(root) = self.root(side.id) else {
                 continue;
@@ -81,10 +84,10 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn is_copied_outside(&mut self, place: &Place, side: CopySide) -> Value {
+    fn is_copied_outside(&mut self, place: &AccessedObject, side: CopySide) -> Value {
         let length = match place.length {
-            Length::Known(length) => self.iconst(types::I64, length as i64),
-            Length::Row(row) => self.row_field(row, runtime::at::ENDS),
+            ObjectLength::Known(length) => self.iconst(types::I64, length as i64),
+            ObjectLength::Row(row) => self.row_field(row, runtime::at::ENDS),
         };
         let more = IntCC::UnsignedGreaterThan;
         let ins = self.builder.ins();

@@ -1,6 +1,6 @@
 //! Faults of instructions that access no memory: divisors, shifts, loops, indexes.
 
-use super::{Lower, info};
+use super::{ClifLowering, info};
 use crate::check::runtime;
 use crate::context::at;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -15,7 +15,7 @@ const SHIFT: u64 = 5;
 /// Beside a kind: a result is more than its type holds.
 const OVERFLOW: u64 = info::OVERFLOW >> info::KIND_SHIFT;
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Tells of a fault; whether the launch has to end.
     pub(super) fn call_fault(&mut self, kind: u64, site: u64) -> Value {
         let what = self.iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);

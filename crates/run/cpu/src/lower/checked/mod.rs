@@ -14,23 +14,23 @@ mod series;
 mod state;
 mod undefined;
 
-use super::Values;
-use super::scope::{Held, Lower, fixed};
-use super::values::Pointer;
-use crate::check::provenance::Provenance;
+use super::ClifScalars;
+use super::scope::{ClifLowering, IdLocation, fixed};
+use super::values::PointerOperand;
+use crate::check::provenance::PointerProvenance;
 use crate::check::runtime::{self, info};
 use crate::check::{
-    AllSeries, Purpose, Sites, covered_loads, is_update, only_moved, purposes,
+    AllSeries, LoadPurpose, SiteTable, covered_loads, is_update, only_moved, purposes,
     undefined_components, used_components, waits,
 };
-use crate::program::Program;
-use crate::types::{Kind, Leaf};
+use crate::program::AnalysedModule;
+use crate::types::{LoweredTypeKind, ScalarLeaf};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
-use place::{Length, Place, Space};
-pub(crate) use series::Asked;
+use place::{AccessedObject, ObjectLength, ShadowKind};
+pub(crate) use series::StridedCheckResults;
 use smallvec::SmallVec;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
@@ -46,11 +46,11 @@ const MAX_IN_PLACE: usize = 16;
 const DEPENDS: u64 = info::DEPENDS >> info::KIND_SHIFT;
 
 /// What the lowering of a kernel that is checked knows.
-pub(crate) struct Checking {
-    pub sites: Sites,
-    pub provenance: Provenance,
+pub(crate) struct SanitizerAnalysis {
+    pub sites: SiteTable,
+    pub provenance: PointerProvenance,
     /// What is done with what loads give.
-    pub purposes: IdMap<Purpose>,
+    pub purposes: IdMap<LoadPurpose>,
     /// Loads whose place is written right after.
     pub covered: IdMap<bool>,
     /// Loads that are checked together.
@@ -86,8 +86,8 @@ pub(crate) struct RowKind {
 
 /// Where a variable of a function is.
 #[derive(Clone, Copy)]
-pub(crate) struct Room {
-    held: Held,
+pub(crate) struct VariableShadow {
+    held: IdLocation,
     bytes: u64,
     /// Bytes from a byte to what says whether it is defined.
     defined: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Room {
 
 /// What is done to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum MemoryAccessKind {
     Read,
     Write,
     /// With the semantics of memory, if they are known.
@@ -111,32 +111,32 @@ pub(crate) enum Use {
 
 /// An access behind a pointer, at an address computed from it.
 #[derive(Clone, Copy)]
-pub(crate) struct Guarded {
+pub(crate) struct GuardedAccess {
     pub id: Id,
     pub address: Value,
-    pub how: Use,
+    pub how: MemoryAccessKind,
 }
 
 /// An access to so many bytes.
 #[derive(Clone, Copy)]
-struct Extent {
+struct AccessExtent {
     address: Value,
     bytes: u64,
-    how: Use,
+    how: MemoryAccessKind,
     /// What is written, where that is one scalar.
     value: Option<Value>,
 }
 
-impl Use {
+impl MemoryAccessKind {
     fn bits(self) -> u64 {
         let bit = |is: bool, bit: u64| if is { bit } else { 0 };
         match self {
-            Use::Read => info::READ,
-            Use::Write => info::WRITE,
-            Use::Volatile { writes } => {
+            MemoryAccessKind::Read => info::READ,
+            MemoryAccessKind::Write => info::WRITE,
+            MemoryAccessKind::Volatile { writes } => {
                 info::ATOMIC | if writes { info::WRITE } else { info::READ }
             }
-            Use::Atomic {
+            MemoryAccessKind::Atomic {
                 reads,
                 writes,
                 semantics,
@@ -159,7 +159,7 @@ impl Use {
     fn is_relaxed_change(self) -> bool {
         const ORDERS: u64 = 0x1e;
         match self {
-            Use::Atomic {
+            MemoryAccessKind::Atomic {
                 writes, semantics, ..
             } => writes && semantics.is_some_and(|s| s & ORDERS == 0),
             _ => false,
@@ -167,18 +167,18 @@ impl Use {
     }
 
     fn is_volatile(self) -> bool {
-        matches!(self, Use::Volatile { .. })
+        matches!(self, MemoryAccessKind::Volatile { .. })
     }
 
     fn is_plain(self) -> bool {
-        matches!(self, Use::Read | Use::Write)
+        matches!(self, MemoryAccessKind::Read | MemoryAccessKind::Write)
     }
 }
 
-impl Checking {
+impl SanitizerAnalysis {
     /// What can be known before anything is lowered.
-    pub fn new(program: &Program<'_>, globals: &super::Globals) -> Checking {
-        let provenance = Provenance::compute(program);
+    pub fn new(program: &AnalysedModule<'_>, globals: &super::ReachedGlobals) -> SanitizerAnalysis {
+        let provenance = PointerProvenance::compute(program);
         let entry = program.functions.get(program.entry.func);
         let groups = entry
             .params
@@ -193,9 +193,9 @@ impl Checking {
         let mut functions = program.functions.bottom_up.iter();
         let called =
             functions.any(|f| *f != program.entry.func && !program.functions.get(*f).inline);
-        Checking {
+        SanitizerAnalysis {
             registers: provenance.has_unknown() || called,
-            sites: Sites::new(),
+            sites: SiteTable::new(),
             waits: waits(program, &purposes),
             purposes,
             used: used_components(program, &moved),
@@ -212,7 +212,11 @@ impl Checking {
     }
 
     /// The rows of arguments and bindings, in order.
-    pub fn rows(&self, program: &Program<'_>, globals: &super::Globals) -> Vec<RowKind> {
+    pub fn rows(
+        &self,
+        program: &AnalysedModule<'_>,
+        globals: &super::ReachedGlobals,
+    ) -> Vec<RowKind> {
         let row = |id: Id| RowKind {
             granule: self.provenance.granule(id),
             races: self.provenance.is_written(id),
@@ -236,7 +240,7 @@ impl Checking {
 }
 
 /// How many scalars are read and written where other invocations may, but for those that are checked together.
-fn shared_accesses(program: &Program<'_>, series: &AllSeries) -> usize {
+fn shared_accesses(program: &AnalysedModule<'_>, series: &AllSeries) -> usize {
     let functions = program.functions.bottom_up.iter();
     let insts = functions.flat_map(|func| program.module.function_insts(*func));
     let accessed = insts.filter_map(|inst| match inst.op() {
@@ -253,12 +257,12 @@ fn shared_accesses(program: &Program<'_>, series: &AllSeries) -> usize {
 }
 
 /// Whether a pointer is to memory that invocations may share.
-fn is_shared(program: &Program<'_>, pointer: Id) -> bool {
+fn is_shared(program: &AnalysedModule<'_>, pointer: Id) -> bool {
     let ty = program.type_of(pointer);
     let class = ty.map(|ty| program.types.kind(ty));
     !matches!(
         class,
-        Some(Kind::Pointer {
+        Some(LoweredTypeKind::Pointer {
             class: StorageClass::Function
                 | StorageClass::Private
                 | StorageClass::Input
@@ -270,7 +274,7 @@ fn is_shared(program: &Program<'_>, pointer: Id) -> bool {
 }
 
 /// Whether any block may be run again.
-fn has_loops(program: &Program<'_>) -> bool {
+fn has_loops(program: &AnalysedModule<'_>) -> bool {
     program.functions.bottom_up.iter().any(|func| {
         let cfg = &program.functions.get(*func).cfg;
         let mut seen = vec![false; cfg.len()];
@@ -282,11 +286,11 @@ fn has_loops(program: &Program<'_>) -> bool {
 }
 
 /// The address itself, for accesses that are made elsewhere.
-fn itself(_: &mut Lower, address: Value) -> Values {
+fn itself(_: &mut ClifLowering, address: Value) -> ClifScalars {
     [address].into_iter().collect()
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Whether accesses are checked.
     pub fn is_checking(&self) -> bool {
         self.shared.checking.is_some()
@@ -321,21 +325,22 @@ impl Lower<'_, '_, '_> {
     pub fn guard(
         &mut self,
         id: Id,
-        pointer: Pointer,
-        leaves: &[Leaf],
-        how: Use,
+        pointer: PointerOperand,
+        leaves: &[ScalarLeaf],
+        how: MemoryAccessKind,
         values: &[Value],
-    ) -> Result<Pointer, Diagnostic> {
-        if !self.is_checking() || matches!(pointer, Pointer::Symbol(_)) || leaves.is_empty() {
+    ) -> Result<PointerOperand, SourceDiagnostic> {
+        if !self.is_checking() || matches!(pointer, PointerOperand::Symbol(_)) || leaves.is_empty()
+        {
             return Ok(pointer);
         }
         let strides = match pointer {
-            Pointer::Address(_, strides) => strides,
+            PointerOperand::Address(_, strides) => strides,
             _ => None,
         };
         let address = self.address_of(pointer)?;
         let address = self.guard_address(id, address, leaves, how, values)?;
-        Ok(Pointer::Address(address, strides))
+        Ok(PointerOperand::Address(address, strides))
     }
 
     /// The same of an address that was computed from a pointer.
@@ -343,11 +348,11 @@ impl Lower<'_, '_, '_> {
         &mut self,
         id: Id,
         address: Value,
-        leaves: &[Leaf],
-        how: Use,
+        leaves: &[ScalarLeaf],
+        how: MemoryAccessKind,
         values: &[Value],
-    ) -> Result<Value, Diagnostic> {
-        let access = Guarded { id, address, how };
+    ) -> Result<Value, SourceDiagnostic> {
+        let access = GuardedAccess { id, address, how };
         let found = self.guard_leaves(access, leaves, values, itself)?;
         Ok(found[0])
     }
@@ -355,49 +360,52 @@ impl Lower<'_, '_, '_> {
     /// Checks an access to the scalars of a value, and makes it at the address to use: what it gives.
     pub fn guard_leaves(
         &mut self,
-        Guarded { id, address, how }: Guarded,
-        leaves: &[Leaf],
+        GuardedAccess { id, address, how }: GuardedAccess,
+        leaves: &[ScalarLeaf],
         values: &[Value],
-        make: impl Fn(&mut Self, Value) -> Values,
-    ) -> Result<Values, Diagnostic> {
-        let access = Guarded { id, address, how };
+        make: impl Fn(&mut Self, Value) -> ClifScalars,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
+        let access = GuardedAccess { id, address, how };
         if let Some(found) = self.guard_series(access, leaves, &make)? {
             return Ok(found);
         }
-        let end = |leaf: &Leaf| leaf.offset + u64::from(leaf.scalar.bytes());
+        let end = |leaf: &ScalarLeaf| leaf.offset + u64::from(leaf.scalar.bytes());
         let bytes = leaves.iter().map(end).max().unwrap_or(1);
         let value = match values {
             [value] => Some(*value),
             _ => None,
         };
-        let access = Extent {
+        let access = AccessExtent {
             address,
             bytes,
             how,
             value,
         };
-        let inside = |lower: &mut Self, place: &Place, offset: Value, what: u64| match place.space {
-            Space::Nothing => {}
-            Space::Private(delta) => {
-                let site = what & info::SITE;
-                lower.check_defined(address, delta, leaves, how, site);
-            }
-            Space::Global { .. } | Space::Group { .. } if how.is_volatile() => {
-                lower.check_cells(place, [address, offset], leaves, how, values);
-            }
-            Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
-                let what = what | place.cleared() | lower.granule_bits(place);
-                let bytes = leaves.iter().map(|leaf| leaf.scalar.bytes()).sum();
-                match how.is_relaxed_change() {
-                    true => {
-                        lower.check_relaxed_change(place, [offset, address], bytes, what, value)
-                    }
-                    false => _ = lower.call_touch(address, what, value),
+        let inside = |lower: &mut Self, place: &AccessedObject, offset: Value, what: u64| {
+            match place.space {
+                ShadowKind::Nothing => {}
+                ShadowKind::Private(delta) => {
+                    let site = what & info::SITE;
+                    lower.check_defined(address, delta, leaves, how, site);
                 }
-            }
-            Space::Global { .. } if how == Use::Read && lower.is_covered() => {}
-            Space::Global { .. } | Space::Group { .. } => {
-                lower.check_cells(place, [address, offset], leaves, how, values);
+                ShadowKind::Global { .. } | ShadowKind::Group { .. } if how.is_volatile() => {
+                    lower.check_cells(place, [address, offset], leaves, how, values);
+                }
+                ShadowKind::Global { .. } | ShadowKind::Group { .. } if !how.is_plain() => {
+                    let what = what | place.cleared() | lower.granule_bits(place);
+                    let bytes = leaves.iter().map(|leaf| leaf.scalar.bytes()).sum();
+                    match how.is_relaxed_change() {
+                        true => {
+                            lower.check_relaxed_change(place, [offset, address], bytes, what, value)
+                        }
+                        false => _ = lower.call_touch(address, what, value),
+                    }
+                }
+                ShadowKind::Global { .. }
+                    if how == MemoryAccessKind::Read && lower.is_covered() => {}
+                ShadowKind::Global { .. } | ShadowKind::Group { .. } => {
+                    lower.check_cells(place, [address, offset], leaves, how, values);
+                }
             }
         };
         self.guarded(id, access, inside, make)
@@ -409,25 +417,25 @@ impl Lower<'_, '_, '_> {
         id: Id,
         address: Value,
         bytes: u64,
-        how: Use,
-    ) -> Result<Value, Diagnostic> {
+        how: MemoryAccessKind,
+    ) -> Result<Value, SourceDiagnostic> {
         if bytes == 0 {
             return Ok(address);
         }
-        let access = Extent {
+        let access = AccessExtent {
             address,
             bytes,
             how,
             value: None,
         };
-        let inside = |lower: &mut Self, place: &Place, _, what| match place.space {
-            Space::Nothing => {}
-            Space::Private(delta) if how.writes() => {
+        let inside = |lower: &mut Self, place: &AccessedObject, _, what| match place.space {
+            ShadowKind::Nothing => {}
+            ShadowKind::Private(delta) if how.writes() => {
                 let at = lower.builder.ins().iadd_imm_s(address, delta as i64);
                 lower.set_defined(at, bytes, true);
             }
-            Space::Private(_) => {}
-            Space::Global { .. } | Space::Group { .. } => {
+            ShadowKind::Private(_) => {}
+            ShadowKind::Global { .. } | ShadowKind::Group { .. } => {
                 lower.call_touch(address, what | lower.granule_bits(place), None);
             }
         };
@@ -441,10 +449,10 @@ impl Lower<'_, '_, '_> {
     fn guarded(
         &mut self,
         id: Id,
-        access: Extent,
-        inside: impl FnOnce(&mut Self, &Place, Value, u64),
-        make: impl Fn(&mut Self, Value) -> Values,
-    ) -> Result<Values, Diagnostic> {
+        access: AccessExtent,
+        inside: impl FnOnce(&mut Self, &AccessedObject, Value, u64),
+        make: impl Fn(&mut Self, Value) -> ClifScalars,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
         let (address, bytes) = (access.address, access.bytes);
         if !self.is_checking() {
             return Ok(make(self, address));
@@ -476,9 +484,9 @@ impl Lower<'_, '_, '_> {
     /// Makes an access that may be outside of its place at the address to use, and goes on with what it gives.
     fn make_instead(
         &mut self,
-        (place, address): (&Place, Value),
+        (place, address): (&AccessedObject, Value),
         what: u64,
-        make: impl Fn(&mut Self, Value) -> Values,
+        make: impl Fn(&mut Self, Value) -> ClifScalars,
         done: Block,
     ) {
         let told = self.iconst(types::I64, what as i64);
@@ -504,9 +512,9 @@ impl Lower<'_, '_, '_> {
         checking.zip(result).is_some_and(|(c, id)| c.covered[id])
     }
 
-    fn granule_bits(&self, place: &Place) -> u64 {
+    fn granule_bits(&self, place: &AccessedObject) -> u64 {
         match place.space {
-            Space::Global { granule, .. } => {
+            ShadowKind::Global { granule, .. } => {
                 info::GRANULE | u64::from(granule) << info::GRANULE_SHIFT
             }
             _ => 0,
@@ -532,20 +540,20 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Whether an access of so many bytes at an offset is not inside of a place.
-    fn is_outside(&mut self, place: &Place, offset: Value, bytes: u64) -> Value {
+    fn is_outside(&mut self, place: &AccessedObject, offset: Value, bytes: u64) -> Value {
         let least = IntCC::UnsignedGreaterThanOrEqual;
         match place.length {
-            Length::Known(length) => {
+            ObjectLength::Known(length) => {
                 let end = (length + 1).saturating_sub(bytes);
                 let end = self.iconst(types::I64, end as i64);
                 self.builder.ins().icmp(least, offset, end)
             }
-            Length::Row(row) if bytes.is_power_of_two() && bytes <= 16 => {
+            ObjectLength::Row(row) if bytes.is_power_of_two() && bytes <= 16 => {
                 let at = runtime::at::ENDS + 8 * bytes.trailing_zeros() as i32;
                 let end = self.row_field(row, at);
                 self.builder.ins().icmp(least, offset, end)
             }
-            Length::Row(row) => {
+            ObjectLength::Row(row) => {
                 let end = self.row_field(row, runtime::at::ENDS);
                 let first = self.builder.ins().icmp(least, offset, end);
                 let last = self.builder.ins().iadd_imm_s(offset, bytes as i64 - 1);
@@ -556,15 +564,15 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address to use for an access that is not inside of a place.
-    fn call_outside(&mut self, place: &Place, address: Value, what: Value) -> Value {
+    fn call_outside(&mut self, place: &AccessedObject, address: Value, what: Value) -> Value {
         let common = [self.item.context, self.item.linear, address, what];
         match place.length {
-            Length::Known(length) => {
+            ObjectLength::Known(length) => {
                 let length = self.iconst(types::I64, length as i64);
                 let args = [&common[..], &[place.base, length]].concat();
                 self.call_quietly(runtime::outside as *const () as usize, &args)
             }
-            Length::Row(row) => {
+            ObjectLength::Row(row) => {
                 let row = self.iconst(types::I64, row as i64);
                 let args = [&common[..], &[row]].concat();
                 self.call_quietly(runtime::outside_row as *const () as usize, &args)

@@ -1,19 +1,19 @@
 //! What an access is compared with: where its pointer comes from.
 
-use super::{Lower, RowKind};
+use super::{ClifLowering, RowKind};
 use crate::check::runtime::{self, info};
 use crate::check::sites;
 use crate::context::at;
 use crate::lower::scope::fixed;
-use crate::lower::{Global, SlotKind};
-use crate::program::Program;
+use crate::lower::{GlobalLocation, SlotKind};
+use crate::program::AnalysedModule;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 
 /// How long what a pointer comes from is.
 #[derive(Clone, Copy)]
-pub(super) enum Length {
+pub(super) enum ObjectLength {
     Known(u64),
     /// Of a row, by its number.
     Row(usize),
@@ -21,7 +21,7 @@ pub(super) enum Length {
 
 /// Where cells begin.
 #[derive(Clone, Copy)]
-pub(super) enum Cells {
+pub(super) enum ShadowBase {
     /// Those of a row, by its number.
     Row(usize),
     /// So many bytes behind those of the workgroup.
@@ -30,14 +30,14 @@ pub(super) enum Cells {
 
 /// What is kept about it.
 #[derive(Clone, Copy)]
-pub(super) enum Space {
+pub(super) enum ShadowKind {
     /// Cells from an address on.
     Global {
-        cells: Cells,
+        cells: ShadowBase,
         granule: u32,
     },
     Group {
-        cells: Cells,
+        cells: ShadowBase,
         cleared: bool,
     },
     /// Definedness, so many bytes behind.
@@ -47,25 +47,28 @@ pub(super) enum Space {
 
 /// What a pointer comes from.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct AccessedObject {
     pub base: Value,
-    pub length: Length,
-    pub space: Space,
+    pub length: ObjectLength,
+    pub space: ShadowKind,
 }
 
-impl Place {
+impl AccessedObject {
     /// What an access is told to be where it reads what need not be written before.
     pub fn cleared(&self) -> u64 {
         match self.space {
-            Space::Group { cleared: true, .. } => info::CLEARED,
+            ShadowKind::Group { cleared: true, .. } => info::CLEARED,
             _ => 0,
         }
     }
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// What a pointer comes from, where that is known here.
-    pub(super) fn place(&mut self, pointer: Id) -> Result<Option<Place>, Diagnostic> {
+    pub(super) fn place(
+        &mut self,
+        pointer: Id,
+    ) -> Result<Option<AccessedObject>, SourceDiagnostic> {
         let Some(root) = self.root(pointer) else {
             return Ok(None);
         };
@@ -87,12 +90,15 @@ impl Lower<'_, '_, '_> {
     }
 
     /// What pointers to a variable or argument come from.
-    pub(super) fn place_of(&mut self, root: Id) -> Result<Option<Place>, Diagnostic> {
+    pub(super) fn place_of(
+        &mut self,
+        root: Id,
+    ) -> Result<Option<AccessedObject>, SourceDiagnostic> {
         let place = if let Some(room) = self.rooms.get(&root).copied() {
-            Some(Place {
+            Some(AccessedObject {
                 base: self.room_address(room.held),
-                length: Length::Known(room.bytes),
-                space: Space::Private(room.defined),
+                length: ObjectLength::Known(room.bytes),
+                space: ShadowKind::Private(room.defined),
             })
         } else if let Some(global) = self.shared.globals.get(root) {
             self.global_place(root, global)
@@ -102,34 +108,38 @@ impl Lower<'_, '_, '_> {
         Ok(place)
     }
 
-    pub(super) fn global_place(&mut self, root: Id, global: Global) -> Option<Place> {
+    pub(super) fn global_place(
+        &mut self,
+        root: Id,
+        global: GlobalLocation,
+    ) -> Option<AccessedObject> {
         let size = self.program.variable_type(root);
         let size = size.map_or(0, |ty| self.program.types.layouts.get(ty).size);
-        let known = |base: Value, space: Space| Place {
+        let known = |base: Value, space: ShadowKind| AccessedObject {
             base,
-            length: Length::Known(size),
+            length: ObjectLength::Known(size),
             space,
         };
         Some(match global {
-            Global::Data { address } => {
-                known(self.iconst(types::I64, address as i64), Space::Nothing)
+            GlobalLocation::Data { address } => {
+                known(self.iconst(types::I64, address as i64), ShadowKind::Nothing)
             }
-            Global::Push => known(self.context(types::I64, at::PUSH), Space::Nothing),
-            Global::Private { offset } => {
+            GlobalLocation::Push => known(self.context(types::I64, at::PUSH), ShadowKind::Nothing),
+            GlobalLocation::Private { offset } => {
                 let base = self.item.rooms;
                 let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                 let all = u64::from(self.shared.globals.private_bytes).next_multiple_of(16);
-                known(base, Space::Private(all))
+                known(base, ShadowKind::Private(all))
             }
-            Global::Workgroup { offset } => {
+            GlobalLocation::Workgroup { offset } => {
                 let base = self.context(types::I64, at::WORKGROUP);
                 let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                 let granule = self.group_granule();
-                let cells = Cells::Group(i64::from(offset >> granule) * 8);
+                let cells = ShadowBase::Group(i64::from(offset >> granule) * 8);
                 let cleared = self.shared.globals.zero_workgroup;
-                known(base, Space::Group { cells, cleared })
+                known(base, ShadowKind::Group { cells, cleared })
             }
-            Global::Binding { index } => {
+            GlobalLocation::Binding { index } => {
                 let params = self
                     .program
                     .functions
@@ -143,7 +153,7 @@ impl Lower<'_, '_, '_> {
         })
     }
 
-    pub(super) fn argument_place(&mut self, root: Id) -> Option<Place> {
+    pub(super) fn argument_place(&mut self, root: Id) -> Option<AccessedObject> {
         let params = &self.program.functions.get(self.program.entry.func).params;
         let index = params.iter().position(|p| *p == root)?;
         let slot = self.shared.slots.get(index)?;
@@ -158,35 +168,35 @@ impl Lower<'_, '_, '_> {
         Some(self.row_place(base, index, is_group))
     }
 
-    fn row_place(&mut self, base: Value, row: usize, is_group: bool) -> Place {
+    fn row_place(&mut self, base: Value, row: usize, is_group: bool) -> AccessedObject {
         let kind = self.shared.rows.get(row).copied();
         let kind = kind.unwrap_or(RowKind {
             granule: 2,
             races: false,
         });
         let space = match (is_group, kind.races) {
-            (true, _) => Space::Group {
-                cells: Cells::Row(row),
+            (true, _) => ShadowKind::Group {
+                cells: ShadowBase::Row(row),
                 cleared: false,
             },
-            (false, true) => Space::Global {
-                cells: Cells::Row(row),
+            (false, true) => ShadowKind::Global {
+                cells: ShadowBase::Row(row),
                 granule: kind.granule,
             },
-            _ => Space::Nothing,
+            _ => ShadowKind::Nothing,
         };
-        Place {
+        AccessedObject {
             base,
-            length: Length::Row(row),
+            length: ObjectLength::Row(row),
             space,
         }
     }
 
     /// The address of the first cell.
-    pub(super) fn first_cell(&mut self, cells: Cells) -> Value {
+    pub(super) fn first_cell(&mut self, cells: ShadowBase) -> Value {
         match cells {
-            Cells::Row(row) => self.row_field(row, runtime::at::CELLS),
-            Cells::Group(first) => {
+            ShadowBase::Row(row) => self.row_field(row, runtime::at::CELLS),
+            ShadowBase::Group(first) => {
                 let cells = self.live(runtime::at::GROUP_CELLS);
                 self.builder.ins().iadd_imm_s(cells, first)
             }
@@ -199,7 +209,7 @@ impl Lower<'_, '_, '_> {
 }
 
 /// What a variable or parameter is called in reports.
-pub(super) fn describe(program: &Program<'_>, root: Id) -> String {
+pub(super) fn describe(program: &AnalysedModule<'_>, root: Id) -> String {
     use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
     let name = sites::name_of(program, root);
     let params = &program.functions.get(program.entry.func).params;
@@ -212,7 +222,7 @@ pub(super) fn describe(program: &Program<'_>, root: Id) -> String {
     }
     let class = program.type_of(root).map(|ty| program.types.kind(ty));
     let class = match class {
-        Some(crate::types::Kind::Pointer { class, .. }) => class,
+        Some(crate::types::LoweredTypeKind::Pointer { class, .. }) => class,
         _ => StorageClass::Function,
     };
     let kind = match class {

@@ -1,11 +1,11 @@
 //! Private memory: which of its bytes are defined.
 
 use super::place::describe;
-use super::{Lower, Room, UNINITIALISED, Use, info};
+use super::{ClifLowering, MemoryAccessKind, UNINITIALISED, VariableShadow, info};
 use crate::check::runtime;
-use crate::lower::Values;
-use crate::lower::scope::{Held, int_of, plain};
-use crate::types::Leaf;
+use crate::lower::ClifScalars;
+use crate::lower::scope::{IdLocation, int_of, plain};
+use crate::types::ScalarLeaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -14,10 +14,10 @@ use spirula_spirv::Id;
 /// Bytes of definedness that are cleared in place.
 const INLINE_CLEAR: u64 = 64;
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Notes a variable's room; clears what says which of its bytes are defined.
-    pub fn note_room(&mut self, id: Id, held: Held, bytes: u64, defined: u64) {
-        let room = Room {
+    pub fn note_room(&mut self, id: Id, held: IdLocation, bytes: u64, defined: u64) {
+        let room = VariableShadow {
             held,
             bytes,
             defined,
@@ -95,12 +95,12 @@ impl Lower<'_, '_, '_> {
         &mut self,
         address: Value,
         delta: u64,
-        leaves: &[Leaf],
-        how: Use,
+        leaves: &[ScalarLeaf],
+        how: MemoryAccessKind,
         site: u64,
     ) {
         let used = self.used_components();
-        let mut defined = Values::new();
+        let mut defined = ClifScalars::new();
         let undefined = self.stored_flags();
         for (n, leaf) in leaves.iter().enumerate() {
             let ty = int_of(leaf.scalar.bytes());
@@ -160,7 +160,7 @@ impl Lower<'_, '_, '_> {
         }
         let parts = components.iter().enumerate();
         let parts = parts.filter(|(n, _)| used >> n.min(&63) & 1 != 0);
-        let parts: Values = parts.map(|(_, part)| *part).collect();
+        let parts: ClifScalars = parts.map(|(_, part)| *part).collect();
         let any = match (self.is_only_moved(), parts.is_empty()) {
             (true, true) => return None,
             (true, false) => parts[0],
@@ -233,7 +233,7 @@ impl Lower<'_, '_, '_> {
             return;
         };
         let flags = flags.into_iter().map(|flag| self.builder.use_var(flag));
-        let flags: Values = flags.collect();
+        let flags: ClifScalars = flags.collect();
         self.load_flags(&flags);
         let used = self.used_components();
         let Some(fine) = self.enough_defined(&flags, used) else {

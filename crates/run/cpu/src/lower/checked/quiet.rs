@@ -3,20 +3,20 @@
 //! They go through functions that keep all registers as they are, so that code which does not call them is as
 //! good as if the calls were not there.
 
-use super::Lower;
-use super::state::{CellBlocks, Deed, State, cell_flags};
+use super::ClifLowering;
+use super::state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
 use crate::check::cell::SITE_SHIFT;
 use crate::check::runtime::{self, info};
 use crate::context::at;
-use crate::jit::{Code, Kept};
-use crate::lower::Values;
+use crate::jit::{JitCode, PreserveAllStub};
+use crate::lower::ClifScalars;
 use cranelift_codegen::ir::{
     AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Calls a function of the host whose first parameter is the context, and which gives 64 bits.
     pub(super) fn call_quietly(&mut self, address: usize, args: &[Value]) -> Value {
         let params: Vec<Type> = args.iter().map(|arg| self.clif(*arg)).collect();
@@ -34,14 +34,18 @@ impl Lower<'_, '_, '_> {
     /// Calls the function that decides about an access to a scalar, given by its address and its cell.
     pub(super) fn call_decide(
         &mut self,
-        deed: Deed,
+        deed: SharedAccess,
         [address, cell]: [Value; 2],
         what: u64,
         value: Option<Value>,
     ) {
-        let make = |code: &mut Code| deciding(code, deed);
+        let make = |code: &mut JitCode| deciding(code, deed);
         let code = &mut *self.shared.code;
-        match code.keeping(Kept::Deed(deed.number()), make, self.builder.func) {
+        match code.keeping(
+            PreserveAllStub::Deed(deed.number()),
+            make,
+            self.builder.func,
+        ) {
             Some(callee) => {
                 let touch = self.touch_args(address, what, value);
                 let args = [&touch[..], &[cell]].concat();
@@ -54,21 +58,21 @@ impl Lower<'_, '_, '_> {
 
 /// The function that calls one of the host and keeps all registers.
 fn keeping_host(
-    code: &mut Code,
+    code: &mut JitCode,
     address: usize,
     params: &[Type],
     within: &mut Function,
 ) -> Option<FuncRef> {
-    let make = |code: &mut Code| {
+    let make = |code: &mut JitCode| {
         let (host, config) = (code.host_convention(), code.frontend_config());
         keeping(address, params, host, config)
     };
-    code.keeping(Kept::Host(address), make, within)
+    code.keeping(PreserveAllStub::Host(address), make, within)
 }
 
 /// A function that decides about accesses of a kind as is done in place, from what is passed on of others and the
 /// address of the cell.
-fn deciding(code: &mut Code, deed: Deed) -> Function {
+fn deciding(code: &mut JitCode, deed: SharedAccess) -> Function {
     let mut func = Function::new();
     func.signature = Signature::new(CallConv::PreserveAll);
     let touch = [types::I64, types::I32, types::I64, types::I64, types::I64];
@@ -81,12 +85,12 @@ fn deciding(code: &mut Code, deed: Deed) -> Function {
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
-    let args: Values = builder.block_params(entry).into();
+    let args: ClifScalars = builder.block_params(entry).into();
     let site = builder.ins().band_imm_u(args[3], info::SITE as i64);
     let site = builder.ins().ishl_imm_u(site, i64::from(SITE_SHIFT));
     let [done, slow, store] = [(); 3].map(|()| builder.create_block());
     let new = builder.append_block_param(store, types::I64);
-    let mut state = State {
+    let mut state = ShadowCodegen {
         builder: &mut builder,
         context: args[0],
         linear: args[1],
@@ -134,7 +138,7 @@ fn keeping(
     let block = builder.create_block();
     builder.append_block_params_for_function_params(block);
     builder.switch_to_block(block);
-    let args: Values = builder.block_params(block).into();
+    let args: ClifScalars = builder.block_params(block).into();
     let called = builder.import_signature(called);
     let callee = builder.ins().iconst(types::I64, address as i64);
     let call = builder.ins().call_indirect(called, callee, &args);

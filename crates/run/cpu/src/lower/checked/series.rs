@@ -1,32 +1,32 @@
 //! Loads that are checked together ([`crate::check::AllSeries`]).
 
-use super::place::{Place, Space};
+use super::place::{AccessedObject, ShadowKind};
 use super::state::cell_flags;
-use super::{Guarded, Lower, Use};
+use super::{ClifLowering, GuardedAccess, MemoryAccessKind};
 use crate::check::cell::HALF;
 use crate::check::runtime::{self, info};
-use crate::lower::Values;
-use crate::types::Leaf;
+use crate::lower::ClifScalars;
+use crate::types::ScalarLeaf;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 
 /// By series: what was asked at its first load, which is not zero if all its places are inside, and nothing more is to be said of
 /// the loads.
-pub(crate) type Asked = FxHashMap<usize, Value>;
+pub(crate) type StridedCheckResults = FxHashMap<usize, Value>;
 
 /// Cells that are compared before it is asked whether all are what they should be: there are not registers for many more.
 const AT_ONCE: usize = 4;
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// What a load of a series gives, made at its address or the one to use instead; none where it is of no series.
     pub(super) fn guard_series(
         &mut self,
-        Guarded { id, address, how }: Guarded,
-        leaves: &[Leaf],
-        make: impl Fn(&mut Self, Value) -> Values,
-    ) -> Result<Option<Values>, Diagnostic> {
+        GuardedAccess { id, address, how }: GuardedAccess,
+        leaves: &[ScalarLeaf],
+        make: impl Fn(&mut Self, Value) -> ClifScalars,
+    ) -> Result<Option<ClifScalars>, SourceDiagnostic> {
         let load = self.current.filter(|inst| inst.op() == Op::Load);
         let load = load.and_then(|inst| inst.result());
         let checking = self.shared.checking.as_ref();
@@ -35,11 +35,11 @@ impl Lower<'_, '_, '_> {
             let is_first = checking.series.series[series][0].load == load;
             Some((series, is_first))
         });
-        let Some((series, is_first)) = found.filter(|_| how == Use::Read) else {
+        let Some((series, is_first)) = found.filter(|_| how == MemoryAccessKind::Read) else {
             return Ok(None);
         };
         let bytes = 1 << self.group_granule();
-        let is_next = |(leaf, n): (&Leaf, u64)| {
+        let is_next = |(leaf, n): (&ScalarLeaf, u64)| {
             leaf.offset == n * bytes && u64::from(leaf.scalar.bytes()) == bytes
         };
         if !leaves.iter().zip(0..).all(is_next) {
@@ -76,11 +76,11 @@ impl Lower<'_, '_, '_> {
     /// read by many in this phase already. Where they were not, the loads are told of one by one.
     fn ask_series(
         &mut self,
-        place: &Place,
+        place: &AccessedObject,
         address: Value,
         (series, bytes): (usize, u64),
     ) -> Option<Value> {
-        let Space::Group { cells, .. } = place.space else {
+        let ShadowKind::Group { cells, .. } = place.space else {
             return None;
         };
         let distances = self.distances(series, bytes);
@@ -148,8 +148,8 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of what [`runtime::read_series`] is told of a series.
-    fn kept_members(&mut self, place: &Place, series: usize, bytes: u64) -> usize {
-        let what = Use::Read.bits() | bytes << info::BYTES_SHIFT | place.cleared();
+    fn kept_members(&mut self, place: &AccessedObject, series: usize, bytes: u64) -> usize {
+        let what = MemoryAccessKind::Read.bits() | bytes << info::BYTES_SHIFT | place.cleared();
         let (program, scope) = (self.program, self.scope());
         let (func, position) = (scope.func, scope.position);
         let block = program

@@ -15,7 +15,7 @@ pub(super) fn cell_flags() -> MemFlagsData {
 
 /// What is done to a scalar that invocations share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Deed {
+pub(super) struct SharedAccess {
     pub writes: bool,
     /// Memory of the workgroup.
     pub group: bool,
@@ -36,14 +36,14 @@ pub(super) struct CellBlocks {
 }
 
 /// Makes code that reads the state.
-pub(super) struct State<'a, 'f> {
+pub(super) struct ShadowCodegen<'a, 'f> {
     pub builder: &'a mut FunctionBuilder<'f>,
     pub context: Value,
     /// The invocation.
     pub linear: Value,
 }
 
-impl Deed {
+impl SharedAccess {
     /// A number that no other has but those that are volatile.
     pub fn number(self) -> u8 {
         let bits = [self.writes, self.group, self.cleared];
@@ -62,7 +62,7 @@ impl Deed {
     }
 }
 
-impl State<'_, '_> {
+impl ShadowCodegen<'_, '_> {
     /// A field of what is known of the workgroup. It is loaded where it is used, as instructions take it from
     /// memory as well as from a register, of which code with checks has too few.
     pub fn live(&mut self, offset: i32) -> Value {
@@ -123,7 +123,7 @@ impl State<'_, '_> {
 
     /// Decides whether an access is usual: goes to where it is done, where the cell gets a new record, or to where
     /// it is slow. `at` is the cell, `site` the access's in its place.
-    pub fn decide(&mut self, deed: Deed, at: Value, site: Value, blocks: &CellBlocks) {
+    pub fn decide(&mut self, deed: SharedAccess, at: Value, site: Value, blocks: &CellBlocks) {
         self.begin(deed, blocks);
         if deed.is_group_read() {
             let next = self.builder.create_block();
@@ -134,7 +134,13 @@ impl State<'_, '_> {
     }
 
     /// Decides by the first test alone; slow where it fails.
-    pub fn decide_at_once(&mut self, deed: Deed, at: Value, site: Value, blocks: &CellBlocks) {
+    pub fn decide_at_once(
+        &mut self,
+        deed: SharedAccess,
+        at: Value,
+        site: Value,
+        blocks: &CellBlocks,
+    ) {
         self.begin(deed, blocks);
         if deed.is_group_read() {
             return self.read_by_many(at, blocks, blocks.slow);
@@ -144,7 +150,7 @@ impl State<'_, '_> {
     }
 
     /// Decides where reads by many are known already.
-    pub fn decide_rest(&mut self, deed: Deed, at: Value, site: Value, blocks: &CellBlocks) {
+    pub fn decide_rest(&mut self, deed: SharedAccess, at: Value, site: Value, blocks: &CellBlocks) {
         let cell = self.builder.ins().load(types::I64, cell_flags(), at, 0);
         let next = self.builder.create_block();
         self.store_if_fresh(deed, cell, site, blocks, next);
@@ -158,7 +164,7 @@ impl State<'_, '_> {
 
     /// Volatile accesses may order something, as atomics do: those to memory of the workgroup once there was a fence,
     /// reads of other memory where something was released that is not known to be before.
-    fn begin(&mut self, deed: Deed, blocks: &CellBlocks) {
+    fn begin(&mut self, deed: SharedAccess, blocks: &CellBlocks) {
         let quiet = match (deed.volatile, deed.group, blocks.released) {
             (true, true, _) => self.live(runtime::at::QUIET),
             (true, false, Some(released)) if !deed.writes => self.has_acquired(released),
@@ -189,7 +195,7 @@ impl State<'_, '_> {
     /// before is ordered before the access; where that reads memory of the workgroup, it needs to have been written.
     fn store_if_fresh(
         &mut self,
-        deed: Deed,
+        deed: SharedAccess,
         cell: Value,
         site: Value,
         blocks: &CellBlocks,
@@ -225,14 +231,14 @@ impl State<'_, '_> {
         self.builder.ins().band(earlier, kept)
     }
 
-    fn store_record(&mut self, deed: Deed, site: Value, blocks: &CellBlocks) {
+    fn store_record(&mut self, deed: SharedAccess, site: Value, blocks: &CellBlocks) {
         let record = self.record(deed.flags(), site);
         let args = [BlockArg::Value(record)];
         self.builder.ins().jump(blocks.store, &args);
     }
 
     /// A write of a cell that is not fresh: it is the invocation's own and nobody else has read it.
-    fn write(&mut self, deed: Deed, cell: Value, site: Value, blocks: &CellBlocks) {
+    fn write(&mut self, deed: SharedAccess, cell: Value, site: Value, blocks: &CellBlocks) {
         let kept = if deed.group { 0 } else { KEPT };
         let same = match deed.volatile {
             true => self.builder.ins().bxor_imm_u(cell, ATOMIC as i64),
@@ -246,7 +252,7 @@ impl State<'_, '_> {
     }
 
     /// A read of a cell that is not fresh: it is the invocation's own, or many have read it in this phase.
-    fn read(&mut self, deed: Deed, cell: Value, blocks: &CellBlocks) {
+    fn read(&mut self, deed: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let atomic = if deed.volatile { ATOMIC } else { 0 };
         let other = self.not_own(cell, OWN | atomic);
         let shared = self.builder.create_block();
@@ -268,7 +274,7 @@ impl State<'_, '_> {
     }
 
     /// The same of memory of the workgroup, which nobody has written in this phase.
-    fn read_group(&mut self, deed: Deed, cell: Value, blocks: &CellBlocks) {
+    fn read_group(&mut self, deed: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let [others, same] = [(); 2].map(|()| self.builder.create_block());
         let atomic = if deed.volatile { ATOMIC } else { 0 };
         let other = self.not_own(cell, OWN | atomic);

@@ -4,11 +4,11 @@
 //! as its value would be. Where an operand decides the result whatever the other is, as in a conjunction with what
 //! is false, the result is defined.
 
-use super::{DEPENDS, Lower, UNINITIALISED};
-use crate::check::{Flow, flow, is_followed};
-use crate::lower::Values;
+use super::{ClifLowering, DEPENDS, UNINITIALISED};
+use crate::check::{DefinednessFlow, flow, is_followed};
+use crate::lower::ClifScalars;
 use crate::promote::MAX_SCALARS;
-use crate::types::Kind;
+use crate::types::LoweredTypeKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -21,7 +21,7 @@ use spirula_spirv::ir::InstRef;
 /// Deepest nesting of constants.
 const MAX_DEPTH: u32 = 16;
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Whether a value may be undefined.
     fn may_be_undefined(&self, id: Id) -> bool {
         let checking = self.shared.checking.as_ref();
@@ -43,7 +43,7 @@ impl Lower<'_, '_, '_> {
     pub fn check_shared(&mut self, pointer: Id, value: Id) {
         let ty = self.program.type_of(pointer);
         let class = ty.map(|ty| self.program.types.kind(ty));
-        if let Some(Kind::Pointer { class, .. }) = class
+        if let Some(LoweredTypeKind::Pointer { class, .. }) = class
             && !matches!(
                 class,
                 StorageClass::Function | StorageClass::Private | StorageClass::Generic
@@ -66,17 +66,23 @@ impl Lower<'_, '_, '_> {
         }
         let count = self.program.types.scalars(ty);
         let flags = match how {
-            Flow::Nothing => {
+            DefinednessFlow::Nothing => {
                 let one = self.iconst(types::I8, 1);
                 smallvec![one; count]
             }
-            Flow::Phi => self.arriving(id, count),
-            Flow::Moved => self.moved(inst, count),
-            Flow::Chosen => self.chosen(inst, count),
-            Flow::Masked | Flow::Filled => self.decided(inst, count, how == Flow::Masked),
-            Flow::Each => self.either(inst, count),
-            Flow::All => self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b)),
-            Flow::Sum => self.over_all(inst, count, |lower, a, b| lower.builder.ins().bor(a, b)),
+            DefinednessFlow::Phi => self.arriving(id, count),
+            DefinednessFlow::Moved => self.moved(inst, count),
+            DefinednessFlow::Chosen => self.chosen(inst, count),
+            DefinednessFlow::Masked | DefinednessFlow::Filled => {
+                self.decided(inst, count, how == DefinednessFlow::Masked)
+            }
+            DefinednessFlow::Each => self.either(inst, count),
+            DefinednessFlow::All => {
+                self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b))
+            }
+            DefinednessFlow::Sum => {
+                self.over_all(inst, count, |lower, a, b| lower.builder.ins().bor(a, b))
+            }
         };
         let flags = match flags.len() == count {
             true => flags,
@@ -110,7 +116,7 @@ impl Lower<'_, '_, '_> {
             1 => 0,
             _ => self.used_components(),
         };
-        let mut flags = Values::new();
+        let mut flags = ClifScalars::new();
         for (n, part) in defined.iter().enumerate() {
             flags.push(match used >> n.min(63) & 1 {
                 0 => self.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0),
@@ -122,7 +128,7 @@ impl Lower<'_, '_, '_> {
 
     /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied, where any of
     /// it may be undefined.
-    pub(super) fn stored_flags(&mut self) -> Option<Values> {
+    pub(super) fn stored_flags(&mut self) -> Option<ClifScalars> {
         let store = self.current.filter(|inst| inst.op() == Op::Store)?;
         let value = store.id(1);
         let whole = self.program.type_of(value);
@@ -158,7 +164,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The flags of a phi's operand, to be assigned where its block is left.
-    pub fn phi_flags(&mut self, phi: Id, operand: Id) -> Option<Values> {
+    pub fn phi_flags(&mut self, phi: Id, operand: Id) -> Option<ClifScalars> {
         self.may_be_undefined(phi).then(|| self.undefined(operand))
     }
 
@@ -174,9 +180,9 @@ impl Lower<'_, '_, '_> {
     }
 
     /// What was assigned for a phi where the block before was left.
-    fn arriving(&mut self, phi: Id, count: usize) -> Values {
+    fn arriving(&mut self, phi: Id, count: usize) -> ClifScalars {
         let Some(first) = self.arriving_variables(phi, count) else {
-            return Values::new();
+            return ClifScalars::new();
         };
         self.read(first, count)
     }
@@ -228,7 +234,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The flags of a value, one for each component.
-    fn undefined(&mut self, id: Id) -> Values {
+    fn undefined(&mut self, id: Id) -> ClifScalars {
         let ty = self.program.type_of(id);
         let count = ty.map_or(0, |ty| self.program.types.scalars(ty));
         let count = count.min(MAX_SCALARS);
@@ -252,7 +258,7 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn all_defined(&mut self, count: usize) -> Values {
+    fn all_defined(&mut self, count: usize) -> ClifScalars {
         let zero = self.iconst(types::I8, 0);
         smallvec![zero; count]
     }
@@ -275,7 +281,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Components that go from place to place.
-    fn moved(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+    fn moved(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
         match inst.op() {
             Op::CompositeConstruct => {
                 let parts: Vec<Id> = inst.ids(0).collect();
@@ -287,14 +293,14 @@ impl Lower<'_, '_, '_> {
             Op::CompositeExtract => {
                 let all = self.undefined(inst.id(0));
                 let Some(at) = self.first_of(inst.id(0), &inst.operands()[1..]) else {
-                    return Values::new();
+                    return ClifScalars::new();
                 };
                 all.into_iter().skip(at).take(count).collect()
             }
             Op::CompositeInsert => {
                 let (part, mut all) = (self.undefined(inst.id(0)), self.undefined(inst.id(1)));
                 let Some(at) = self.first_of(inst.id(1), &inst.operands()[2..]) else {
-                    return Values::new();
+                    return ClifScalars::new();
                 };
                 for (to, from) in all.iter_mut().skip(at).zip(part) {
                     *to = from;
@@ -320,18 +326,18 @@ impl Lower<'_, '_, '_> {
         self.part_at(ty, path).ok().map(|(_, at)| at)
     }
 
-    fn chosen(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+    fn chosen(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
         let [of, a, b] = [0, 1, 2].map(|n| self.undefined(inst.id(n)));
         let Ok(conditions) = self.values(inst.id(0)) else {
-            return Values::new();
+            return ClifScalars::new();
         };
-        let mut flags = Values::new();
+        let mut flags = ClifScalars::new();
         for n in 0..count {
             let [a, b] = [&a, &b].map(|flags| flags.get(n).copied());
             let condition = conditions.get(n).or(conditions.first());
             let unknown = of.get(n).or(of.first());
             let (Some(a), Some(b), Some(c), Some(unknown)) = (a, b, condition, unknown) else {
-                return Values::new();
+                return ClifScalars::new();
             };
             let taken = self.builder.ins().select(*c, a, b);
             flags.push(self.builder.ins().bor(taken, *unknown));
@@ -340,13 +346,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A conjunction, where a defined zero decides, or a disjunction, where defined ones do.
-    fn decided(&mut self, inst: InstRef<'_>, count: usize, zeros: bool) -> Values {
+    fn decided(&mut self, inst: InstRef<'_>, count: usize, zeros: bool) -> ClifScalars {
         let unknown = [0, 1].map(|n| self.undefined(inst.id(n)));
         let [Ok(a), Ok(b)] = [0, 1].map(|n| self.values(inst.id(n))) else {
-            return Values::new();
+            return ClifScalars::new();
         };
         let is_bool = inst.op() == Op::LogicalOr;
-        let mut flags = Values::new();
+        let mut flags = ClifScalars::new();
         for n in 0..count.min(a.len()).min(b.len()) {
             let mut decides = |value: Value, unknown: Value| {
                 let (how, bits) = match (zeros, is_bool) {
@@ -367,13 +373,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Undefined where one of the components at a place is. What is computed of the same value twice may be known.
-    fn either(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+    fn either(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
         let operands: Vec<Id> = inst.ids(0).collect();
         if operands.len() == 2 && operands[0] == operands[1] {
             return self.all_defined(count);
         }
-        let all: Vec<Values> = operands.iter().map(|id| self.undefined(*id)).collect();
-        let mut flags = Values::new();
+        let all: Vec<ClifScalars> = operands.iter().map(|id| self.undefined(*id)).collect();
+        let mut flags = ClifScalars::new();
         for n in 0..count {
             let parts = all
                 .iter()
@@ -390,13 +396,13 @@ impl Lower<'_, '_, '_> {
         inst: InstRef<'_>,
         count: usize,
         join: impl Fn(&mut Self, Value, Value) -> Value,
-    ) -> Values {
+    ) -> ClifScalars {
         let operands: Vec<Id> = inst.ids(0).collect();
         let all: Vec<Value> = operands
             .into_iter()
             .flat_map(|id| self.undefined(id))
             .collect();
         let joined = all.into_iter().reduce(|a, b| join(self, a, b));
-        joined.map_or_else(Values::new, |flag| smallvec![flag; count])
+        joined.map_or_else(ClifScalars::new, |flag| smallvec![flag; count])
     }
 }

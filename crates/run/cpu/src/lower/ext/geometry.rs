@@ -1,27 +1,36 @@
 //! Functions on whole vectors.
 
-use crate::lower::scope::Lower;
-use crate::lower::{Done, Values};
-use crate::types::Scalar;
+use crate::lower::scope::ClifLowering;
+use crate::lower::{ClifResult, ClifScalars};
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::InstRef;
 
 /// The operands, halves widened, and the component type of the result.
-fn operands(lower: &mut Lower, inst: InstRef) -> Result<(Vec<Values>, Scalar), Diagnostic> {
+fn operands(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+) -> Result<(Vec<ClifScalars>, ScalarRepr), SourceDiagnostic> {
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
-    let all: Result<Vec<Values>, Diagnostic> = inst.ids(2).map(|id| lower.reals(id)).collect();
+    let all: Result<Vec<ClifScalars>, SourceDiagnostic> =
+        inst.ids(2).map(|id| lower.reals(id)).collect();
     Ok((all?, scalar))
 }
 
-fn finish(lower: &mut Lower, inst: InstRef, scalar: Scalar, values: &[Value]) -> Done {
-    let values: Values = values.iter().map(|v| lower.narrow(scalar, *v)).collect();
+fn finish(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+    scalar: ScalarRepr,
+    values: &[Value],
+) -> ClifResult {
+    let values: ClifScalars = values.iter().map(|v| lower.narrow(scalar, *v)).collect();
     lower.set_result(inst.result(), &values)
 }
 
-fn norm(lower: &mut Lower, scalar: Scalar, v: &[Value]) -> Value {
+fn norm(lower: &mut ClifLowering, scalar: ScalarRepr, v: &[Value]) -> Value {
     if let [x] = v {
         return lower.builder.ins().fabs(*x);
     }
@@ -29,20 +38,20 @@ fn norm(lower: &mut Lower, scalar: Scalar, v: &[Value]) -> Value {
     lower.builder.ins().sqrt(sum)
 }
 
-fn differences(lower: &mut Lower, a: &[Value], b: &[Value]) -> Values {
+fn differences(lower: &mut ClifLowering, a: &[Value], b: &[Value]) -> ClifScalars {
     let pairs = a.iter().zip(b);
     pairs
         .map(|(a, b)| lower.builder.ins().fsub(*a, *b))
         .collect()
 }
 
-pub(super) fn length(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let length = norm(lower, scalar, &v[0]);
     finish(lower, inst, scalar, &[length])
 }
 
-pub(super) fn distance(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn distance(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let way = differences(lower, &v[0], &v[1]);
     let length = norm(lower, scalar, &way);
@@ -50,14 +59,14 @@ pub(super) fn distance(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// A vector of length 0 stays as it is.
-pub(super) fn normalize(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn normalize(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let length = norm(lower, scalar, &v[0]);
     let zero = lower.zero_like(length);
     let one = lower.real_like(length, 1.0);
     let none = lower.builder.ins().fcmp(FloatCC::Equal, length, zero);
     let divisor = lower.builder.ins().select(none, one, length);
-    let out: Values = v[0]
+    let out: ClifScalars = v[0]
         .iter()
         .map(|x| lower.builder.ins().fdiv(*x, divisor))
         .collect();
@@ -65,13 +74,13 @@ pub(super) fn normalize(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// Of three components; a fourth becomes 0.
-pub(super) fn cross(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn cross(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let (a, b) = (&v[0], &v[1]);
     if a.len() < 3 || b.len() < 3 {
         return Err(lower.fault("its operands have too few components"));
     }
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for n in 0..3 {
         let (i, j) = ((n + 1) % 3, (n + 2) % 3);
         let first = lower.builder.ins().fmul(a[i], b[j]);
@@ -85,12 +94,12 @@ pub(super) fn cross(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// N where Nref points against I, else −N; operands N, I, Nref.
-pub(super) fn face_forward(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn face_forward(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let dot = lower.sum_of_products(scalar, &v[2], &v[1]);
     let zero = lower.zero_like(dot);
     let against = lower.builder.ins().fcmp(FloatCC::LessThan, dot, zero);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for n in &v[0] {
         let turned = lower.builder.ins().fneg(*n);
         out.push(lower.builder.ins().select(against, *n, turned));
@@ -99,11 +108,11 @@ pub(super) fn face_forward(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// I − 2·dot(N, I)·N.
-pub(super) fn reflect(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn reflect(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let dot = lower.sum_of_products(scalar, &v[1], &v[0]);
     let twice = lower.builder.ins().fadd(dot, dot);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for (i, n) in v[0].iter().zip(&v[1]) {
         let part = lower.builder.ins().fmul(twice, *n);
         out.push(lower.builder.ins().fsub(*i, part));
@@ -112,7 +121,7 @@ pub(super) fn reflect(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// k = 1 − eta²·(1 − dot(N, I)²); 0 where k < 0, else eta·I − (eta·dot(N, I) + √k)·N.
-pub(super) fn refract(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn refract(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = operands(lower, inst)?;
     let eta = v[2][0];
     let dot = lower.sum_of_products(scalar, &v[1], &v[0]);
@@ -127,7 +136,7 @@ pub(super) fn refract(lower: &mut Lower, inst: InstRef) -> Done {
     let root = lower.builder.ins().sqrt(k);
     let along = lower.builder.ins().fmul(eta, dot);
     let factor = lower.builder.ins().fadd(along, root);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for (i, n) in v[0].iter().zip(&v[1]) {
         let first = lower.builder.ins().fmul(eta, *i);
         let second = lower.builder.ins().fmul(factor, *n);

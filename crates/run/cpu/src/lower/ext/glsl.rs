@@ -1,9 +1,9 @@
 //! The instructions of GLSL.std.450 that are lowered in place, by number.
 
-use super::Row::{self, Bits, Real, With};
+use super::ClifExtInstRule::{self, Bits, Real, With};
 use super::{geometry, matrix, real, whole};
 
-pub(super) const ROWS: &[(u32, Row)] = &[
+pub(super) const ROWS: &[(u32, ClifExtInstRule)] = &[
     (1, Real(real::nearest)),
     (2, Real(real::nearest)),
     (3, Real(real::trunc)),

@@ -1,12 +1,12 @@
 //! Calls of the scalar library, one for each component.
 
 use super::vectors;
-use crate::lower::checked::Use;
-use crate::lower::scope::{Lower, clif_type, plain};
-use crate::lower::{Done, Values};
-use crate::types::{Kind, Scalar};
+use crate::lower::checked::MemoryAccessKind;
+use crate::lower::scope::{ClifLowering, clif_type, plain};
+use crate::lower::{ClifResult, ClifScalars};
+use crate::types::{LoweredTypeKind, ScalarRepr};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::table::{Body, Function, Half, Integer, Packing, Real};
 use spirula_scalar::wide::Wide;
 use spirula_spirv::Id;
@@ -14,7 +14,7 @@ use spirula_spirv::ir::InstRef;
 
 /// Operands and results of a function on numbers, without their types.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum ScalarCallShape {
     Numbers(usize),
     WithInt,
     ToInt,
@@ -25,31 +25,31 @@ enum Shape {
 
 /// A function on numbers.
 #[derive(Clone, Copy)]
-struct Callee {
+struct ScalarCallee {
     address: usize,
-    shape: Shape,
+    shape: ScalarCallShape,
     /// Type of the program's numbers.
-    outer: Scalar,
+    outer: ScalarRepr,
     /// Type of the numbers that the function takes.
-    inner: Scalar,
+    inner: ScalarRepr,
 }
 
 /// Lowers an instruction that the table of the scalar library has.
-pub(super) fn lower(lower: &mut Lower, inst: InstRef, function: &Function) -> Done {
+pub(super) fn lower(lower: &mut ClifLowering, inst: InstRef, function: &Function) -> ClifResult {
     match &function.body {
         Body::Integer(integer) => call_integer(lower, inst, *integer),
         Body::Packing(packing) => call_packing(lower, inst, *packing),
         Body::Real { f32, f64, f16 } => {
             let outer = real_scalar(lower, inst)?;
             let ((address, shape), inner) = match (outer, f16) {
-                (Scalar::F16, Some(half)) => (half_address(*half), Scalar::F16),
-                (Scalar::F64, _) => (address(*f64), Scalar::F64),
-                _ => (address(*f32), Scalar::F32),
+                (ScalarRepr::F16, Some(half)) => (half_address(*half), ScalarRepr::F16),
+                (ScalarRepr::F64, _) => (address(*f64), ScalarRepr::F64),
+                _ => (address(*f32), ScalarRepr::F32),
             };
-            if let (Scalar::F32, Some(wide)) = (inner, Wide::by_name(function.name)) {
+            if let (ScalarRepr::F32, Some(wide)) = (inner, Wide::by_name(function.name)) {
                 lower.shared.wide.insert(address, wide);
             }
-            let callee = Callee {
+            let callee = ScalarCallee {
                 address,
                 shape,
                 outer,
@@ -62,7 +62,7 @@ pub(super) fn lower(lower: &mut Lower, inst: InstRef, function: &Function) -> Do
 
 /// The floating-point type that an instruction works on: that of its result, or its operand where
 /// the result is an integer.
-fn real_scalar(lower: &Lower, inst: InstRef) -> Result<Scalar, Diagnostic> {
+fn real_scalar(lower: &ClifLowering, inst: InstRef) -> Result<ScalarRepr, SourceDiagnostic> {
     let ty = lower.result_type(inst)?;
     match lower.program.types.component(ty) {
         Some(scalar) if scalar.is_float() => Ok(scalar),
@@ -70,50 +70,53 @@ fn real_scalar(lower: &Lower, inst: InstRef) -> Result<Scalar, Diagnostic> {
     }
 }
 
-fn address<T>(real: Real<T>) -> (usize, Shape) {
+fn address<T>(real: Real<T>) -> (usize, ScalarCallShape) {
     match real {
-        Real::Unary(f) => (f as usize, Shape::Numbers(1)),
-        Real::Binary(f) => (f as usize, Shape::Numbers(2)),
-        Real::Ternary(f) => (f as usize, Shape::Numbers(3)),
-        Real::WithInt(f) => (f as usize, Shape::WithInt),
-        Real::ToInt(f) => (f as usize, Shape::ToInt),
-        Real::FromBits(f) => (f as usize, Shape::FromBits),
-        Real::AndReal(f) => (f as usize, Shape::AndReal),
-        Real::AndInt(f) => (f as usize, Shape::AndInt(1)),
-        Real::BinaryAndInt(f) => (f as usize, Shape::AndInt(2)),
+        Real::Unary(f) => (f as usize, ScalarCallShape::Numbers(1)),
+        Real::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
+        Real::Ternary(f) => (f as usize, ScalarCallShape::Numbers(3)),
+        Real::WithInt(f) => (f as usize, ScalarCallShape::WithInt),
+        Real::ToInt(f) => (f as usize, ScalarCallShape::ToInt),
+        Real::FromBits(f) => (f as usize, ScalarCallShape::FromBits),
+        Real::AndReal(f) => (f as usize, ScalarCallShape::AndReal),
+        Real::AndInt(f) => (f as usize, ScalarCallShape::AndInt(1)),
+        Real::BinaryAndInt(f) => (f as usize, ScalarCallShape::AndInt(2)),
     }
 }
 
-fn half_address(half: Half) -> (usize, Shape) {
+fn half_address(half: Half) -> (usize, ScalarCallShape) {
     match half {
-        Half::Binary(f) => (f as usize, Shape::Numbers(2)),
-        Half::Ternary(f) => (f as usize, Shape::Numbers(3)),
-        Half::FromBits(f) => (f as usize, Shape::FromBits),
-        Half::AndReal(f) => (f as usize, Shape::AndReal),
+        Half::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
+        Half::Ternary(f) => (f as usize, ScalarCallShape::Numbers(3)),
+        Half::FromBits(f) => (f as usize, ScalarCallShape::FromBits),
+        Half::AndReal(f) => (f as usize, ScalarCallShape::AndReal),
     }
 }
 
-fn call_real(lower: &mut Lower, inst: InstRef, callee: Callee) -> Done {
-    let Callee { shape, inner, .. } = callee;
+fn call_real(lower: &mut ClifLowering, inst: InstRef, callee: ScalarCallee) -> ClifResult {
+    let ScalarCallee { shape, inner, .. } = callee;
     let number = clif_type(inner);
     let numbers = match shape {
-        Shape::Numbers(n) | Shape::AndInt(n) => n,
-        Shape::FromBits => 0,
+        ScalarCallShape::Numbers(n) | ScalarCallShape::AndInt(n) => n,
+        ScalarCallShape::FromBits => 0,
         _ => 1,
     };
-    let others = usize::from(matches!(shape, Shape::WithInt | Shape::FromBits));
-    let operands: Vec<Values> = inst
+    let others = usize::from(matches!(
+        shape,
+        ScalarCallShape::WithInt | ScalarCallShape::FromBits
+    ));
+    let operands: Vec<ClifScalars> = inst
         .ids(2)
         .take(numbers + others)
         .map(|id| lower.values(id))
         .collect::<Result<_, _>>()?;
-    let count = operands.iter().map(Values::len).max().unwrap_or(0);
+    let count = operands.iter().map(ClifScalars::len).max().unwrap_or(0);
     if operands.iter().any(|o| o.len() != 1 && o.len() != count) {
         return Err(lower.fault("its operands have different numbers of components"));
     }
     let second = match shape {
-        Shape::AndReal => Some(number),
-        Shape::AndInt(_) => Some(types::I32),
+        ScalarCallShape::AndReal => Some(number),
+        ScalarCallShape::AndInt(_) => Some(types::I32),
         _ => None,
     };
     let slot = match second {
@@ -123,9 +126,9 @@ fn call_real(lower: &mut Lower, inst: InstRef, callee: Callee) -> Done {
         }
         None => None,
     };
-    let (mut firsts, mut seconds) = (Values::new(), Values::new());
+    let (mut firsts, mut seconds) = (ClifScalars::new(), ClifScalars::new());
     for n in 0..count {
-        let (mut args, mut params) = (Values::new(), Vec::new());
+        let (mut args, mut params) = (ClifScalars::new(), Vec::new());
         for (at, values) in operands.iter().enumerate() {
             let value = values[if values.len() == 1 { 0 } else { n }];
             let value = callee.argument(lower, value, at < numbers);
@@ -137,7 +140,7 @@ fn call_real(lower: &mut Lower, inst: InstRef, callee: Callee) -> Done {
             params.push(types::I64);
         }
         let result: Type = match shape {
-            Shape::ToInt => types::I32,
+            ScalarCallShape::ToInt => types::I32,
             _ => number,
         };
         let value = lower.call_host(callee.address, &params, &[result], &args)[0];
@@ -150,19 +153,19 @@ fn call_real(lower: &mut Lower, inst: InstRef, callee: Callee) -> Done {
     finish(lower, inst, firsts, &seconds, numbers)
 }
 
-impl Callee {
-    fn argument(self, lower: &mut Lower, value: Value, is_number: bool) -> Value {
+impl ScalarCallee {
+    fn argument(self, lower: &mut ClifLowering, value: Value, is_number: bool) -> Value {
         match (is_number, self.shape) {
             (true, _) if self.inner == self.outer => value,
             (true, _) => lower.widen(self.outer, value),
-            (false, Shape::FromBits) if self.inner == Scalar::F16 => value,
-            (false, Shape::FromBits) => lower.resize(value, types::I64, false),
+            (false, ScalarCallShape::FromBits) if self.inner == ScalarRepr::F16 => value,
+            (false, ScalarCallShape::FromBits) => lower.resize(value, types::I64, false),
             (false, _) => lower.resize(value, types::I32, true),
         }
     }
 
     /// Numbers in the program's type, integers as they are.
-    fn result(self, lower: &mut Lower, value: Value) -> Value {
+    fn result(self, lower: &mut ClifLowering, value: Value) -> Value {
         if self.inner == self.outer || !lower.clif(value).is_float() {
             return value;
         }
@@ -172,18 +175,18 @@ impl Callee {
 
 /// Stores a second result through the last operand, or makes both a structure.
 fn finish(
-    lower: &mut Lower,
+    lower: &mut ClifLowering,
     inst: InstRef,
-    mut firsts: Values,
+    mut firsts: ClifScalars,
     seconds: &[Value],
     numbers: usize,
-) -> Done {
+) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if seconds.is_empty() {
         let firsts = lower.fit(ty, &firsts)?;
         return lower.set_result(inst.result(), &firsts);
     }
-    if let Kind::Struct { first, count: 2 } = lower.program.types.kind(ty) {
+    if let LoweredTypeKind::Struct { first, count: 2 } = lower.program.types.kind(ty) {
         let member = lower.program.types.members(first, 2)[1];
         let seconds = lower.fit(member, seconds)?;
         firsts.extend(seconds);
@@ -194,7 +197,13 @@ fn finish(
         Some(pointee) => {
             let seconds = lower.fit(pointee, seconds)?;
             let pointer = lower.pointer(pointer_id)?;
-            let pointer = lower.guard_value(pointer_id, pointer, pointee, Use::Write, &seconds)?;
+            let pointer = lower.guard_value(
+                pointer_id,
+                pointer,
+                pointee,
+                MemoryAccessKind::Write,
+                &seconds,
+            )?;
             lower.store_values(pointer, pointee, &seconds)?;
         }
         None => {
@@ -206,14 +215,19 @@ fn finish(
 }
 
 /// Stores through an untyped pointer: numbers of a given type, or integers, which have 32 bits.
-fn store_untyped(lower: &mut Lower, pointer_id: Id, numbers: Scalar, values: &[Value]) -> Done {
-    let is_float = |lower: &Lower, v: &Value| lower.clif(*v).is_float();
+fn store_untyped(
+    lower: &mut ClifLowering,
+    pointer_id: Id,
+    numbers: ScalarRepr,
+    values: &[Value],
+) -> ClifResult {
+    let is_float = |lower: &ClifLowering, v: &Value| lower.clif(*v).is_float();
     let scalar = match values.iter().all(|v| is_float(lower, v)) {
         true => numbers,
-        false => Scalar::Int(32),
+        false => ScalarRepr::Int(32),
     };
     let to = clif_type(scalar);
-    let values: Values = values
+    let values: ClifScalars = values
         .iter()
         .map(|v| match is_float(lower, v) {
             true => *v,
@@ -225,9 +239,9 @@ fn store_untyped(lower: &mut Lower, pointer_id: Id, numbers: Scalar, values: &[V
     vectors::store_row(lower, pointer_id, (address, scalar), &values)
 }
 
-impl Lower<'_, '_, '_> {
+impl ClifLowering<'_, '_, '_> {
     /// Integers as wide as a type's components; numbers as they are.
-    fn fit(&mut self, ty: Id, values: &[Value]) -> Result<Values, Diagnostic> {
+    fn fit(&mut self, ty: Id, values: &[Value]) -> Result<ClifScalars, SourceDiagnostic> {
         let scalar = self.component(ty)?;
         if scalar.is_float() {
             return Ok(values.into());
@@ -237,7 +251,7 @@ impl Lower<'_, '_, '_> {
     }
 }
 
-fn call_integer(lower: &mut Lower, inst: InstRef, integer: Integer) -> Done {
+fn call_integer(lower: &mut ClifLowering, inst: InstRef, integer: Integer) -> ClifResult {
     let (address, count) = match integer {
         Integer::Unary(f) => (f as usize, 1),
         Integer::Binary(f) => (f as usize, 2),
@@ -246,16 +260,16 @@ fn call_integer(lower: &mut Lower, inst: InstRef, integer: Integer) -> Done {
     let ty = lower.result_type(inst)?;
     let to = clif_type(lower.component(ty)?);
     let bits = lower.scalar_of(inst.id(2))?.bits();
-    let operands: Vec<Values> = inst
+    let operands: Vec<ClifScalars> = inst
         .ids(2)
         .take(count)
         .map(|id| lower.values(id))
         .collect::<Result<_, _>>()?;
     let mut params = vec![types::I64; count];
     params.push(types::I32);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for n in 0..lower.program.types.scalars(ty) {
-        let mut args = Values::new();
+        let mut args = ClifScalars::new();
         for values in &operands {
             let value = values[if values.len() == 1 { 0 } else { n }];
             args.push(lower.extend_to(value, types::I64, false));
@@ -267,7 +281,7 @@ fn call_integer(lower: &mut Lower, inst: InstRef, integer: Integer) -> Done {
     lower.set_result(inst.result(), &out)
 }
 
-fn call_packing(lower: &mut Lower, inst: InstRef, packing: Packing) -> Done {
+fn call_packing(lower: &mut ClifLowering, inst: InstRef, packing: Packing) -> ClifResult {
     let values = lower.values(inst.id(2))?;
     let ty = lower.result_type(inst)?;
     let to = clif_type(lower.component(ty)?);
@@ -279,7 +293,7 @@ fn call_packing(lower: &mut Lower, inst: InstRef, packing: Packing) -> Done {
         Packing::UnpackDouble(f) => (f as usize, true),
     };
     let from = clif_type(lower.scalar_of(inst.id(2))?);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     if by_index {
         for n in 0..lower.program.types.scalars(ty) {
             let index = lower.iconst(types::I32, n as i64);

@@ -1,41 +1,41 @@
 //! Determinant and inverse of square matrices of up to four columns, by cofactors.
 
-use crate::lower::scope::Lower;
-use crate::lower::{Done, Values};
+use crate::lower::scope::ClifLowering;
+use crate::lower::{ClifResult, ClifScalars};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::InstRef;
 
 /// A square matrix, column by column.
-struct Square {
+struct SquareMatrix {
     size: usize,
-    scalars: Values,
+    scalars: ClifScalars,
 }
 
-impl Square {
-    fn of(lower: &mut Lower, inst: InstRef) -> Result<Square, Diagnostic> {
+impl SquareMatrix {
+    fn of(lower: &mut ClifLowering, inst: InstRef) -> Result<SquareMatrix, SourceDiagnostic> {
         let scalars = lower.reals(inst.id(2))?;
         let size = (1..=4).find(|n| n * n == scalars.len());
         match size {
-            Some(size) => Ok(Square { size, scalars }),
+            Some(size) => Ok(SquareMatrix { size, scalars }),
             None => lower.unsupported("a matrix of this size"),
         }
     }
 
     /// What is left without a column and a row.
-    fn without(&self, column: usize, row: usize) -> Square {
-        let mut scalars = Values::new();
+    fn without(&self, column: usize, row: usize) -> SquareMatrix {
+        let mut scalars = ClifScalars::new();
         for c in (0..self.size).filter(|c| *c != column) {
             let rows = (0..self.size).filter(|r| *r != row);
             scalars.extend(rows.map(|r| self.scalars[c * self.size + r]));
         }
-        Square {
+        SquareMatrix {
             size: self.size - 1,
             scalars,
         }
     }
 
-    fn determinant(&self, lower: &mut Lower) -> Value {
+    fn determinant(&self, lower: &mut ClifLowering) -> Value {
         if self.size == 1 {
             return self.scalars[0];
         }
@@ -54,8 +54,8 @@ impl Square {
     }
 }
 
-pub(super) fn determinant(lower: &mut Lower, inst: InstRef) -> Done {
-    let square = Square::of(lower, inst)?;
+pub(super) fn determinant(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let square = SquareMatrix::of(lower, inst)?;
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
     let determinant = square.determinant(lower);
@@ -63,14 +63,14 @@ pub(super) fn determinant(lower: &mut Lower, inst: InstRef) -> Done {
     lower.set_result(inst.result(), &[determinant])
 }
 
-pub(super) fn inverse(lower: &mut Lower, inst: InstRef) -> Done {
-    let square = Square::of(lower, inst)?;
+pub(super) fn inverse(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let square = SquareMatrix::of(lower, inst)?;
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
     let determinant = square.determinant(lower);
     let one = lower.real_like(determinant, 1.0);
     let factor = lower.builder.ins().fdiv(one, determinant);
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for column in 0..square.size {
         for row in 0..square.size {
             let minor = match square.size {

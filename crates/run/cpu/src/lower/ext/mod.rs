@@ -13,11 +13,11 @@ pub(super) mod real;
 mod vectors;
 mod whole;
 
-use super::lanes::{Domain, LaneFn};
-use super::scope::Lower;
-use super::{Done, arithmetic};
-use crate::program::{ExtSet, Program};
-use crate::types::Scalar;
+use super::lanes::{LaneDomain, LaneFn};
+use super::scope::ClifLowering;
+use super::{ClifResult, arithmetic};
+use crate::program::{AnalysedModule, ExtSet};
+use crate::types::ScalarRepr;
 use spirula_scalar::table::Set;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
@@ -25,18 +25,18 @@ use spirula_spirv::ir::InstRef;
 
 /// How an extended instruction is lowered in place.
 #[derive(Clone, Copy)]
-enum Row {
+enum ClifExtInstRule {
     /// Component by component, on the bits.
     Bits(LaneFn),
     /// Component by component; halves are computed in `f32`.
     Real(LaneFn),
     /// By a function of its own.
-    With(fn(&mut Lower, InstRef) -> Done),
+    With(fn(&mut ClifLowering, InstRef) -> ClifResult),
     /// It changes nothing.
     Nothing,
 }
 
-fn row(set: Set, number: u32) -> Option<Row> {
+fn row(set: Set, number: u32) -> Option<ClifExtInstRule> {
     let rows = match set {
         Set::OpenCl => opencl::ROWS,
         Set::Glsl => glsl::ROWS,
@@ -45,7 +45,7 @@ fn row(set: Set, number: u32) -> Option<Row> {
 }
 
 /// Whether an `OpExtInst` can be lowered at all; else what to call it.
-pub(crate) fn check(program: &Program<'_>, inst: InstRef<'_>) -> Result<(), String> {
+pub(crate) fn check(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Result<(), String> {
     let number = inst.word(1);
     let set = match program.sets[inst.id(0)] {
         Some(ExtSet::NonSemantic | ExtSet::DebugPrintf) => return Ok(()),
@@ -67,7 +67,7 @@ pub(crate) fn check(program: &Program<'_>, inst: InstRef<'_>) -> Result<(), Stri
 }
 
 /// `OpExtInst`.
-pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
+pub(crate) fn lower(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let set = match lower.program.sets[inst.id(0)] {
         Some(ExtSet::Scalar(set)) => set,
         Some(ExtSet::DebugPrintf) => return print::debug(lower, inst),
@@ -75,10 +75,10 @@ pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
     };
     let number = inst.word(1);
     let (domain, f) = match row(set, number) {
-        Some(Row::Bits(f)) => (Domain::Bits, f),
-        Some(Row::Real(f)) => (Domain::Real, f),
-        Some(Row::With(f)) => return f(lower, inst),
-        Some(Row::Nothing) => return Ok(()),
+        Some(ClifExtInstRule::Bits(f)) => (LaneDomain::Bits, f),
+        Some(ClifExtInstRule::Real(f)) => (LaneDomain::Real, f),
+        Some(ClifExtInstRule::With(f)) => return f(lower, inst),
+        Some(ClifExtInstRule::Nothing) => return Ok(()),
         None => {
             return match set.function(number) {
                 Some(function) => host::lower(lower, inst, function),
@@ -91,10 +91,10 @@ pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// An extended instruction component by component.
 /// `fma`: one rounding, which halves that are computed in `f32` would not have.
-fn fma(lower: &mut Lower, inst: InstRef) -> Done {
-    let wide = [Scalar::F32, Scalar::F64];
+fn fma(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let wide = [ScalarRepr::F32, ScalarRepr::F64];
     if wide.contains(&lower.component(lower.result_type(inst)?)?) {
-        return by_lanes(lower, inst, Domain::Real, arithmetic::fma);
+        return by_lanes(lower, inst, LaneDomain::Real, arithmetic::fma);
     }
     match lower.program.sets[inst.id(0)] {
         Some(ExtSet::Scalar(set)) => match set.function(inst.word(1)) {
@@ -105,7 +105,7 @@ fn fma(lower: &mut Lower, inst: InstRef) -> Done {
     }
 }
 
-fn by_lanes(lower: &mut Lower, inst: InstRef, domain: Domain, f: LaneFn) -> Done {
+fn by_lanes(lower: &mut ClifLowering, inst: InstRef, domain: LaneDomain, f: LaneFn) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let operands: Vec<Id> = inst.ids(2).collect();
     let values = lower.map_lanes(ty, &operands, domain, f)?;

@@ -1,10 +1,10 @@
 //! The instructions of OpenCL.std that are lowered in place, by number.
 
-use super::Row::{self, Bits, Nothing, Real, With};
+use super::ClifExtInstRule::{self, Bits, Nothing, Real, With};
 use super::{geometry, print, real, vectors, whole};
 use crate::lower::{arithmetic, bits};
 
-pub(super) const ROWS: &[(u32, Row)] = &[
+pub(super) const ROWS: &[(u32, ClifExtInstRule)] = &[
     (12, Real(real::ceil)),
     (13, Real(real::copysign)),
     (23, Real(real::abs)),

@@ -1,16 +1,16 @@
 //! `printf` of OpenCL.std and of NonSemantic.DebugPrintf.
 
-use crate::lower::scope::{Lower, plain};
-use crate::lower::{Done, Values};
-use crate::print::{self, Printed, PrintedKind};
-use crate::types::Scalar;
+use crate::lower::scope::{ClifLowering, plain};
+use crate::lower::{ClifResult, ClifScalars};
+use crate::print::{self, PrintedKind, PrintfArgument};
+use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 /// `printf`: gives 0.
-pub(super) fn formatted(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn formatted(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let format = lower.value(inst.id(2))?;
     lower.print(inst, format)?;
     let ty = lower.result_type(inst)?;
@@ -19,7 +19,7 @@ pub(super) fn formatted(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `DebugPrintf`, whose format is an `OpString`.
-pub(super) fn debug(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn debug(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let program = lower.program;
     let format = program.definitions.get(program.module, inst.id(2));
     let Some(format) = format.filter(|f| f.op() == Op::String) else {
@@ -33,20 +33,20 @@ pub(super) fn debug(lower: &mut Lower, inst: InstRef) -> Done {
     lower.print(inst, format)
 }
 
-impl Lower<'_, '_, '_> {
-    fn print(&mut self, inst: InstRef, format: Value) -> Done {
+impl ClifLowering<'_, '_, '_> {
+    fn print(&mut self, inst: InstRef, format: Value) -> ClifResult {
         let mut arguments = Vec::new();
-        let mut words = Values::new();
+        let mut words = ClifScalars::new();
         for id in inst.ids(3) {
             let scalar = self.scalar_of(id)?;
             let values = self.values(id)?;
             let kind = match scalar {
-                Scalar::Pointer => PrintedKind::Pointer,
+                ScalarRepr::Pointer => PrintedKind::Pointer,
                 _ if scalar.is_float() => PrintedKind::Float,
                 other => PrintedKind::Int(other.bits()),
             };
             let count = values.len() as u32;
-            arguments.push(Printed { kind, count });
+            arguments.push(PrintfArgument { kind, count });
             for value in values {
                 words.push(self.printed(scalar, value)?);
             }
@@ -69,13 +69,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A component as a word: floats as `f64`.
-    fn printed(&mut self, scalar: Scalar, value: Value) -> Result<Value, Diagnostic> {
+    fn printed(&mut self, scalar: ScalarRepr, value: Value) -> Result<Value, SourceDiagnostic> {
         if !scalar.is_float() {
             return Ok(self.extend_to(value, types::I64, false));
         }
         let value = self.widen(scalar, value);
         let value = match scalar {
-            Scalar::F64 => value,
+            ScalarRepr::F64 => value,
             _ => self.builder.ins().fpromote(types::F64, value),
         };
         Ok(self.bits_of(value))

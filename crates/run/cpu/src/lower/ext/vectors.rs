@@ -1,23 +1,23 @@
 //! OpenCL's loads and stores of vectors and halves, its shuffles and its selection.
 
-use crate::lower::checked::Use;
-use crate::lower::scope::{Lower, clif_type, plain};
-use crate::lower::{Done, Values};
-use crate::types::{Leaf, Scalar};
+use crate::lower::checked::MemoryAccessKind;
+use crate::lower::scope::{ClifLowering, clif_type, plain};
+use crate::lower::{ClifResult, ClifScalars};
+use crate::types::{ScalarLeaf, ScalarRepr};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use spirula_diagnostics::Diagnostic;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::Rounding;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
 /// The address of the vector that an offset in vectors leads to.
 fn vector_address(
-    lower: &mut Lower,
+    lower: &mut ClifLowering,
     offset: Id,
     pointer: Id,
     bytes: u64,
-) -> Result<Value, Diagnostic> {
+) -> Result<Value, SourceDiagnostic> {
     let is_guarded = lower.is_in_guarded_memory(pointer);
     let pointer = lower.pointer(pointer)?;
     let base = lower.address_of(pointer)?;
@@ -31,8 +31,8 @@ fn vector_address(
 }
 
 /// So many scalars in a row.
-fn leaves(scalar: Scalar, count: u64) -> Vec<Leaf> {
-    let leaf = |n: u64| Leaf {
+fn leaves(scalar: ScalarRepr, count: u64) -> Vec<ScalarLeaf> {
+    let leaf = |n: u64| ScalarLeaf {
         scalar,
         offset: n * u64::from(scalar.bytes()),
     };
@@ -40,16 +40,16 @@ fn leaves(scalar: Scalar, count: u64) -> Vec<Leaf> {
 }
 
 /// `vloadn`: offset, pointer, number of components.
-pub(super) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let scalar = lower.component(ty)?;
     let count = lower.program.types.scalars(ty) as u64;
     let bytes = u64::from(scalar.bytes());
     let address = vector_address(lower, inst.id(2), inst.id(3), count * bytes)?;
     let leaves = leaves(scalar, count);
-    let address = lower.guard_address(inst.id(3), address, &leaves, Use::Read, &[])?;
+    let address = lower.guard_address(inst.id(3), address, &leaves, MemoryAccessKind::Read, &[])?;
     let clif = clif_type(scalar);
-    let values: Values = (0..count)
+    let values: ClifScalars = (0..count)
         .map(|n| {
             let offset = (n * bytes) as i32;
             lower.builder.ins().load(clif, plain(), address, offset)
@@ -59,7 +59,7 @@ pub(super) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `vstoren`: data, offset, pointer.
-pub(super) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let values = lower.values(inst.id(2))?;
     let scalar = lower.scalar_of(inst.id(2))?;
     let size = values.len() as u64 * u64::from(scalar.bytes());
@@ -69,13 +69,14 @@ pub(super) fn store(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// Stores scalars in a row, at an address that a pointer leads to.
 pub(super) fn store_row(
-    lower: &mut Lower,
+    lower: &mut ClifLowering,
     pointer: Id,
-    (address, scalar): (Value, Scalar),
+    (address, scalar): (Value, ScalarRepr),
     values: &[Value],
-) -> Done {
+) -> ClifResult {
     let leaves = leaves(scalar, values.len() as u64);
-    let address = lower.guard_address(pointer, address, &leaves, Use::Write, values)?;
+    let address =
+        lower.guard_address(pointer, address, &leaves, MemoryAccessKind::Write, values)?;
     for (value, leaf) in values.iter().zip(&leaves) {
         let offset = leaf.offset as i32;
         lower.builder.ins().store(plain(), *value, address, offset);
@@ -92,40 +93,41 @@ fn half_stride(number: u32, count: usize) -> u64 {
 }
 
 /// `vload_half`, `vload_halfn`, `vloada_halfn`: offset, pointer.
-pub(super) fn load_half(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn load_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let to = lower.component(ty)?;
     let count = lower.program.types.scalars(ty);
     let stride = half_stride(inst.word(1), count);
     let address = vector_address(lower, inst.id(2), inst.id(3), stride)?;
-    let leaves = leaves(Scalar::F16, count as u64);
-    let address = lower.guard_address(inst.id(3), address, &leaves, Use::Read, &[])?;
-    let values: Values = (0..count)
+    let leaves = leaves(ScalarRepr::F16, count as u64);
+    let address = lower.guard_address(inst.id(3), address, &leaves, MemoryAccessKind::Read, &[])?;
+    let values: ClifScalars = (0..count)
         .map(|n| {
             let offset = n as i32 * 2;
             let ins = lower.builder.ins();
             let half = ins.load(types::I16, plain(), address, offset);
-            lower.float_to_float(half, Scalar::F16, to, None)
+            lower.float_to_float(half, ScalarRepr::F16, to, None)
         })
         .collect();
     lower.set_result(inst.result(), &values)
 }
 
 /// `vstore_half` and its relatives: data, offset, pointer, and a rounding mode for those with `_r`.
-pub(super) fn store_half(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn store_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let from = lower.scalar_of(inst.id(2))?;
     let values = lower.values(inst.id(2))?;
     let number = inst.word(1);
     let stride = half_stride(number, values.len());
     let address = vector_address(lower, inst.id(3), inst.id(4), stride)?;
-    let leaves = leaves(Scalar::F16, values.len() as u64);
-    let address = lower.guard_address(inst.id(4), address, &leaves, Use::Write, &[])?;
+    let leaves = leaves(ScalarRepr::F16, values.len() as u64);
+    let address =
+        lower.guard_address(inst.id(4), address, &leaves, MemoryAccessKind::Write, &[])?;
     let rounding = match number {
         176 | 178 | 181 => Rounding::from_number(inst.word(5)),
         _ => None,
     };
     for (n, value) in values.iter().enumerate() {
-        let half = lower.float_to_float(*value, from, Scalar::F16, rounding);
+        let half = lower.float_to_float(*value, from, ScalarRepr::F16, rounding);
         let offset = n as i32 * 2;
         lower.builder.ins().store(plain(), half, address, offset);
     }
@@ -133,7 +135,7 @@ pub(super) fn store_half(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `shuffle` and `shuffle2`: one or two vectors, then a mask of indexes.
-pub(super) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn shuffle(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let mut values = lower.values(inst.id(2))?;
     let mut mask_at = 3;
     if inst.word(1) == 183 {
@@ -142,7 +144,7 @@ pub(super) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
     }
     let mask = lower.values(inst.id(mask_at))?;
     let low = i64::try_from(values.len().next_power_of_two()).unwrap_or(1) - 1;
-    let out: Values = mask
+    let out: ClifScalars = mask
         .iter()
         .map(|index| {
             let index = lower.builder.ins().band_imm_u(*index, low);
@@ -153,7 +155,7 @@ pub(super) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// `select(a, b, c)`: b where c is not 0, in vectors where its highest bit is set; else a.
-pub(super) fn select(lower: &mut Lower, inst: InstRef) -> Done {
+pub(super) fn select(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (a, b) = (lower.values(inst.id(2))?, lower.values(inst.id(3))?);
     let c = lower.values(inst.id(4))?;
     let condition = if c.len() > 1 {
@@ -161,7 +163,7 @@ pub(super) fn select(lower: &mut Lower, inst: InstRef) -> Done {
     } else {
         IntCC::NotEqual
     };
-    let mut out = Values::new();
+    let mut out = ClifScalars::new();
     for ((a, b), c) in a.iter().zip(&b).zip(&c) {
         let second = lower.builder.ins().icmp_imm_s(condition, *c, 0);
         out.push(lower.builder.ins().select(second, *b, *a));
