@@ -9,7 +9,9 @@ fn main() {
     // The tables of the grammar hold 30,000 addresses. Where the program is loaded is not known
     // until it is, these are made at each start, which takes longer than to compile a small module.
     if of("OS") == "linux" && of("ENV") == "gnu" {
-        println!("cargo::rustc-link-arg-bin=spirula=-no-pie");
+        if std::env::var_os("CARGO_FEATURE_FIXED_ADDRESS").is_some() {
+            println!("cargo::rustc-link-arg-bin=spirula=-no-pie");
+        }
         link_unwinder();
     }
 }
